@@ -23,6 +23,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['get', async () => (await import('./commands/get.ts')).get],
   ['export', async () => (await import('./manifests/export.ts')).exportCommand],
   ['policy', async () => (await import('./manifests/policy.ts')).policy],
+  ['migrate', async () => (await import('./manifests/migrate.ts')).migrate],
   ['inject', async () => (await import('./manifests/inject.ts')).inject],
   ['catalogue', async () => (await import('./commands/catalogue.ts')).catalogue],
   ['backup', async () => (await import('./backup/backup.ts')).backup],

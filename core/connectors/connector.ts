@@ -124,7 +124,7 @@ export type UserRow = {
   readonly action: string
   readonly effect: Effect
   readonly risk: RiskLevel
-  readonly bodies?: 'opaque' | undefined
+  readonly bodies?: 'readable' | 'opaque' | undefined
   /** Effect classes of the action; default: none. */
   readonly effects?: readonly EffectClass[] | undefined
 }

@@ -26,16 +26,6 @@ export const hostAndPort = z
     'a host name such as api.example.com, with a port such as :8443 for any but 443',
   )
 
-/** Entry of `spec.killSwitch.scopes`: `all` for the whole Gateway, a kind with a name, or a bare name. */
-export const killScope = z
-  .string()
-  .min(1)
-  .max(300)
-  .regex(
-    /^((connector|agent|gateway):)?[^\s:]+$/,
-    'all, connector:NAME, agent:NAME, gateway:NAME or a bare name',
-  )
-
 /** A path without query. Segments are literal and need no percent-encoding; there are no dot segments. */
 export const endpointPath = z
   .string()
@@ -45,6 +35,9 @@ export const endpointPath = z
     /^\/(\.?[A-Za-z0-9_~-][A-Za-z0-9._~@:-]*(\/\.?[A-Za-z0-9_~-][A-Za-z0-9._~@:-]*)*\/?)?$/,
     'a path such as /mcp',
   )
+
+/** Decision of a rule of a Permission or a Policy, and of a Gateway where no rule decides. */
+export const RuleDecisionSchema = z.enum(['allow', 'deny', 'require_approval'])
 
 export const httpUrl = z.url({ protocol: /^https?$/ }).max(2_048)
 
@@ -105,12 +98,20 @@ export const LabelSelector = z.strictObject({
 })
 
 /** Namespaces that a Gateway admits besides its own: none (`Same`), all (`All`), or the selected ones (`Selector`). */
-export const AdmittedNamespaces = z.strictObject({
-  from: z.enum(['Same', 'All', 'Selector']).default('Same'),
-  /** With `from: Selector`, a namespace is admitted if its labels match `selector` or its name is in `names`. */
-  selector: LabelSelector.optional(),
-  names: z.array(dns1123).max(4_096).default([]),
-})
+export const AdmittedNamespaces = z.strictObject(
+  {
+    from: z.enum(['Same', 'All', 'Selector']).default('Same'),
+    /** With `from: Selector`, a namespace is admitted if its labels match `selector` or its name is in `names`. */
+    selector: LabelSelector.optional(),
+    names: z.array(dns1123).max(4_096).default([]),
+  },
+  {
+    error: ({ input }) =>
+      Array.isArray(input)
+        ? 'is a list; use {from: Selector, names: [...]}, or let chaperone migrate rewrite it'
+        : undefined,
+  },
+)
 
 /** Namespaces that this Gateway admits, by the kind of the referencing object. */
 export const AllowedNamespaces = z.strictObject({

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../errors.ts'
-import { EnforcementLevelSchema, type GatewaySpec, RuleDecisionSchema } from './schemas.ts'
+import { RuleDecisionSchema } from './fields.ts'
+import { EnforcementLevelSchema, type GatewaySpec } from './schemas.ts'
 
 const seconds = z.int().min(0).max(86_400).optional()
 

@@ -1,4 +1,4 @@
-import type { SpecRule } from './rules.ts'
+import type { SpecRule } from './spec-rules.ts'
 
 /** Connector fields that apply only to model providers, or only to MCP servers. */
 export type ModelShape = {

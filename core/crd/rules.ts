@@ -1,26 +1,8 @@
-import type * as z from 'zod'
 import { EFFECT_CLASSES, EFFECT_PREFIX } from '../action/effect-class.ts'
 import { TYPES_WITHOUT_HOSTS } from '../connectors/registry.ts'
 import { isPermissionPattern } from './action-patterns.ts'
 import { MODEL_RULES, type ModelShape } from './model-rules.ts'
-
-/**
- * Rules of a custom resource over several fields. Each rule is defined as CEL for the API server and as a function for
- * all other readers; a test compares the two.
- */
-export type SpecRule<S> = {
-  /** CEL over the spec (`self`) with defaults applied. */
-  readonly cel: string
-  /** The invalid field, as in the message. */
-  readonly path: readonly string[]
-  readonly message: string
-  readonly holds: (spec: S) => boolean
-}
-
-/** A list whose items must be unique: scalars (`keys` null), or objects by the values of these fields. */
-export type ListRule = { readonly path: readonly string[]; readonly keys: readonly string[] | null }
-
-export type SpecRules<S> = { readonly cross: ReadonlyArray<SpecRule<S>>; readonly lists: readonly ListRule[] }
+import type { SpecRule, SpecRules } from './spec-rules.ts'
 
 type SelectorShape = {
   readonly matchLabels: Readonly<Record<string, string>>
@@ -125,7 +107,7 @@ export const GATEWAY_RULES: SpecRules<GatewayShape> = {
   lists: [
     { path: ['egress', 'allowedHosts'], keys: null },
     { path: ['egress', 'tcp'], keys: ['host', 'port'] },
-    { path: ['killSwitch', 'scopes'], keys: null },
+    { path: ['killSwitch', 'scopes'], keys: ['kind', 'name'] },
     ...ADMITTED_KINDS.map((kind) => ({ path: ['allowedNamespaces', kind, 'names'], keys: null })),
   ],
 }
@@ -206,6 +188,13 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     { path: ['endpoint'], keys: null },
     { path: ['actions'], keys: ['method', 'path'] },
   ],
+  immutable: [
+    {
+      path: ['type'],
+      message:
+        'is immutable, because a Connector of another type is another object; remove this one first, or choose another name',
+    },
+  ],
 }
 
 /** Returns the names as `a, b and c`. */
@@ -254,40 +243,4 @@ export const POLICY_RULES: SpecRules<PolicyShape> = {
     }),
   ],
   lists: [],
-}
-
-/** Adds the rules to the schema: each violation is an issue that names its field. */
-export function withRules<S extends z.ZodType<object>>(schema: S, rules: SpecRules<z.infer<S>>): S {
-  return schema.superRefine((spec, context) => {
-    for (const { path, message, holds } of rules.cross) {
-      if (!holds(spec)) context.addIssue({ code: 'custom', path: [...path], message })
-    }
-    for (const { path, keys } of rules.lists) {
-      for (const { index, first } of repetitions(valueAt(spec, path), keys)) {
-        const message = `repeats entry ${first}; keep one of the two`
-        context.addIssue({ code: 'custom', path: [...path, index], message })
-      }
-    }
-  })
-}
-
-function valueAt(spec: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (value, step) => (value === undefined ? undefined : (value as Record<string, unknown>)[step]),
-    spec,
-  )
-}
-
-function repetitions(
-  list: unknown,
-  keys: readonly string[] | null,
-): ReadonlyArray<{ readonly index: number; readonly first: number }> {
-  if (!Array.isArray(list)) return []
-  const seen = new Map<string, number>()
-  return list.flatMap((item: unknown, index) => {
-    const key = JSON.stringify(keys === null ? item : keys.map((name) => valueAt(item, [name])))
-    const first = seen.get(key)
-    if (first === undefined) seen.set(key, index)
-    return first === undefined ? [] : [{ index, first }]
-  })
 }

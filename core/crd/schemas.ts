@@ -3,7 +3,7 @@ import { EFFECT_CLASSES } from '../action/effect-class.ts'
 import { REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
 import { CONNECTOR_TYPES } from '../connectors/registry.ts'
 import { LIMITS } from '../wire/limits.ts'
-import { PatternSchema, PermissionPatternSchema } from './action-patterns.ts'
+import { PermissionPatternSchema } from './action-patterns.ts'
 import {
   AllowedNamespaces,
   dns1123,
@@ -12,26 +12,25 @@ import {
   host,
   hostAndPort,
   httpUrl,
-  killScope,
-  LabelSelector,
   Resources,
+  RuleDecisionSchema,
 } from './fields.ts'
-import { PolicyTest } from './policy-test.ts'
-import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, POLICY_RULES, withRules } from './rules.ts'
+import { KillScope } from './kill-scopes.ts'
+import { PolicySpec } from './policy/policy-spec.ts'
+import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, POLICY_RULES } from './rules.ts'
+import { withRules } from './spec-rules.ts'
 
 /**
  * The four custom resources of `chaperone.dev/v1alpha1`. The manifests folder, the operator, the control plane and the
  * generated `crds/` use these schemas. Unknown fields are errors that name the field.
  */
 export const ConnectorType = z.enum(CONNECTOR_TYPES)
-export const RuleDecisionSchema = z.enum(['allow', 'deny', 'require_approval'])
 export const EnforcementLevelSchema = z.enum(['monitor', 'enforce_high_risk', 'full_enforce'])
 
 export const GatewaySpec = z.strictObject({
   enforcementLevel: EnforcementLevelSchema.default('full_enforce'),
   defaultDecision: RuleDecisionSchema.default('deny'),
   interception: z.enum(['transparent', 'proxyEnv']).default('transparent'),
-  topology: z.enum(['sidecar']).default('sidecar'),
   egress: z
     .strictObject({
       unmatchedHosts: z.enum(['deny', 'tunnel']).default('deny'),
@@ -75,7 +74,8 @@ export const GatewaySpec = z.strictObject({
     .strictObject({
       active: z.boolean().default(false),
       reason: z.string().max(1_000).optional(),
-      scopes: z.array(killScope).min(1).max(64).default(['all']),
+      /** Connectors and agents of the Gateway that the kill switch covers. Default: the whole Gateway. */
+      scopes: z.array(KillScope).min(1).max(64).optional(),
       /** True: also cancels the agents' batches at model providers. A cancelled batch cannot be resumed. */
       cancelBatches: z.boolean().optional(),
     })
@@ -106,6 +106,8 @@ export const AuthSpec = z.strictObject({
   username: z.string().max(256).optional(),
 })
 
+const Bodies = z.enum(['readable', 'opaque'])
+
 export const UserRowSpec = z.strictObject({
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']),
   path: z.string().min(1).max(500).regex(/^\//, 'a path template such as /v1/things/{id}'),
@@ -117,8 +119,11 @@ export const UserRowSpec = z.strictObject({
   risk: z.enum(['low', 'medium', 'high']),
   /** Effect classes of the action, for conditions on `action.effects` and permissions such as `effect:merge`. */
   effects: z.array(z.enum(EFFECT_CLASSES)).max(EFFECT_CLASSES.length).optional(),
-  /** `opaque`: bodies are files, so a request can be held although the gateway cannot read its body. */
-  bodies: z.enum(['opaque']).optional(),
+  /**
+   * `opaque`: bodies are files, so a request can be held although the gateway cannot read its body. Default: as the
+   * Connector.
+   */
+  bodies: Bodies.optional(),
 })
 
 export const HandleRuleSpec = z.enum(['own', 'shared', 'strict'])
@@ -159,9 +164,9 @@ export const ConnectorSpec = z.strictObject({
   scrubResponses: z.boolean().default(false),
   /**
    * `opaque`: bodies are files or have another format. A request can be held although the gateway cannot read its body,
-   * and the approval card states that.
+   * and the approval card states that. Bodies are opaque where the Connector or the row of the request says so.
    */
-  bodies: z.enum(['opaque']).optional(),
+  bodies: Bodies.default('readable'),
   /**
    * For type llm_a. True: `/v1/responses` accepts a WebSocket, and every message on it is decided as a request. False:
    * the gateway answers the upgrade with 426.
@@ -200,43 +205,6 @@ export const PermissionSpec = z.strictObject({
     )
     .min(1)
     .max(256),
-})
-
-export const PolicyScope = z.strictObject({
-  actions: z.array(PatternSchema).max(64).default(['*']),
-  agents: z.array(z.string().min(1).max(253)).max(64).default(['*']),
-  environments: z.array(z.string().min(1).max(64)).max(16).default([]),
-  connectors: z.array(z.string().min(1).max(253)).max(64).default([]),
-})
-
-export const PolicyRule = z.strictObject({
-  name: z.string().min(1).max(128),
-  conditions: z.array(z.string().min(1).max(2_000)).max(16).default([]),
-  decision: RuleDecisionSchema,
-  reason: z.string().max(500).optional(),
-  approver_groups: z.array(z.string().min(1).max(128)).max(16).default([]),
-  /** True: an approver who answers for this rule cannot also answer for another policy that holds the same request. */
-  distinct: z.boolean().optional(),
-})
-
-/** `{description?, scope, rules, tests?}`: the content of `policyYaml` and of a Policy resource. */
-export const PolicyDocument = z.strictObject({
-  description: z.string().max(2_000).optional(),
-  scope: PolicyScope.prefault({}),
-  rules: z.array(PolicyRule).min(1).max(128),
-  tests: z.array(PolicyTest).max(256).default([]),
-})
-
-export const PolicySpec = z.strictObject({
-  ...PolicyDocument.shape,
-  enabled: z.boolean().default(true),
-  priority: z.int().min(-1_000_000).max(1_000_000).default(100),
-  tags: z.array(z.string().min(1).max(64)).max(32).default([]),
-  mode: z.enum(['enforce', 'monitor']).default('enforce'),
-  /** Gateways that the policy covers. Default: all of its namespace; from a manifests folder, of the installation. */
-  gatewayRefs: GatewayRefs.optional(),
-  /** Labels of namespaces whose Gateways the policy covers, instead of `gatewayRefs`. Only for the platform team. */
-  namespaceSelector: LabelSelector.optional(),
 })
 
 const metadata = z.looseObject({
@@ -281,9 +249,5 @@ export const ManifestResource = z.discriminatedUnion('kind', [
 export type GatewaySpec = z.infer<typeof GatewaySpec>
 export type ConnectorSpec = z.infer<typeof ConnectorSpec>
 export type PermissionSpec = z.infer<typeof PermissionSpec>
-export type PolicySpec = z.infer<typeof PolicySpec>
-export type PolicyDocument = z.infer<typeof PolicyDocument>
-export type PolicyRule = z.infer<typeof PolicyRule>
-export type PolicyScope = z.infer<typeof PolicyScope>
 export type ManifestResource = z.infer<typeof ManifestResource>
 export type ResourceKind = 'Gateway' | 'Connector' | 'Permission' | 'Policy'

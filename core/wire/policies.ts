@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { PolicySpec } from '../crd/schemas.ts'
+import { PolicyRecord } from '../crd/policy/policy-spec.ts'
 import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
 import { LIMITS } from './limits.ts'
 import { ManagedFields } from './operator/origin.ts'
 import { PoliciesReply } from './v1.ts'
 
-const Priority = PolicySpec.shape.priority.unwrap()
-const Tags = PolicySpec.shape.tags.unwrap()
-const Mode = PolicySpec.shape.mode.unwrap()
+const Priority = PolicyRecord.shape.priority.unwrap()
+const Tags = PolicyRecord.shape.tags.unwrap()
+const Mode = PolicyRecord.shape.mode.unwrap()
 
 const PolicyFields = z.strictObject({
   name: PolicyName,

@@ -1,10 +1,5 @@
-import type {
-  ConnectorSpec,
-  GatewaySpec,
-  PermissionSpec,
-  PolicySpec,
-  ResourceKind,
-} from '../../core/crd/schemas.ts'
+import type { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
+import type { ConnectorSpec, GatewaySpec, PermissionSpec, ResourceKind } from '../../core/crd/schemas.ts'
 import type { ConnectorStatus, GatewayStatus, PermissionStatus, PolicyStatus } from '../../core/crd/status.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Reflector } from '../kube/reflector.ts'

@@ -1,3 +1,4 @@
+import { killScopesOf } from '../../core/crd/kill-scopes.ts'
 import type { GatewaySpec } from '../../core/crd/schemas.ts'
 import {
   EMERGENCY_SOURCE,
@@ -25,10 +26,10 @@ const SCOPE = /^((connector|agent|gateway|namespace):)?[^\s:]+$/i
 export function killSwitchOfGateway(gateway: GatewayObject): RelayedKillSwitch {
   const name = keyOf(gateway)
   const source = gatewaySource(name)
-  const { active = false, reason = '', scopes = ['all'] } = gateway.spec.killSwitch ?? {}
+  const { active = false, reason = '', ...stated } = gateway.spec.killSwitch ?? {}
   return {
     source,
-    scopes: active ? unique(scopes.map((scope) => scopeFrom(source, scope))) : [],
+    scopes: active ? unique(killScopesOf(stated).map((scope) => scopeFrom(source, scope))) : [],
     reason: active ? reason.trim() || NO_REASON : '',
     by: `kubernetes Gateway ${name}`,
     revision: revisionOf(gateway.metadata),

@@ -1,6 +1,7 @@
 import type { Document, Node } from 'yaml'
 import { isMap, isScalar, LineCounter } from 'yaml'
 import * as z from 'zod'
+import { fieldAdvice } from '../../core/crd/field-advice.ts'
 import { knownFields } from '../../core/crd/known-fields.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../core/crd/manifests/yaml-documents.ts'
 import {
@@ -60,6 +61,7 @@ type Kind = keyof typeof SCHEMAS
 type Context = {
   readonly document: Document.Parsed
   readonly source: Source
+  readonly kind: Kind
   readonly schema: z.core.$ZodType
 }
 type Source = { readonly file: string; readonly lines: LineCounter }
@@ -128,17 +130,19 @@ function parseDocument(document: Document.Parsed, source: Source): ParsedDocumen
 function parseValue(value: unknown, document: Document.Parsed, source: Source): ParsedDocument {
   const found = headProblem(value)
   if (found !== null) return problem(source, lineAt(document, found.path, source), found.message)
-  const schema = SCHEMAS[(value as { kind: Kind }).kind]
+  const { kind } = value as { kind: Kind }
+  const schema = SCHEMAS[kind]
   const parsed = schema.safeParse(value)
   if (!parsed.success) {
     return {
       objects: [],
-      problems: parsed.error.issues.flatMap((issue) => issueProblems(issue, { document, source, schema })),
+      problems: parsed.error.issues.flatMap((issue) =>
+        issueProblems(issue, { document, source, kind, schema }),
+      ),
     }
   }
   const resource = parsed.data as ManifestResource
   const namespace = resource.metadata.namespace ?? DEFAULT_NAMESPACE
-  const { kind } = resource
   const { name } = resource.metadata
   const line = lineAt(document, [], source)
   const key = `${kind}/${namespace}/${name}`
@@ -181,25 +185,22 @@ function kindProblem(kind: unknown): string {
   return `unknown kind ${JSON.stringify(kind)}; ${advice}`
 }
 
-function issueProblems(issue: z.core.$ZodIssue, { document, source, schema }: Context): ManifestProblem[] {
+function issueProblems(
+  issue: z.core.$ZodIssue,
+  { document, source, kind, schema }: Context,
+): ManifestProblem[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      file: source.file,
-      line: lineAt(document, [...path, key], source),
-      message: `unknown field ${dotted([...path, key])}; ${advice(key, knownFields(schema, path))}`,
-    }))
+    const known = knownFields(schema, path)
+    return issue.keys.map((key) => {
+      const field = [...path, key]
+      const message = `unknown field ${dotted(field)}; ${fieldAdvice(kind, field, known)}`
+      return { file: source.file, line: lineAt(document, field, source), message }
+    })
   }
   const isMissing = issue.code === 'invalid_type' && document.getIn(path, true) === undefined
   const message = isMissing ? `${dotted(path)} is missing` : `${dotted(path)}: ${issue.message}`
   return [{ file: source.file, line: lineAt(document, path, source), message }]
-}
-
-/** Returns advice for an unknown field: the nearest known field, or else all known fields. */
-function advice(key: string, known: readonly string[]): string {
-  const suggestion = nearest(key, known)
-  if (suggestion !== undefined) return `did you mean ${suggestion}?`
-  return known.length === 0 ? 'remove it' : `remove it, or use one of ${[...new Set(known)].join(', ')}`
 }
 
 function dotted(path: ReadonlyArray<string | number>): string {

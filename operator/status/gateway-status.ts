@@ -1,5 +1,6 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
 import { floorText } from '../../core/crd/floors.ts'
+import { killScopesOf } from '../../core/crd/kill-scopes.ts'
 import {
   concernsGateway,
   gatewaySource,
@@ -54,8 +55,8 @@ function killSwitchOf(
   const narrow = concerning.find(({ source }) => source === own)
   if (narrow !== undefined) return narrow
   if (spec.killSwitch?.active !== true) return null
-  const { scopes, reason = '' } = spec.killSwitch
-  return { scope: scopes.join(', '), source: own, reason, since: '' }
+  const { reason = '' } = spec.killSwitch
+  return { scope: killScopesOf(spec.killSwitch).join(', '), source: own, reason, since: '' }
 }
 
 function killVerdict({ source, scope, reason }: KillEntry, name: string, killed: string): Verdict {

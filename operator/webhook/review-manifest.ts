@@ -2,24 +2,25 @@ import { isDeepStrictEqual } from 'node:util'
 import type * as z from 'zod'
 import { createCatalogue } from '../../core/connectors/catalogue.ts'
 import { checkUserRows } from '../../core/connectors/rows/user-rows.ts'
+import { fieldAdvice } from '../../core/crd/field-advice.ts'
 import { type FieldBelowFloor, type FloorRules, floored, floorText } from '../../core/crd/floors.ts'
 import { knownFields } from '../../core/crd/known-fields.ts'
+import type { PolicyDocument } from '../../core/crd/policy/policy-document.ts'
+import type { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
+import { policyDocumentOf } from '../../core/crd/policy/policy-spelling.ts'
 import {
   ConnectorResource,
   type ConnectorSpec,
   GatewayResource,
   type GatewaySpec,
   PermissionResource,
-  type PolicyDocument,
   PolicyResource,
-  type PolicySpec,
 } from '../../core/crd/schemas.ts'
 import { type PatternRule, permissionWarnings } from '../../core/decision/permissions/permission-warnings.ts'
 import { documentProblems } from '../../core/decision/policies/policy-document.ts'
 import { policyTestCost } from '../../core/decision/policies/policy-test-cost.ts'
 import { runPolicyTests } from '../../core/decision/policies/policy-tests.ts'
 import { policyWarnings } from '../../core/decision/policies/policy-warnings.ts'
-import { nearest } from '../../core/nearest.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 
 const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }>>> = {
@@ -49,7 +50,10 @@ export function reviewManifest(request: AdmissionRequest, floorRules?: FloorRule
   if (operation === 'UPDATE' && !isSpecChanged(request.oldObject as Written | undefined, object))
     return { allowed: true }
   const parsed = schema.safeParse(request.object)
-  if (!parsed.success) return refuse(parsed.error.issues.flatMap((issue) => issueProblems(schema, issue)))
+  if (!parsed.success) {
+    const reviewed = { schema, kind: (request.object as { readonly kind?: unknown }).kind }
+    return refuse(parsed.error.issues.flatMap((issue) => issueProblems(reviewed, issue)))
+  }
   if (parsed.data.kind === 'Gateway')
     return judgeGateway(request, parsed.data.spec as GatewaySpec, floorRules)
   return judge(parsed.data, isTenant(request, floorRules))
@@ -104,11 +108,12 @@ function judgeConnector({ type, actions }: ConnectorSpec): AdmissionResponse {
   return problems.length > 0 ? refuse(problems.map((text) => `spec.actions: ${text}`)) : { allowed: true }
 }
 
-function judgePolicy(document: PolicySpec, isOfTenant: boolean): AdmissionResponse {
-  if (isOfTenant && document.namespaceSelector !== undefined)
+function judgePolicy(spec: PolicySpec, isOfTenant: boolean): AdmissionResponse {
+  if (isOfTenant && spec.namespaceSelector !== undefined)
     return refuse([
       'spec.namespaceSelector is for Policies in a namespace of the platform team; name Gateways in spec.gatewayRefs',
     ])
+  const document = policyDocumentOf(spec)
   if (isTooLarge(document))
     return {
       allowed: true,
@@ -130,14 +135,15 @@ function isTooLarge(document: PolicyDocument): boolean {
   return text > MAX_CONDITION_TEXT || policyTestCost(document) > MAX_TEST_COST
 }
 
-function issueProblems(schema: z.core.$ZodType, { path, message, ...issue }: z.core.$ZodIssue): string[] {
+type Reviewed = { readonly schema: z.core.$ZodType; readonly kind: unknown }
+
+function issueProblems({ schema, kind }: Reviewed, { path, message, ...issue }: z.core.$ZodIssue): string[] {
   const steps = path.map((part) => (typeof part === 'number' ? part : String(part)))
   if (issue.code !== 'unrecognized_keys') return [`${steps.join('.') || 'the object'}: ${message}`]
   const known = knownFields(schema, steps)
   return (issue as { keys: string[] }).keys.map((key) => {
-    const suggestion = nearest(key, known)
-    const advice = suggestion === undefined ? 'remove it' : `did you mean ${suggestion}?`
-    return `unknown field ${[...steps, key].join('.')}; ${advice}`
+    const field = [...steps, key]
+    return `unknown field ${field.join('.')}; ${fieldAdvice(kind, field, known)}`
   })
 }
 

@@ -1,11 +1,7 @@
-import {
-  CONNECTOR_RULES,
-  GATEWAY_RULES,
-  PERMISSION_RULES,
-  POLICY_RULES,
-  type SpecRules,
-} from '../../core/crd/rules.ts'
-import { ConnectorSpec, GatewaySpec, PermissionSpec, PolicySpec } from '../../core/crd/schemas.ts'
+import { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
+import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, POLICY_RULES } from '../../core/crd/rules.ts'
+import { ConnectorSpec, GatewaySpec, PermissionSpec } from '../../core/crd/schemas.ts'
+import type { SpecRules } from '../../core/crd/spec-rules.ts'
 import { ConnectorStatus, GatewayStatus, PermissionStatus, PolicyStatus } from '../../core/crd/status.ts'
 import type { CrdSource, PrinterColumn } from './crd.ts'
 
@@ -25,6 +21,7 @@ const PROGRAMMED: PrinterColumn = { ...column('Programmed', '.status.programmed'
 const textOf = (rules: SpecRules<never>) => ({
   cross: rules.cross.map(({ cel, path, message }) => ({ cel, path, message })),
   lists: rules.lists,
+  ...(rules.immutable === undefined ? {} : { immutable: rules.immutable }),
 })
 
 export const KINDS: readonly CrdSource[] = [
@@ -38,7 +35,7 @@ export const KINDS: readonly CrdSource[] = [
     rules: textOf(GATEWAY_RULES),
     columns: [
       column('Enforcement', '.spec.enforcementLevel'),
-      column('Mode', '.spec.interception'),
+      column('Interception', '.spec.interception'),
       column('Pods', '.status.pods'),
       column('Killed', '.status.killed'),
       condition('Ready', 'Ready'),
@@ -85,7 +82,7 @@ export const KINDS: readonly CrdSource[] = [
     status: PolicyStatus,
     rules: textOf(POLICY_RULES),
     columns: [
-      column('Enabled', '.spec.enabled', 'boolean'),
+      column('Mode', '.spec.mode'),
       column('Priority', '.spec.priority', 'integer'),
       condition('Accepted', 'Accepted'),
       column('Tests', '.status.tests'),

@@ -1,4 +1,4 @@
-import type { ListRule } from '../../core/crd/rules.ts'
+import type { ImmutableField, ListRule } from '../../core/crd/spec-rules.ts'
 import type { Schema } from './structural.ts'
 
 /** CEL rules and list types of a CRD. */
@@ -9,13 +9,19 @@ export type RuleTexts = {
     readonly message: string
   }>
   readonly lists: readonly ListRule[]
+  readonly immutable?: readonly ImmutableField[]
 }
 
 /** Adds CEL rules at the root of a schema, and list types for lists with unique elements. */
-export function withRuleTexts(schema: Schema, { cross, lists }: RuleTexts): Schema {
+export function withRuleTexts(schema: Schema, { cross, lists, immutable = [] }: RuleTexts): Schema {
   const listed = lists.reduce((whole, { path, keys }) => changeAt(whole, path, listType(keys)), schema)
-  if (cross.length === 0) return listed
-  const validations = cross.map(({ cel, path, message }) => ({
+  const transitions = immutable.map(({ path, message }) => {
+    const field = path.join('.')
+    return { cel: `self.${field} == oldSelf.${field}`, path, message }
+  })
+  const rules = [...cross, ...transitions]
+  if (rules.length === 0) return listed
+  const validations = rules.map(({ cel, path, message }) => ({
     rule: cel,
     message,
     fieldPath: path.map((step) => `.${step}`).join(''),

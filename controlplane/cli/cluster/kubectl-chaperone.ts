@@ -26,13 +26,14 @@ const HELP = `kubectl chaperone COMMAND
   owner-link                     create a link with which the first owner registers, valid for an hour and once
   break-glass --for 1h           open the owner's token for a time, for emergencies; --for 0 closes it
   inject -f FILE                 print a pod as the injector would change it, or every conflicting field
+  migrate FILE|DIR               rewrite former spellings of fields in manifests: --check, --stdout
 
   --context, --kubeconfig        options of kubectl
   --system-namespace NAME        namespace of the chart (default chaperone-system)
 `
 
 /** Commands that run without a connection to a control plane. */
-const OFFLINE = ['inject', 'catalogue']
+const OFFLINE = ['inject', 'migrate', 'catalogue']
 /** Commands that call the control plane. */
 const ONLINE = ['status', 'kill', 'approvals', 'explain', 'traffic', 'get', 'agent', 'policy', 'export']
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
+import { policyDocumentOf } from '../../../core/crd/policy/policy-spelling.ts'
 import type { ManifestResource } from '../../../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../../../core/crd/secrets.ts'
 import { permissionWarnings } from '../../../core/decision/permissions/permission-warnings.ts'
@@ -112,7 +113,7 @@ function problemsIn(file: ManifestFile, checked: Checked | undefined): readonly 
 
 /** Returns the warnings about an object that do not require a control plane, for a dry run. */
 function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
-  if (kind === 'Policy') return policyWarnings(spec)
+  if (kind === 'Policy') return policyWarnings(policyDocumentOf(spec))
   return kind === 'Permission' ? spec.rules.flatMap((rule) => permissionWarnings(rule, [], spec.rules)) : []
 }
 

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import type { PolicyDocument } from '../../../core/crd/schemas.ts'
+import type { PolicyDocument } from '../../../core/crd/policy/policy-document.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { PolicyCheckReply } from '../../../core/wire/policies.ts'

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type Document, LineCounter } from 'yaml'
 import type * as z from 'zod'
+import { fieldAdvice } from '../../../core/crd/field-advice.ts'
 import { knownFields } from '../../../core/crd/known-fields.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../../core/crd/manifests/yaml-documents.ts'
 import { API_VERSION, ManifestResource } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { nearest } from '../../../core/nearest.ts'
 import { unstorableIn } from '../../../core/storable.ts'
 
 /** Maximum number of YAML aliases in a document. The manifests watcher has the same limit. */
@@ -99,20 +99,13 @@ function findingsOf(issue: z.core.$ZodIssue, value: unknown): readonly Finding[]
 
 function unknownFields({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, value: unknown): readonly Finding[] {
   const steps = path.map((step) => (typeof step === 'number' ? step : String(step)))
-  const schema = schemaOf(value)
+  const { kind } = value as { readonly kind?: unknown }
+  const schema = ManifestResource.options.find((option) => option.shape.kind.value === kind)
   const known = schema === undefined ? [] : knownFields(schema, steps)
   return keys.map((key) => {
-    const meant = nearest(key, known)
-    const advice = meant === undefined ? 'remove it' : `did you mean ${meant}?`
     const field = [...steps, key]
-    return { path: field, text: `unknown field ${field.join('.')}; ${advice}` }
+    return { path: field, text: `unknown field ${field.join('.')}; ${fieldAdvice(kind, field, known)}` }
   })
-}
-
-/** Returns the schema of the value's `kind`. */
-function schemaOf(value: unknown): z.ZodType | undefined {
-  const { kind } = value as { readonly kind?: unknown }
-  return ManifestResource.options.find((option) => option.shape.kind.value === kind)
 }
 
 function issueText(issue: z.core.$ZodIssue): string {

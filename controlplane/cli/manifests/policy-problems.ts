@@ -1,6 +1,8 @@
 import { basename } from 'node:path'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
-import type { ManifestResource, PolicySpec } from '../../../core/crd/schemas.ts'
+import type { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
+import { policyDocumentOf } from '../../../core/crd/policy/policy-spelling.ts'
+import type { ManifestResource } from '../../../core/crd/schemas.ts'
 import { documentProblems } from '../../../core/decision/policies/policy-document.ts'
 import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import type { ManifestFile } from './manifest-files.ts'
@@ -21,9 +23,10 @@ export function policyProblems(
 }
 
 function problemsOf(spec: PolicySpec): readonly string[] {
-  const problems = documentProblems(spec)
+  const document = policyDocumentOf(spec)
+  const problems = documentProblems(document)
   if (problems.length > 0) return problems
-  return runPolicyTests(spec, createCatalogue().knownAction)
+  return runPolicyTests(document, createCatalogue().knownAction)
     .filter(({ passed }) => !passed)
     .map(({ name, expected, got }) => `the test "${name}" fails: expected ${expected}, got ${got}`)
 }

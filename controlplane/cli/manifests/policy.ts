@@ -2,7 +2,8 @@ import { basename } from 'node:path'
 import { LineCounter } from 'yaml'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { readYamlDocuments } from '../../../core/crd/manifests/yaml-documents.ts'
-import { PolicyDocument } from '../../../core/crd/schemas.ts'
+import { PolicyDocument } from '../../../core/crd/policy/policy-document.ts'
+import { policyDocumentOf } from '../../../core/crd/policy/policy-spelling.ts'
 import { type PolicyTestResult, runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { policyWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
@@ -122,16 +123,8 @@ function testFile(file: ManifestFile): Tested[] {
   if (problems.length > 0) throw new ChaperoneError('conflict', { detail: problems.join('\n') })
   return resources.flatMap((resource) => {
     if (resource.kind !== 'Policy') return []
-    const {
-      enabled: _e,
-      priority: _p,
-      tags: _t,
-      mode: _m,
-      gatewayRefs: _r,
-      namespaceSelector: _s,
-      ...document
-    } = resource.spec
-    return [tested(resource.metadata.name, document, resource.metadata.namespace)]
+    const { name, namespace } = resource.metadata
+    return [tested(name, policyDocumentOf(resource.spec), namespace)]
   })
 }
 

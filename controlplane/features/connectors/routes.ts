@@ -166,7 +166,7 @@ function connectorView(
     allow_private_addresses: row.spec.upstream.allowPrivateAddresses,
     allow_plaintext_credential: row.spec.upstream.allowPlaintextCredential ?? false,
     endpoint: row.spec.endpoint === undefined ? null : [...row.spec.endpoint],
-    bodies: row.spec.bodies ?? null,
+    bodies: row.spec.bodies === 'opaque' ? row.spec.bodies : null,
     warnings: [...warningsOf(row, withheld)],
     has_token: row.credential !== null,
     gateways: row.gatewayIds.flatMap((id) => gateways.get(id) ?? []),

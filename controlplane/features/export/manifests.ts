@@ -1,7 +1,7 @@
 import type { Manifest, Placement } from '../../../core/crd/manifests/manifest-placement.ts'
 import type { PolicyFacts } from '../../../core/crd/manifests/policy-manifests.ts'
 import { type ManifestRows, manifestsText, rowManifests } from '../../../core/crd/manifests/row-manifests.ts'
-import { PolicySpec } from '../../../core/crd/schemas.ts'
+import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { listConnectorsIn } from '../connectors/store.ts'
 import { gatewayNamesIn, listGatewaysIn } from '../gateways/store.ts'

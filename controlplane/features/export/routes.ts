@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { PolicySpec } from '../../../core/crd/schemas.ts'
+import { PolicyRecord } from '../../../core/crd/policy/policy-spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { ExportReply, ImportBody, ImportReply } from '../../../core/wire/export.ts'
 import {
@@ -35,10 +35,10 @@ const PolicyItem = z.strictObject({
   name: PolicyName,
   policyYaml: PolicyText,
   description: z.string().max(2_000).optional(),
-  priority: PolicySpec.shape.priority.unwrap().optional(),
+  priority: PolicyRecord.shape.priority.unwrap().optional(),
   enabled: z.boolean().optional(),
-  tags: PolicySpec.shape.tags.unwrap().optional(),
-  mode: PolicySpec.shape.mode.unwrap().optional(),
+  tags: PolicyRecord.shape.tags.unwrap().optional(),
+  mode: PolicyRecord.shape.mode.unwrap().optional(),
   version: z.int().optional(),
   /** Names of the gateways that the policy is bound to; none means all gateways. */
   gateways: z.array(GatewayName).max(256).optional(),

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../../core/connectors/credentials/clear-text.ts'
+import { CONNECTOR_RULES } from '../../../core/crd/rules.ts'
 import { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import { immutableProblems } from '../../../core/crd/spec-rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
@@ -57,7 +59,7 @@ export const connectorApplier: Applier<'Connector'> = {
       managedBy: object.managedBy,
       origin: null,
     }
-    const invalid = [...problemsOf(candidate), ...(await botProblems(context, object))]
+    const invalid = [...problemsOf(candidate, row), ...(await botProblems(context, object))]
     if (invalid.length > 0) {
       const changed = await narrow(context, row)
       return refused({ reasons: invalid, problem: 'Invalid', bound, changed })
@@ -228,8 +230,12 @@ async function rivalsOf({ reads }: ApplyContext, { credential, spec }: ManifestO
   return isWaiting ? rows.filter((row) => row.source !== 'api') : rows
 }
 
-function problemsOf({ spec }: Candidate): readonly string[] {
-  return [missingDomains(spec), wrongAuth(spec.auth), plaintextProblem(spec)].filter((text) => text !== null)
+function problemsOf({ spec, source }: Candidate, row: ConnectorRow | undefined): readonly string[] {
+  // The API server refuses to change immutable fields: an object of a cluster that differs was created again.
+  const isSameObject = source === 'file' && row?.source === 'file'
+  const changed = isSameObject ? immutableProblems(CONNECTOR_RULES, row.spec, spec) : []
+  const wrong = [missingDomains(spec), wrongAuth(spec.auth), plaintextProblem(spec)]
+  return [...changed, ...wrong.filter((text) => text !== null)]
 }
 
 function plaintextProblem(spec: Candidate['spec']): string | null {

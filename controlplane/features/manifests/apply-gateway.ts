@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { killScopesOf } from '../../../core/crd/kill-scopes.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
@@ -109,7 +110,7 @@ function isSame(row: GatewayRow, object: ManifestObject<'Gateway'>): boolean {
 function killScopes({ spec, fullName }: ManifestObject<'Gateway'>): string[] | Applied {
   if (spec.killSwitch?.active !== true) return []
   try {
-    return spec.killSwitch.scopes.map((scope) => scopeInGateway(scope, fullName))
+    return killScopesOf(spec.killSwitch).map((scope) => scopeInGateway(scope, fullName))
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
     return refused({ reasons: [`spec.killSwitch.scopes: ${error.message}`], problem: 'Invalid' })

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { PolicySpec } from '../../../core/crd/schemas.ts'
+import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'

@@ -1,11 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  ConnectorSpec,
-  GatewaySpec,
-  PermissionSpec,
-  PolicySpec,
-  type ResourceKind,
-} from '../../../core/crd/schemas.ts'
+import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
+import { ConnectorSpec, GatewaySpec, PermissionSpec, type ResourceKind } from '../../../core/crd/schemas.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { storedClaims } from '../connectors/host-claims.ts'
 import { connectorApplier } from './apply-connector.ts'
@@ -57,7 +52,8 @@ export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<
       ? await applier.apply(context, { ...object, spec: parsed.data } as ManifestObject)
       : await refuse(context, {
           object: { ...object, spec: stored.spec } as ManifestObject,
-          reasons: problems.length > 0 || parsed.success ? problems : schemaReasons(parsed.error),
+          reasons:
+            problems.length > 0 || parsed.success ? problems : schemaReasons(kind, SPECS[kind], parsed.error),
         })
   const isStated = applied.accepted || applied.inForce !== 'nothing'
   return isStated ? applied : { ...applied, inForce: await applier.inForce(context, row) }

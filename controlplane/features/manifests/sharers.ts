@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { PolicySpec } from '../../../core/crd/schemas.ts'
+import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import { fullNameOf } from './full-name.ts'
 import type { DesiredRow } from './store.ts'
 

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'yaml'
 import * as z from 'zod'
 import type { KnownAction } from '../../../core/action/spec.ts'
-import { type PolicyDocument, PolicySpec } from '../../../core/crd/schemas.ts'
+import type { PolicyDocument } from '../../../core/crd/policy/policy-document.ts'
+import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
+import { policyDocumentOf, policyRecordOf } from '../../../core/crd/policy/policy-spelling.ts'
 import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
@@ -23,9 +25,7 @@ const TEXT = { aliasDuplicateObjects: false, lineWidth: 0 } as const
 
 /** Returns the policy document of a manifest as text. The other fields of the manifest are columns of the row. */
 export function policyText({ spec }: ManifestObject<'Policy'>): string {
-  const { description, scope, rules, tests } = spec
-  const document = { ...(description === undefined ? {} : { description }), scope, rules, tests }
-  return stringify(document, TEXT)
+  return stringify(policyDocumentOf(spec), TEXT)
 }
 
 /** Returns the whole spec of a manifest that does not match the schema of a Policy. */
@@ -94,20 +94,19 @@ export function recordOf({ object, tests, gatewayIds, lostGatewayIds }: Wanted) 
  * default, which enforces the policy.
  */
 export function legibleRecord(spec: unknown) {
-  const { enabled, priority, tags, mode, description } = LEGIBLE_RECORD.parse(spec)
-  return { description: description ?? '', enabled, priority, tags, mode }
+  const { description, ...legible } = LEGIBLE_RECORD.parse(spec)
+  return { description: description ?? '', ...policyRecordOf(legible) }
 }
 
-const { enabled, priority, tags, mode, description } = PolicySpec.shape
+const { priority, tags, mode, description } = PolicySpec.shape
 const LEGIBLE_RECORD = z
   .looseObject({
-    enabled: enabled.catch(true),
     priority: priority.catch(100),
     tags: tags.catch([]),
     mode: mode.catch('enforce'),
     description: description.catch(undefined),
   })
-  .catch({ enabled: true, priority: 100, tags: [], mode: 'enforce', description: undefined })
+  .catch({ priority: 100, tags: [], mode: 'enforce', description: undefined })
 
 /** Returns the fields that differ from the row. A changed text raises the version. */
 export function changesOf(row: PolicyRow, wanted: Wanted): PolicyChanges {

@@ -176,7 +176,7 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     ...(spec.pins === 'send' ? { pins: spec.pins } : {}),
     ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
     ...providerRules(spec),
-    ...(spec.bodies === undefined ? {} : { bodies: spec.bodies }),
+    ...(spec.bodies === 'opaque' ? { bodies: spec.bodies } : {}),
     ...exceptionsOf(spec),
     ...(spec.environment === undefined ? {} : { environment: spec.environment }),
     actions: spec.actions,

@@ -46,7 +46,7 @@ export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie
 
 function toRow({ method, path, action, effect, risk, bodies, effects = [] }: UserRow): Row {
   const row = { method, template: path, type: action, effect, risk, effects }
-  return bodies === undefined ? row : { ...row, bodies }
+  return bodies === 'opaque' ? { ...row, bodies } : row
 }
 
 /** True if a declared row describes the request and declares opaque bodies. */

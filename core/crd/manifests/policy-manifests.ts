@@ -2,7 +2,8 @@ import { parse } from 'yaml'
 import { DEFAULT_POLICIES } from '../../decision/policies/default-policies.ts'
 import { parsePolicyYaml } from '../../decision/policies/policy-document.ts'
 import { ChaperoneError } from '../../errors.ts'
-import type { PolicySpec } from '../schemas.ts'
+import type { PolicySpec } from '../policy/policy-spec.ts'
+import { inSpellingOfSpec, modeOfSpec } from '../policy/policy-spelling.ts'
 import type { ExportNote } from './export-note.ts'
 import {
   bareName,
@@ -70,14 +71,15 @@ export function removedDefaults(
 }
 
 function manifestsOf(row: PolicyFacts, context: PlacementContext): Manifest[] {
-  const { enabled, priority, tags, mode } = row
+  const { priority, tags } = row
   const { document, problem } = readText(row.text)
   const note = noteOf(row, { document, problem }, context)
   const specOf = (references: object) => {
-    if (!isMapping(document)) return document
-    const described = document['description'] === undefined && row.description !== ''
+    const spec = inSpellingOfSpec(document)
+    if (!isMapping(spec)) return spec
+    const described = spec['description'] === undefined && row.description !== ''
     const description = described ? { description: row.description } : {}
-    return { ...document, ...description, ...{ enabled, priority, tags, mode }, ...references }
+    return { ...spec, ...description, ...{ priority, tags, mode: modeOfSpec(row) }, ...references }
   }
   return placesOf(row, context).map(({ name, namespace, references }) => ({
     kind: 'Policy' as const,

@@ -1,5 +1,5 @@
 import { fold, matchesPattern, type Pattern } from '../../action/pattern.ts'
-import type { PolicyScope } from '../../crd/schemas.ts'
+import type { PolicyScope } from '../../crd/policy/policy-document.ts'
 import type { PolicyTier } from '../../wire/gateway/policy-reach.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { AgentFacts, DecisionInput } from '../decision.ts'

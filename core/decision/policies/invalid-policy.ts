@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { PolicyTest } from '../../crd/policy-test.ts'
-import { PolicyScope } from '../../crd/schemas.ts'
+import { PolicyScope } from '../../crd/policy/policy-document.ts'
+import { inSpellingOfDocument } from '../../crd/policy/policy-spelling.ts'
+import { PolicyTest } from '../../crd/policy/policy-test.ts'
 import type { PolicyEntry } from '../../wire/gateway/sync.ts'
 import { POLICY_INVALID } from './invalid-rule.ts'
 import { compilePolicy } from './policy-document.ts'
@@ -22,7 +23,7 @@ export type InvalidPolicy = Pick<PolicyEntry, 'id' | 'name' | 'version'> & {
  * scope cannot be read or contradicts the author's intent.
  */
 export function invalidPolicyEntry({ spec, reason, ...named }: InvalidPolicy): PolicyEntry {
-  const { scope, tests } = LEGIBLE.parse(spec)
+  const { scope, tests } = LEGIBLE.parse(inSpellingOfDocument(spec))
   const entry = entryOf(named, reason, scope ?? EVERYTHING)
   return scope === null || contradicts(entry, tests) ? entryOf(named, reason, EVERYTHING) : entry
 }

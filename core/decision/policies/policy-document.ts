@@ -1,8 +1,11 @@
 import { type Document, LineCounter } from 'yaml'
 import * as z from 'zod'
 import { mayMatchBelow, type Pattern, parsePattern } from '../../action/pattern.ts'
+import { fieldAdvice } from '../../crd/field-advice.ts'
+import { knownFields } from '../../crd/known-fields.ts'
 import { readYamlDocuments } from '../../crd/manifests/yaml-documents.ts'
-import { PolicyDocument, type PolicyRule, type PolicyScope, PolicySpec } from '../../crd/schemas.ts'
+import { PolicyDocument, type PolicyRule, type PolicyScope } from '../../crd/policy/policy-document.ts'
+import { PolicyRecord } from '../../crd/policy/policy-spec.ts'
 import { ChaperoneError } from '../../errors.ts'
 import { unstorableIn } from '../../storable.ts'
 import type { PolicyEntry } from '../../wire/gateway/sync.ts'
@@ -19,9 +22,7 @@ import { policyWarnings } from './policy-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
 /** Fields that are stored with the policy besides its text. The text may repeat them, but must not contradict them. */
-const RecordFields = PolicySpec.pick({ enabled: true, priority: true, tags: true, mode: true })
-  .partial()
-  .extend({ name: z.string().min(1).max(253).optional() })
+const RecordFields = PolicyRecord.partial().extend({ name: z.string().min(1).max(253).optional() })
 
 export type RepeatedFields = z.infer<typeof RecordFields>
 
@@ -220,11 +221,19 @@ function onlyStated(parsed: RepeatedFields, stated: object): RepeatedFields {
 function validated<T>(schema: z.ZodType<T>, value: unknown, lineOf: LineOf): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw invalid(
-    result.error.issues.map(
-      ({ path, message }) => `${lineOf(path)}${path.join('.') || 'policy'}: ${message}`,
-    ),
-  )
+  throw invalid(result.error.issues.flatMap((issue) => issueMessages(issue, schema, lineOf)))
+}
+
+function issueMessages(issue: z.core.$ZodIssue, schema: z.ZodType, lineOf: LineOf): readonly string[] {
+  const { path } = issue
+  if (issue.code !== 'unrecognized_keys')
+    return [`${lineOf(path)}${path.join('.') || 'policy'}: ${issue.message}`]
+  const steps = path.map((step) => (typeof step === 'number' ? step : String(step)))
+  const known = knownFields(schema, steps)
+  return issue.keys.map((key) => {
+    const field = [...steps, key]
+    return `${lineOf(field)}${field.join('.')}: is unknown; ${fieldAdvice(null, field, known)}`
+  })
 }
 
 function conditionFailures(document: PolicyDocument, lineOf: LineOf): string[] {

@@ -1,4 +1,4 @@
-import type { PolicyDocument } from '../../crd/schemas.ts'
+import type { PolicyDocument } from '../../crd/policy/policy-document.ts'
 
 /** Calls that cost more than a comparison: comprehensions (up to 64 elements) and regular expressions. */
 const COSTLY_CALL = /\.\s*(?:all|exists|exists_one|map|filter|matches)\s*\(/g

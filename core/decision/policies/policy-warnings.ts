@@ -1,7 +1,7 @@
 import { mayMatchBelow, parsePattern } from '../../action/pattern.ts'
 import { idleAllowWarning, unknownActionWarning } from '../../connectors/action-names.ts'
 import { NAME_RULES } from '../../connectors/registry.ts'
-import type { PolicyDocument, PolicyRule } from '../../crd/schemas.ts'
+import type { PolicyDocument, PolicyRule } from '../../crd/policy/policy-document.ts'
 import { nearest } from '../../nearest.ts'
 import { conditionWarnings, guardedTarget, spelledFact } from '../conditions/condition-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'

@@ -1,13 +1,13 @@
 import * as z from 'zod'
+import { RuleDecisionSchema } from '../../crd/fields.ts'
+import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import {
   AuthSpec,
   ConnectorType,
   EnforcementLevelSchema,
   GatewaySpec,
   HandleRuleSpec,
-  PolicyDocument,
   ProviderToolsSpec,
-  RuleDecisionSchema,
   UserRowSpec,
 } from '../../crd/schemas.ts'
 import { HostedWorkReport } from '../hosted-work.ts'

@@ -54,6 +54,7 @@ const COMMANDS = [
     'get',
     'export',
     'policy',
+    'migrate',
   ],
   ...['inject', 'catalogue', 'backup', 'restore', 'trust', 'doctor', 'logs', 'demo', 'cluster-setup'],
 ]

@@ -26,7 +26,7 @@ beforeEach(() => {
 let generation = 0
 
 async function warningsOf(namespace: string, groups: readonly string[], name = 'held'): Promise<string[]> {
-  const rule = { name: 'r', decision: 'require_approval', approver_groups: groups }
+  const rule = { name: 'r', decision: 'require_approval', approverGroups: groups }
   const spec = { scope: { actions: ['codehost.pr.merge'] }, rules: [rule] }
   const { status, body } = await replica.operator(
     'PUT',

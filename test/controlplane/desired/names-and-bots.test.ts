@@ -70,8 +70,43 @@ test('actions of a Connector that cannot be used are warnings of its status', as
   ).toMatchObject({ accepted: true, warnings: [] })
 })
 
+test('the type of a Connector of a file is immutable', async () => {
+  const chat = { type: 'generic', domains: ['immutable.example.com'] }
+  expect(await put('Connector', 'typed', { type: 'payments' })).toMatchObject({ accepted: true })
+  expect(await put('Connector', 'typed', chat, { generation: 2 })).toMatchObject({
+    ...{ accepted: false, problem: 'Invalid', in_force: 'last_good' },
+    reasons: [expect.stringContaining('spec.type: is immutable')],
+  })
+  expect(await here.sql("select type from connectors where name = 'default/typed'")).toEqual([
+    { type: 'payments' },
+  ])
+  expect((await operator('DELETE', '/api/operator/objects/Connector/default/typed')).status).toBe(200)
+  expect(await put('Connector', 'typed', chat, { generation: 2 })).toMatchObject({ accepted: true })
+})
+
+test('a Connector of a cluster that was deleted and created again has any type', async () => {
+  const created = (uid: string) => ({ uid, source: 'kubernetes', managed_by: 'kubernetes Connector' })
+  const typed = { type: 'generic', domains: ['created.example.com'] }
+  expect(await put('Connector', 'created', typed, created('one'))).toMatchObject({ accepted: true })
+  const other = { type: 'webhook', domains: ['created.example.com'] }
+  expect(await put('Connector', 'created', other, created('two'))).toMatchObject({ accepted: true })
+})
+
+test('a former spelling is refused with the present one', async () => {
+  const policy = { rules: [{ name: 'r', decision: 'deny', approver_groups: [] }], enabled: false }
+  const { accepted, reasons } = await put('Policy', 'former', policy)
+  expect([accepted, reasons]).toEqual([
+    false,
+    [
+      expect.stringContaining('spec.rules.0.approver_groups: is unknown; use approverGroups'),
+      expect.stringContaining('spec.enabled: is unknown; use mode: disabled'),
+    ],
+  ])
+  expect((await operator('DELETE', '/api/operator/objects/Policy/default/former')).status).toBe(200)
+})
+
 test('unknown names in manifests are refused in conditions, and warnings as actions, patterns and groups', async () => {
-  const rule = { name: 'r', decision: 'require_approval', approver_groups: ['nobody'] }
+  const rule = { name: 'r', decision: 'require_approval', approverGroups: ['nobody'] }
   const policy = (condition: string) => ({
     scope: { actions: ['codehost.pr.mrege'] },
     rules: [{ ...rule, conditions: [condition] }],

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
+import type { KillScope } from '../../../core/crd/kill-scopes.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -176,7 +177,7 @@ describe('the scope', () => {
 })
 
 describe('every source of a stop', () => {
-  const gatewayManifest = (active: boolean, scopes: string[], generation: number) => ({
+  const gatewayManifest = (active: boolean, scopes: KillScope[] | undefined, generation: number) => ({
     ...{ uid: 'uid-1', generation, source: 'file', managed_by: 'kill.yaml' },
     resource: {
       ...{
@@ -184,10 +185,10 @@ describe('every source of a stop', () => {
         kind: 'Gateway',
         metadata: { name: 'main', namespace: 'team' },
       },
-      spec: { killSwitch: { active, scopes, reason: 'drill' } },
+      spec: { killSwitch: { active, reason: 'drill', ...(scopes && { scopes }) } },
     },
   })
-  const put = (active: boolean, scopes: string[], generation: number) =>
+  const put = (active: boolean, scopes: KillScope[] | undefined, generation: number) =>
     replica.operator(
       'PUT',
       '/api/operator/objects/Gateway/team/main',
@@ -204,17 +205,17 @@ describe('every source of a stop', () => {
 
   test('a Gateway manifest, for its own gateway alone', async () => {
     const [own, foreign] = [await hold(), await hold({}, other)]
-    await put(true, ['all'], 1)
+    await put(true, undefined, 1)
     expect((await rowOf(own.id))['status']).toBe('cancelled')
     expect((await rowOf(foreign.id))['status']).toBe('pending')
-    await put(false, ['all'], 2)
+    await put(false, undefined, 2)
     expect((await ask(own.body)).body).toMatchObject({ outcome: 'created' })
     const agent = await hold({ agent: 'shared-bot' })
     const elsewhere = await hold({ agent: 'shared-bot' }, other)
-    await put(true, ['agent:shared-bot'], 3)
+    await put(true, [{ kind: 'Agent', name: 'shared-bot' }], 3)
     expect((await rowOf(agent.id))['status']).toBe('cancelled')
     expect((await rowOf(elsewhere.id))['status']).toBe('pending')
-    await put(false, ['all'], 4)
+    await put(false, undefined, 4)
   })
 
   test('the relay of the operator', async () => {

@@ -159,7 +159,7 @@ const SAMPLES: Readonly<Record<string, () => readonly Sample[]>> = {
     {
       body: { policy_id: ids['policy'], enabled: false },
       expect: ['Policy team/edge'],
-      contains: 'enabled: false',
+      contains: 'mode: disabled',
     },
     {
       body: { policy_id: ids['policy'], policyYaml: FAILING },
@@ -173,7 +173,7 @@ const SAMPLES: Readonly<Record<string, () => readonly Sample[]>> = {
     {
       query: `policy_id=${ids['builtIn']}`,
       expect: ['Policy default/default-allow-safe'],
-      contains: 'enabled: false',
+      contains: 'mode: disabled',
     },
   ],
   'POST /api/dashboard/import': () => [

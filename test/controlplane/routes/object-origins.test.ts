@@ -140,7 +140,7 @@ describe('every object says where it comes from', () => {
         ?.problems
     }
     expect(await problemsOf()).toBeUndefined()
-    const spec = { enabled: false, rules: [{ name: 'a', decision: 'deny' }] }
+    const spec = { mode: 'disabled', rules: [{ name: 'a', decision: 'deny' }] }
     await operator('PUT', `/api/operator/objects/Policy/default/${name}`, {
       ...{ uid: name, generation: 1, source: 'file', managed_by: 'rules.yaml' },
       resource: {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { MAX_CONNECTORS_TO_CHAT } from '../../../controlplane/features/chat/bot.ts'
 import { approvalsChannelPolicies } from '../../../controlplane/sync/sections/approvals-channel-policies.ts'
-import { PolicyDocument } from '../../../core/crd/schemas.ts'
+import { PolicyDocument } from '../../../core/crd/policy/policy-document.ts'
 
 const GATEWAYS = ['gw_a', 'gw_b', 'gw_c'].map((id) => ({ id }))
 

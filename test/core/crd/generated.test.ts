@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { Environment } from '@marcbachmann/cel-js'
 import { describe, expect, test } from 'vitest'
 import { CONDITIONS } from '../../../core/crd/conditions.ts'
-import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, type SpecRule } from '../../../core/crd/rules.ts'
+import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES } from '../../../core/crd/rules.ts'
 import { ConnectorSpec, GatewaySpec } from '../../../core/crd/schemas.ts'
+import type { SpecRule } from '../../../core/crd/spec-rules.ts'
 import { crd } from '../../../scripts/crds/crd.ts'
 import { KINDS } from '../../../scripts/crds/kinds.ts'
 
@@ -57,6 +58,35 @@ describe('the generated resources', () => {
     const { properties } = crd(source).spec.versions[0]!.schema.openAPIV3Schema
     const unbounded = [...walk(properties.spec, 'spec')].filter(([, schema]) => !isBounded(schema))
     expect(unbounded.map(([path]) => path)).toEqual([])
+  })
+
+  test.each(KINDS)('the spec of a $kind follows the conventions of docs/api-conventions.md', (source) => {
+    const { properties } = crd(source).spec.versions[0]!.schema.openAPIV3Schema
+    const inside = [...walk(properties.spec, 'spec')]
+    const nameOf = (path: string) =>
+      path
+        .replace(/(\[\])+$/, '')
+        .split('.')
+        .at(-1) ?? ''
+    const misspelt = inside.map(([path]) => nameOf(path)).filter((name) => !/^[a-z][A-Za-z0-9]*$/.test(name))
+    expect(new Set(misspelt), 'the name of a Kubernetes resource').toEqual(
+      new Set(source.kind === 'Gateway' ? ['ephemeral-storage'] : []),
+    )
+    const single = inside.filter(([, { enum: values }]) => Array.isArray(values) && values.length < 2)
+    expect(single.map(([path]) => path)).toEqual([])
+    const numbers = inside.filter(([, { type }]) => type === 'number')
+    expect(numbers.map(([path]) => path)).toEqual([])
+    const references = inside.filter(([path]) => /refs?$/i.test(nameOf(path))).map(([path]) => nameOf(path))
+    expect(references.filter((name) => !/^(gatewayRefs|secretRef|extraSecretRef)$/.test(name))).toEqual([])
+    expect(inside.map(([path]) => nameOf(path))).not.toContain('enabled')
+  })
+
+  test('the type of a Connector is immutable', () => {
+    const connector = KINDS.find(({ kind }) => kind === 'Connector')!
+    const { properties } = crd(connector).spec.versions[0]!.schema.openAPIV3Schema
+    expect(properties.spec['x-kubernetes-validations']).toContainEqual(
+      expect.objectContaining({ rule: 'self.type == oldSelf.type', fieldPath: '.type' }),
+    )
   })
 
   test.each(KINDS)('every condition that a $kind can have is one of the documented ones', (source) => {

@@ -3,13 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import {
-  ConnectorSpec,
-  GatewaySpec,
-  PermissionSpec,
-  PolicySpec,
-  type ResourceKind,
-} from '../../../core/crd/schemas.ts'
+import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
+import { ConnectorSpec, GatewaySpec, PermissionSpec, type ResourceKind } from '../../../core/crd/schemas.ts'
 import {
   type ClusterOperator,
   type ClusterTiming,

@@ -92,6 +92,15 @@ describe('a manifest', () => {
     expect(problems).toEqual([{ file: 'x.yaml', line: 4, message: `unknown field ${message}` }])
   })
 
+  test('with former spellings names the present ones, each with its line', () => {
+    const text = `${HEAD}kind: Policy\nmetadata: { name: x }\nspec:\n  enabled: false\n  rules:\n    - name: a\n      decision: deny\n      approver_groups: [b]\n`
+    const { problems } = parseManifests('x.yaml', text)
+    expect(problems.map(({ line, message }) => `${line} ${message}`).toSorted()).toEqual([
+      '5 unknown field spec.enabled; use mode: disabled instead of enabled: false, or let chaperone migrate rewrite it',
+      '9 unknown field spec.rules[0].approver_groups; use approverGroups, or let chaperone migrate rewrite it',
+    ])
+  })
+
   test.each([
     ['stringdata', 'did you mean stringData?'],
     ['data', 'remove it, or use one of apiVersion, kind, metadata, stringData, type, immutable'],

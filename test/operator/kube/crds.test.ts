@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import {
   API_VERSION,
   ConnectorResource,
@@ -12,7 +13,6 @@ import {
   PermissionResource,
   PermissionSpec,
   PolicyResource,
-  PolicySpec,
 } from '../../../core/crd/schemas.ts'
 import {
   KUBE_ASSETS_HINT,
@@ -64,7 +64,13 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       {
         enforcementLevel: 'monitor',
         allowedNamespaces: { permissions: { from: 'Selector', names: ['a'] }, agents: { from: 'All' } },
-        killSwitch: { active: false, scopes: ['connector:codehost', 'agent:x/y', 'bare'] },
+        killSwitch: {
+          active: false,
+          scopes: [
+            { kind: 'Connector', name: 'codehost' },
+            { kind: 'Agent', name: 'x/y' },
+          ],
+        },
         sidecar: { resources: { requests: { cpu: 1, memory: '90Mi' }, limits: { cpu: '250m' } } },
         egress: {
           allowedHosts: ['*.example.com'],
@@ -126,7 +132,17 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     ['Gateway', { enforcmentLevel: 'monitor' }, 'spec.enforcmentLevel'],
     ['Gateway', { egress: { allowedHosts: ['no spaces'] } }, 'spec.egress.allowedHosts[0]'],
     ['Gateway', { egress: { allowedHosts: ['a', 'a'] } }, 'spec.egress.allowedHosts[1]'],
-    ['Gateway', { killSwitch: { active: true, scopes: ['team:x y'] } }, 'spec.killSwitch.scopes[0]'],
+    [
+      'Gateway',
+      { killSwitch: { active: true, scopes: [{ kind: 'Team', name: 'x' }] } },
+      'spec.killSwitch.scopes[0].kind',
+    ],
+    ['Gateway', { killSwitch: { active: true, scopes: ['agent:x'] } }, 'spec.killSwitch.scopes[0]'],
+    [
+      'Gateway',
+      { killSwitch: { scopes: ['x', 'x'].map((name) => ({ kind: 'Agent', name })) } },
+      'spec.killSwitch.scopes[1]',
+    ],
     ['Gateway', { killSwitch: { active: true, scopes: [] } }, 'spec.killSwitch.scopes'],
     ['Gateway', { failurePolicy: { highRiskAfterSeconds: 500 } }, 'spec.failurePolicy'],
     [
@@ -201,11 +217,18 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     expect(folder.success, 'the manifests folder takes what the API server refuses').toBe(false)
   })
 
+  test('the type of a Connector is immutable, and its other fields are not', async () => {
+    await cluster.create('Connector', 'team', 'fixed', { type: 'codehost' })
+    const patch = (spec: object) => cluster.patch('Connector', 'team', 'fixed', { spec })
+    await expect(patch({ type: 'chat' })).rejects.toThrow('spec.type: Invalid value')
+    await patch({ environment: 'production' })
+  })
+
   const COLUMNS: ReadonlyArray<readonly [OurKind, string, readonly string[]]> = [
-    ['Gateway', 'gateways', ['Enforcement', 'Mode', 'Pods', 'Killed', 'Ready', 'Age']],
+    ['Gateway', 'gateways', ['Enforcement', 'Interception', 'Pods', 'Killed', 'Ready', 'Age']],
     ['Connector', 'connectors', ['Type', 'Domains', 'Ready', 'Age']],
     ['Permission', 'permissions', ['Gateway', 'Rules', 'Accepted', 'Age']],
-    ['Policy', 'policies', ['Enabled', 'Priority', 'Accepted', 'Tests', 'Age']],
+    ['Policy', 'policies', ['Mode', 'Priority', 'Accepted', 'Tests', 'Age']],
   ]
   test.each(COLUMNS)('kubectl get shows the columns of a %s', async (_kind, plural, columns) => {
     const answer = await fetchTable(server, `/apis/chaperone.dev/v1alpha1/namespaces/team/${plural}`)

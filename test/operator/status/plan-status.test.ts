@@ -215,16 +215,19 @@ describe('a credential', () => {
 })
 
 describe('a kill switch', () => {
-  test('of a Gateway with the scope all applies to that Gateway', () => {
-    const on = gateway({ killSwitch: { active: true, reason: ' why ', scopes: ['ALL', 'agent:x'] } })
-    expect(killSwitchOfGateway(on)).toMatchObject({
-      ...{
-        source: 'manifest:team/prod',
-        scopes: ['gateway:team/prod', 'agent:x'],
-        reason: 'why',
-        revision: 7,
-      },
+  test('of a Gateway applies to that Gateway, or to its scopes', () => {
+    const on = { active: true, reason: ' why ' }
+    expect(killSwitchOfGateway(gateway({ killSwitch: on }))).toMatchObject({
+      ...{ source: 'manifest:team/prod', scopes: ['gateway:team/prod'], reason: 'why', revision: 7 },
     })
+    const scopes = [
+      { kind: 'Agent', name: 'x' },
+      { kind: 'Connector', name: 'codehost' },
+    ]
+    expect(killSwitchOfGateway(gateway({ killSwitch: { ...on, scopes } })).scopes).toEqual([
+      'agent:x',
+      'connector:codehost',
+    ])
     expect(killSwitchOfGateway(gateway({ killSwitch: { active: false } })).scopes).toEqual([])
     expect(killSwitchOfGateway(gateway()).scopes).toEqual([])
   })

@@ -33,11 +33,12 @@ describe('an update of only the kill switch is always admitted', () => {
   /** Of another version: no Gateway may have this any more. */
   const OLD = { enforcementLevel: 'removed_level', formerField: 1, failurePolicy: { writesAfterSeconds: -1 } }
   const stop = (killSwitch: unknown) => ({ ...OLD, killSwitch })
-  const ACTIVE = { active: true, scopes: ['all'] }
+  const ACTIVE = { active: true, reason: 'drill' }
+  const SCOPES = [{ kind: 'Agent', name: 'bot' }]
 
   test.each<[string, object, object]>([
     ['is set', OLD, stop({ active: true })],
-    ['is set with a reason and scopes', OLD, stop({ ...ACTIVE, reason: 'incident', scopes: ['agent:bot'] })],
+    ['is set with a reason and scopes', OLD, stop({ ...ACTIVE, scopes: SCOPES })],
     ['is changed', stop(ACTIVE), stop({ ...ACTIVE, reason: 'more' })],
     ['is lifted', stop(ACTIVE), stop({ ...ACTIVE, active: false })],
     ['is taken out', stop(ACTIVE), OLD],
@@ -80,6 +81,55 @@ describe('an unknown field is refused with the nearest name', () => {
     ['Policy', { rules: [{ ...RULE, condition: [] }] }, 'spec.rules.0.condition; did you mean conditions?'],
   ])('%s %j', (kind, spec, wanted) => {
     expect(refusal(kind, spec)).toContain(`unknown field ${wanted}`)
+  })
+})
+
+describe('a former spelling is refused with the present one', () => {
+  const test1 = {
+    name: 't',
+    action: { type: 'a.b', resource: { provider: 'a' }, risk_hints: {} },
+    expect: {},
+  }
+
+  test.each<[Kind, object, string]>([
+    ['Gateway', { topology: 'sidecar' }, 'unknown field spec.topology; remove it'],
+    [
+      'Gateway',
+      { killSwitch: { scopes: ['agent:bot'] } },
+      'spec.killSwitch.scopes.0: "agent:bot" is not an object; use {kind: Agent, name: bot}',
+    ],
+    [
+      'Gateway',
+      { killSwitch: { scopes: ['bot'] } },
+      'use {kind: Connector, name: bot} or {kind: Agent, name: bot}',
+    ],
+    ['Gateway', { killSwitch: { scopes: ['all'] } }, 'leave scopes out for the whole Gateway'],
+    ['Gateway', { killSwitch: { scopes: ['gateway:x'] } }, '"gateway:x" is not an object'],
+    [
+      'Gateway',
+      { allowedNamespaces: { agents: ['team'] } },
+      'spec.allowedNamespaces.agents: is a list; use {from: Selector, names: [...]}',
+    ],
+    ['Connector', { type: 'codehost', gateways: ['g'] }, 'unknown field spec.gateways; use gatewayRefs'],
+    ['Permission', { gateway: 'g', rules: [PERMISSION] }, 'unknown field spec.gateway; use gatewayRefs'],
+    ['Policy', { targetRefs: REFS, rules: [RULE] }, 'unknown field spec.targetRefs; use gatewayRefs'],
+    [
+      'Policy',
+      { enabled: false, rules: [RULE] },
+      'unknown field spec.enabled; use mode: disabled instead of enabled: false',
+    ],
+    [
+      'Policy',
+      { rules: [{ ...RULE, approver_groups: ['a'] }] },
+      'unknown field spec.rules.0.approver_groups; use approverGroups',
+    ],
+    [
+      'Policy',
+      { rules: [RULE], tests: [test1] },
+      'unknown field spec.tests.0.action.risk_hints; use riskHints',
+    ],
+  ])('%s %j', (kind, spec, wanted) => {
+    expect(refusal(kind, spec)).toContain(wanted)
   })
 })
 

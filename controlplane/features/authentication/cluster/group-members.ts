@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { inSpellingOfDocument } from '../../../../core/crd/policy/policy-spelling.ts'
 import { noAccount } from '../../../../core/decision/policies/policy-warnings.ts'
 import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
 
@@ -95,9 +96,9 @@ const Rules = z.looseObject({
   ),
 })
 
-/** Returns the approver groups that a policy names; none for a spec that cannot be parsed. */
+/** Returns the approver groups that a policy document or the spec of a Policy names; none if it cannot be parsed. */
 function groupsIn({ namespace, spec }: GroupsNamed): readonly AskedGroup[] {
-  const parsed = Rules.safeParse(spec)
+  const parsed = Rules.safeParse(inSpellingOfDocument(spec))
   if (!parsed.success) return []
   return parsed.data.rules.flatMap((rule) => rule.approver_groups.map((group) => ({ group, namespace })))
 }

@@ -7,6 +7,7 @@ import { policyProblems } from '../../../../controlplane/cli/manifests/policy-pr
 import { AGENT_PROGRAMS } from '../../../../controlplane/cli/run/agent-programs.ts'
 import { STARTER_DIR } from '../../../../controlplane/cli/up/starter-manifests.ts'
 import { createCatalogue } from '../../../../core/connectors/catalogue.ts'
+import { policyDocumentOf } from '../../../../core/crd/policy/policy-spelling.ts'
 import { decide } from '../../../../core/decision/decide.ts'
 import { permissionWarnings } from '../../../../core/decision/permissions/permission-warnings.ts'
 import { compilePolicy } from '../../../../core/decision/policies/policy-document.ts'
@@ -49,7 +50,7 @@ function decideUnder(sets: Set) {
         ? [
             compilePolicy({
               ...{ id: each.metadata.name, name: each.metadata.name, version: 1, mode: 'enforce' },
-              ...{ priority: each.spec.priority, document: each.spec },
+              ...{ priority: each.spec.priority, document: policyDocumentOf(each.spec) },
             }),
           ]
         : [],
@@ -91,7 +92,7 @@ describe.each(sets.map((set) => [set.name, set] as const))('the starter %s', (na
     expect(rules.flatMap((rule) => permissionWarnings(rule, [], rules))).toEqual([])
     const policies = set.resources.flatMap((each) => (each.kind === 'Policy' ? [each.spec] : []))
     expect(policies).toHaveLength(1)
-    expect(policies.flatMap((spec) => policyWarnings(spec))).toEqual([])
+    expect(policies.flatMap((spec) => policyWarnings(policyDocumentOf(spec)))).toEqual([])
   })
 
   test('has its own objects, so that it can be applied in addition to the starter set', () => {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkManifest, readManifestFiles } from '../../../../controlplane/cli/manifests/manifest-files.ts'
 import { ensureManifests, STARTER_DIR } from '../../../../controlplane/cli/up/starter-manifests.ts'
 import { createCatalogue } from '../../../../core/connectors/catalogue.ts'
+import { policyDocumentOf } from '../../../../core/crd/policy/policy-spelling.ts'
 import { lookupPermission } from '../../../../core/decision/permissions/permissions.ts'
 import { policyWarnings } from '../../../../core/decision/policies/policy-warnings.ts'
 import { buildPermissionIndex } from '../../../support/permission-index.ts'
@@ -37,7 +38,7 @@ describe('the starter manifests', () => {
 
   it('have policies that name known actions only', () => {
     const policies = resources.flatMap((each) => (each.kind === 'Policy' ? [each] : []))
-    expect(policies.flatMap(({ spec }) => policyWarnings(spec))).toEqual([])
+    expect(policies.flatMap(({ spec }) => policyWarnings(policyDocumentOf(spec)))).toEqual([])
   })
 
   it('refuse requests in the error format of the provider, so that SDKs show the reason', () => {

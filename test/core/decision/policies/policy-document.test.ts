@@ -47,7 +47,10 @@ describe('policy text', () => {
 
   test.each([
     ['rules:\n  - name: a\n    decision: maybe\n', /^line 3: rules\.0\.decision: /],
-    ['rules:\n  - name: a\n    decision: deny\n    color: red\n', /^line 2: rules\.0: .*color/],
+    [
+      'rules:\n  - name: a\n    decision: deny\n    color: red\n',
+      /^line 4: rules\.0\.color: is unknown; remove it, or use one of name, conditions/,
+    ],
     ['scope: {}\n', /^line 1: rules: /],
     ['rules:\n  - name: a\n    decision: deny\n    decision: allow\n', /^line 4: Map keys must be unique/],
     ['rules: [\n', /^line \d+: /],

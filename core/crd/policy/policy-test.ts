@@ -1,21 +1,24 @@
 import * as z from 'zod'
-import { boundedMap } from './fields.ts'
+import { boundedMap } from '../fields.ts'
+
+/** The action of a test. */
+export const PolicyTestAction = z.strictObject({
+  type: z.string().min(1).max(300),
+  resource: z.strictObject({
+    provider: z.string().min(1).max(253),
+    account: z.string().max(253).optional(),
+    target: z.string().max(1_000).optional(),
+    environment: z.string().max(64).optional(),
+  }),
+  parameters: boundedMap(z.unknown(), 128).default({}),
+  risk_hints: boundedMap(z.boolean(), 64).default({}),
+  context: boundedMap(z.unknown(), 128).default({}),
+})
 
 /** One test in a policy: an action with its agent and request, and the expected result. */
 export const PolicyTest = z.strictObject({
   name: z.string().min(1).max(200),
-  action: z.strictObject({
-    type: z.string().min(1).max(300),
-    resource: z.strictObject({
-      provider: z.string().min(1).max(253),
-      account: z.string().max(253).optional(),
-      target: z.string().max(1_000).optional(),
-      environment: z.string().max(64).optional(),
-    }),
-    parameters: boundedMap(z.unknown(), 128).default({}),
-    risk_hints: boundedMap(z.boolean(), 64).default({}),
-    context: boundedMap(z.unknown(), 128).default({}),
-  }),
+  action: PolicyTestAction,
   /** The facts `request.*` of a proxied action; absent for a submitted action. */
   request: z
     .strictObject({

@@ -1,0 +1,57 @@
+import * as z from 'zod'
+
+/** Kinds of subjects that the kill switch of a Gateway can be limited to. */
+export const KILL_SCOPE_KINDS = ['Connector', 'Agent'] as const
+
+/**
+ * Entry of `spec.killSwitch.scopes`. `name` is the type or name of a Connector, or the name or id of an agent, with or
+ * without its namespace.
+ */
+export const KillScope = z.strictObject(
+  {
+    kind: z.enum(KILL_SCOPE_KINDS),
+    name: z
+      .string()
+      .min(1)
+      .max(253)
+      .regex(/^[^\s:]+$/, 'a name without blanks and colons'),
+  },
+  { error: ({ input }) => (typeof input === 'string' ? formerScopeProblem(input) : undefined) },
+)
+
+export type KillScope = z.infer<typeof KillScope>
+
+/** Returns the scopes of a Gateway's kill switch in the spelling of the HTTP API: `all`, `connector:X`, `agent:X`. */
+export function killScopesOf({
+  scopes,
+}: {
+  readonly scopes?: readonly KillScope[] | undefined
+}): readonly string[] {
+  return scopes?.map(({ kind, name }) => `${kind.toLowerCase()}:${name}`) ?? ['all']
+}
+
+/**
+ * Reads a scope that is written as text, as the HTTP API does: `all` and the Gateway itself are the whole Gateway
+ * (`all`); a bare name is a Connector or an agent. Null for a scope that has no effect at a Gateway, such as another
+ * Gateway. `gateway`: name of the Gateway, as `namespace/name`.
+ */
+export function scopesOfText(text: string, gateway?: string): readonly KillScope[] | 'all' | null {
+  const [head = '', ...rest] = text.trim().split(':')
+  const [kind, name] = rest.length === 0 ? [null, head] : [head.toLowerCase(), rest.join(':')]
+  const isGateway = [gateway, gateway?.split('/')[1]].includes(name)
+  const known = KILL_SCOPE_KINDS.find((each) => each.toLowerCase() === kind)
+  if (known !== undefined) return [{ kind: known, name }]
+  if (kind !== null) return kind === 'gateway' && isGateway ? 'all' : null
+  return name.toLowerCase() === 'all' || isGateway
+    ? 'all'
+    : KILL_SCOPE_KINDS.map((each) => ({ kind: each, name }))
+}
+
+function formerScopeProblem(text: string): string {
+  const scopes = scopesOfText(text)
+  const given = JSON.stringify(text)
+  if (scopes === 'all') return `${given} is not an object; leave scopes out for the whole Gateway`
+  if (scopes === null) return `${given} is not an object {kind: Connector|Agent, name}; remove it`
+  const written = scopes.map(({ kind, name }) => `{kind: ${kind}, name: ${name}}`)
+  return `${given} is not an object; use ${written.join(' or ')}`
+}

@@ -1,0 +1,54 @@
+import type { ResourceKind } from '../schemas.ts'
+
+/** Values of a field that `chaperone migrate` rewrites in another way than by renaming the field. */
+export type Rewriting = 'renamed' | 'removed' | 'references' | 'enabled' | 'scopes' | 'admitted'
+
+/** A former spelling. `*` in the path stands for every item of a list. */
+export type FormerField = {
+  readonly kind: ResourceKind
+  readonly path: readonly string[]
+  readonly rewriting: Rewriting
+  /** The field that replaces it, beside it; null for a field without a replacement. */
+  readonly to: string | null
+}
+
+const ADMITTED_KINDS = ['permissions', 'policies', 'connectors', 'agents']
+
+/** Every former spelling of a field. A field whose value alone has another form now (`to` is its own name) is known. */
+export const FORMER_FIELDS: readonly FormerField[] = [
+  { kind: 'Gateway', path: ['spec', 'topology'], rewriting: 'removed', to: null },
+  { kind: 'Gateway', path: ['spec', 'killSwitch', 'scopes'], rewriting: 'scopes', to: 'scopes' },
+  ...ADMITTED_KINDS.map(
+    (name): FormerField => ({
+      ...{ kind: 'Gateway', path: ['spec', 'allowedNamespaces', name], rewriting: 'admitted', to: name },
+    }),
+  ),
+  { kind: 'Connector', path: ['spec', 'gateways'], rewriting: 'references', to: 'gatewayRefs' },
+  { kind: 'Permission', path: ['spec', 'gateway'], rewriting: 'references', to: 'gatewayRefs' },
+  { kind: 'Policy', path: ['spec', 'targetRefs'], rewriting: 'references', to: 'gatewayRefs' },
+  { kind: 'Policy', path: ['spec', 'enabled'], rewriting: 'enabled', to: 'mode' },
+  {
+    ...{ kind: 'Policy', path: ['spec', 'rules', '*', 'approver_groups'] },
+    ...{ rewriting: 'renamed', to: 'approverGroups' },
+  },
+  {
+    ...{ kind: 'Policy', path: ['spec', 'tests', '*', 'action', 'risk_hints'] },
+    ...{ rewriting: 'renamed', to: 'riskHints' },
+  },
+]
+
+/** Returns the advice for a field that has another spelling now; undefined for any other field. */
+export function formerFieldAdvice(kind: unknown, path: ReadonlyArray<string | number>): string | undefined {
+  const former = FORMER_FIELDS.find((each) => each.kind === kind && isAt(each.path, path))
+  if (former === undefined) return undefined
+  if (former.to === null) return 'remove it, or let chaperone migrate do so'
+  const use = former.rewriting === 'enabled' ? 'mode: disabled instead of enabled: false' : former.to
+  return `use ${use}, or let chaperone migrate rewrite it`
+}
+
+function isAt(pattern: readonly string[], path: ReadonlyArray<string | number>): boolean {
+  return (
+    pattern.length === path.length &&
+    pattern.every((step, index) => (step === '*' ? typeof path[index] === 'number' : step === path[index]))
+  )
+}

@@ -1,0 +1,72 @@
+import type { PolicyDocument } from './policy-document.ts'
+import type { PolicyRecord, PolicySpec } from './policy-spec.ts'
+
+/**
+ * Fields with one spelling in the policy document (of the specification) and another in `Policy.spec`. `*` stands for
+ * every item of a list.
+ */
+const FIELDS = [
+  { at: ['rules', '*'], inDocument: 'approver_groups', inSpec: 'approverGroups' },
+  { at: ['tests', '*', 'action'], inDocument: 'risk_hints', inSpec: 'riskHints' },
+] as const
+
+/** Returns the policy document of a `Policy.spec`. */
+export function policyDocumentOf({ description, scope, rules, tests }: PolicySpec): PolicyDocument {
+  return {
+    ...(description === undefined ? {} : { description }),
+    scope,
+    rules: rules.map(({ approverGroups, ...rule }) => ({ ...rule, approver_groups: approverGroups })),
+    tests: tests.map(({ action: { riskHints, ...action }, ...test }) => ({
+      ...test,
+      action: { ...action, risk_hints: riskHints },
+    })),
+  }
+}
+
+/** Returns the fields of the policy's record; `mode: disabled` is `enabled: false`. */
+export function policyRecordOf({
+  mode,
+  priority,
+  tags,
+}: Pick<PolicySpec, 'mode' | 'priority' | 'tags'>): PolicyRecord {
+  const isDisabled = mode === 'disabled'
+  return { enabled: !isDisabled, priority, tags, mode: isDisabled ? 'enforce' : mode }
+}
+
+/** Returns `mode` of `Policy.spec` for the fields of a record. */
+export function modeOfSpec({ enabled, mode }: Pick<PolicyRecord, 'enabled' | 'mode'>): PolicySpec['mode'] {
+  return enabled ? mode : 'disabled'
+}
+
+/** Returns a policy document, valid or not, in the spelling of `Policy.spec`. */
+export function inSpellingOfSpec(document: unknown): unknown {
+  return FIELDS.reduce<unknown>(
+    (value, { at, inDocument, inSpec }) => renamed(value, at, [inDocument, inSpec]),
+    document,
+  )
+}
+
+/** Returns a `Policy.spec`, valid or not, in the spelling of the policy document. */
+export function inSpellingOfDocument(spec: unknown): unknown {
+  return FIELDS.reduce<unknown>(
+    (value, { at, inDocument, inSpec }) => renamed(value, at, [inSpec, inDocument]),
+    spec,
+  )
+}
+
+/** Renames a field of the mappings at `path`. Returns what has another structure unchanged. */
+function renamed(
+  value: unknown,
+  [step, ...rest]: readonly string[],
+  names: readonly [string, string],
+): unknown {
+  if (Array.isArray(value)) return step === '*' ? value.map((each) => renamed(each, rest, names)) : value
+  if (typeof value !== 'object' || value === null) return value
+  const [from, to] = names
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      if (step === undefined) return [name === from ? to : name, inner]
+      return [name, name === step ? renamed(inner, rest, names) : inner]
+    }),
+  )
+}
