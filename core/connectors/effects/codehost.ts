@@ -148,7 +148,7 @@ export const CODEHOST_EFFECTS = `
   none project_item.{add,create_draft,update} project_view.create
   none notification.{delete_subscription,mark_done,mark_read,set_subscription} subscription.{delete,set}
   none star.{add,remove} following.{add,remove}
-  # Commits, files and references. Fields identify workflow files and forced updates; files in the pack of a push are not inspected.
+  # Commits, files and references. Fields identify workflow files and forced updates; the pack of a push shows its workflow folders.
   none file.{create,update} git.push git_blob.create git_commit.create git_tag.create git_tree.create
   none branch.{create,rename,update}
   none repo.{create,enable_immutable_releases,enable_security_fixes,enable_vulnerability_alerts}

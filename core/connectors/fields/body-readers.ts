@@ -1,6 +1,7 @@
+import type { EffectClass } from '../../action/effect-class.ts'
 import type { Refusal } from '../../request/canonical.ts'
 import type { Sliced } from '../../sliced.ts'
-import type { Commits, PackTools } from '../codehost/push/pack.ts'
+import type { Commits, PackDepth, PackTools } from '../codehost/push/pack.ts'
 import type { Named } from '../connector.ts'
 import type { ProviderAct } from '../provider-side/kinds.ts'
 
@@ -10,6 +11,8 @@ import type { ProviderAct } from '../provider-side/kinds.ts'
  */
 export type HeadReader = {
   readonly maxBytes: number
+  /** Effect classes that only `depth: 'trees'` finds. */
+  readonly effectsOfTrees: readonly EffectClass[]
   /** Classifies the request by its line alone, with all actions that its body can add. */
   announced(): Named
   /**
@@ -17,9 +20,9 @@ export type HeadReader = {
    * before the next call. A count that is already available means that the bytes suffice. The scan continues at its
    * last position.
    */
-  scan(): (bytes: Uint8Array) => number
+  scan(depth: PackDepth): (bytes: Uint8Array) => number
   /** Reads the commits in the head, within `PACK_BUDGET`; null if the class does not depend on them. */
-  read(bytes: Uint8Array, tools: PackTools): Sliced<Commits | null>
+  read(bytes: Uint8Array, tools: PackTools, depth: PackDepth): Sliced<Commits | null>
 }
 
 export type UploadReader = (

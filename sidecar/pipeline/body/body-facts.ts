@@ -1,6 +1,8 @@
 import type { Action } from '../../../core/action/action.ts'
+import type { EffectClass } from '../../../core/action/effect-class.ts'
 import { classify } from '../../../core/connectors/classify.ts'
 import { hasFieldEffects } from '../../../core/connectors/effects/fields/of-fields.ts'
+import { lookupEffectPermission } from '../../../core/decision/permissions/permissions.ts'
 import { type CompiledPolicy, concerns } from '../../../core/decision/policies/compiled-policy.ts'
 import { policyLabel } from '../../../core/decision/policies/rule-label.ts'
 import { formatOf } from '../../../core/request/body/body.ts'
@@ -52,6 +54,29 @@ export function bodyQuestions(
  */
 export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchange): boolean {
   return questions.length > 0 && questions.some(isAskedBy(exchange))
+}
+
+/**
+ * Returns true when a policy condition or a permission of this exchange's agent depends on one of these effect classes
+ * of the actions.
+ */
+export function areEffectsAskedFor(
+  exchange: Exchange,
+  actions: readonly Action[],
+  effects: readonly EffectClass[],
+): boolean {
+  const { snapshot, agent } = exchange
+  if (snapshot === undefined || agent === undefined) return true
+  const isAsked = isAskedBy(exchange)
+  return actions.some((action) => {
+    const { connector, type } = action
+    return (
+      effects.some(
+        (effect) => lookupEffectPermission(snapshot.permissions, agent.name, { connector, effect }) !== null,
+      ) ||
+      snapshot.policies.matching(type).some((policy) => looksAtEffects(policy) && isAsked({ policy, action }))
+    )
+  })
 }
 
 /** Returns the labels of the policies that need body facts of this exchange. */

@@ -4,12 +4,13 @@ import { judgeImpersonation } from '../../../core/connectors/credentials/imperso
 import type { HeadReader, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
+import { judgedActions } from '../../../core/decision/decide.ts'
 import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { areAskedFor, hasReadableBody, judgeHiddenFacts } from '../body/body-facts.ts'
+import { areAskedFor, areEffectsAskedFor, hasReadableBody, judgeHiddenFacts } from '../body/body-facts.ts'
 import { judgeUnscanned, membersToScan, scanBody } from '../body/body-scan.ts'
 import type { InflateBudget } from '../body/inflate-budget.ts'
 import { tooLong, withPolicies } from '../body/too-large.ts'
@@ -263,9 +264,11 @@ async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHe
     const detail = `The body is ${request.body.encoding}-encoded, and its first bytes say what it does: send it without Content-Encoding.`
     return refuseReading(exchange, { code: 'unsupported_body', detail })
   }
-  const bytes = exchange.bodyBytes ?? (await exchange.body.peek(head.maxBytes, head.scan()))
+  const possible = judgedActions(head.announced())
+  const depth = areEffectsAskedFor(exchange, possible, head.effectsOfTrees) ? 'trees' : 'commits'
+  const bytes = exchange.bodyBytes ?? (await exchange.body.peek(head.maxBytes, head.scan(depth)))
   const tools = deps.inflateBudget.toolsFor(exchange)
-  const commits = await deps.pacer.run(exchange, head.read(bytes, tools))
+  const commits = await deps.pacer.run(exchange, head.read(bytes, tools, depth))
   return settle(exchange, classify(bound, request, { kind: 'head', bytes, commits }))
 }
 

@@ -117,7 +117,7 @@ export function nameRequest(bound: BoundConnector, raw: RawRequest, body?: strin
   if (reader) {
     if (request.body.encoding !== undefined) return refusal('unsupported_body', 'the head cannot be read')
     const bytes = Buffer.from(body, 'latin1')
-    const commits = runSliced(reader.read(bytes, { inflate, objectId }))
+    const commits = runSliced(reader.read(bytes, { inflate, objectId }, 'commits'))
     return classify(bound, request, { kind: 'head', bytes, commits })
   }
   const named = nameWithBody(bound, request, Buffer.from(body))

@@ -1,4 +1,5 @@
 import type { Action } from '../../../action/action.ts'
+import type { EffectClass } from '../../../action/effect-class.ts'
 import { refusal } from '../../../request/canonical.ts'
 import type { Sliced } from '../../../sliced.ts'
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../../connector.ts'
@@ -8,7 +9,8 @@ import { REFERENCE_ROWS, withReferenceActions } from '../references.ts'
 import { isNothing, type PushCommand, readPushHead, scanCommands } from './commands.ts'
 import { newProof, notFastForward, type PushProof } from './fast-forward.ts'
 import { FORCE_PUSH } from './force-push.ts'
-import { type Commits, type PackTools, readCommits } from './pack.ts'
+import { type Commits, type PackDepth, type PackTools, readCommits } from './pack.ts'
+import { workflowReason } from './trees.ts'
 
 /**
  * Maximum number of bytes that the gateway reads from a push: its commands, then its commits, which git sends first.
@@ -24,6 +26,8 @@ const DELETE: CatalogueRow = {
   hints: { irreversible: true },
 }
 
+const WORKFLOW_EFFECTS: readonly EffectClass[] = ['code_execution']
+
 type Head = Extract<BodyView, { kind: 'head' }>
 type Given = { readonly push: Action; readonly config: ConnectorConfig }
 
@@ -31,6 +35,7 @@ type Given = { readonly push: Action; readonly config: ConnectorConfig }
 export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
   return {
     maxBytes: PUSH_HEAD_BYTES,
+    effectsOfTrees: WORKFLOW_EFFECTS,
     announced: () => announcedPush(push, config),
     scan: scanPush,
     read: readPush,
@@ -38,23 +43,28 @@ export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
 }
 
 /**
- * Returns the scan of an arriving push (see `HeadReader.scan`). If a command updates an existing reference, the scan
- * requests all bytes up to `maxBytes`, because the commits follow the commands. Otherwise it ends after the commands.
+ * Returns the scan of an arriving push (see `HeadReader.scan`). If the pack is needed, the scan requests all bytes up to
+ * `maxBytes`, because the pack follows the commands. Otherwise it ends after the commands.
  */
-function scanPush(): (bytes: Uint8Array) => number {
+function scanPush(depth: PackDepth): (bytes: Uint8Array) => number {
   const commandsEnd = scanCommands()
   return (bytes) => {
     const needed = commandsEnd(bytes)
     if (needed > bytes.length) return needed
     const head = readPushHead(bytes)
-    return head.kind === 'commands' && head.commands.some(isUpdate) ? Number.POSITIVE_INFINITY : 0
+    return head.kind === 'commands' && head.commands.some(needsPack(depth)) ? Number.POSITIVE_INFINITY : 0
   }
 }
 
-function* readPush(bytes: Uint8Array, tools: PackTools): Sliced<Commits | null> {
+function* readPush(bytes: Uint8Array, tools: PackTools, depth: PackDepth): Sliced<Commits | null> {
   const head = readPushHead(bytes)
-  if (head.kind !== 'commands' || !head.commands.some(isUpdate)) return null
-  return yield* readCommits(bytes.subarray(head.packAt), tools)
+  if (head.kind !== 'commands' || !head.commands.some(needsPack(depth))) return null
+  return yield* readCommits(bytes.subarray(head.packAt), tools, depth)
+}
+
+/** An update needs a proof that no commit is lost. Trees matter for every reference that gets an object. */
+function needsPack(depth: PackDepth): (command: PushCommand) => boolean {
+  return depth === 'trees' ? ({ after }) => !isNothing(after) : isUpdate
 }
 
 /** Returns all actions that a push may have before its commands are known. `push` is the action of the request line. */
@@ -79,10 +89,20 @@ export function namePush(body: Head, push: Action, config: ConnectorConfig): Cla
   }
   if (head.commands.length === 0) return announcedPush(push, config)
   const proof = body.commits === null ? null : newProof(body.commits, head.shallow)
-  const actions = head.commands.flatMap((command) =>
-    withReferenceActions(actionOf(command, proof, { push, config })),
-  )
+  const tips = head.commands.map(({ after }) => after).filter((id) => !isNothing(id))
+  const trees = body.commits?.trees ?? null
+  const reason = trees === null ? null : workflowReason(trees, tips)
+  const actions = head.commands.flatMap((command) => {
+    const action = actionOf(command, proof, { push, config })
+    const isSent = reason !== null && !isNothing(command.after)
+    return withReferenceActions(isSent ? withWorkflows(action, reason) : action)
+  })
   return { kind: 'actions', actions }
+}
+
+function withWorkflows(action: Action, reason: string): Action {
+  const nameReason = action.nameReason === undefined ? reason : `${action.nameReason} ${reason}`
+  return { ...action, effects: WORKFLOW_EFFECTS, nameReason }
 }
 
 /**

@@ -1,6 +1,6 @@
-/** The parents of a commit, or the reason why its header proves nothing. */
+/** The root tree and the parents of a commit, or the reason why its header proves nothing. */
 export type ParsedCommit =
-  | { readonly kind: 'commit'; readonly parents: readonly string[] }
+  | { readonly kind: 'commit'; readonly tree: string; readonly parents: readonly string[] }
   | { readonly kind: 'unreadable'; readonly detail: string }
 
 const LATIN1 = new TextDecoder('latin1')
@@ -30,7 +30,9 @@ export function parseCommit(data: Uint8Array): ParsedCommit {
     parents.push(id)
   }
   const problem = judgeRest(lines.slice(parents.length))
-  return problem === null ? { kind: 'commit', parents } : unreadable(problem)
+  return problem === null
+    ? { kind: 'commit', tree: tree.slice('tree '.length), parents }
+    : unreadable(problem)
 }
 
 function judgeRest([author = '', committer = '', ...extras]: readonly string[]): string | null {

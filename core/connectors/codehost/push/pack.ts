@@ -1,6 +1,7 @@
 import type { Sliced } from '../../../sliced.ts'
 import { parseCommit } from './commit.ts'
 import { applyDelta } from './delta.ts'
+import { type PackTrees, parseTree, type TreeEntry, taggedId } from './trees.ts'
 
 /**
  * Inflates one zlib stream at the start of `bytes` with exactly `size` bytes; null if it is broken, truncated, or has
@@ -21,7 +22,12 @@ export type Commits = {
   /** By commit id: reason why the commit cannot prove a fast-forward. */
   readonly unreadable: ReadonlyMap<string, string>
   readonly end: PackEnd
+  /** Null if only commits were read. */
+  readonly trees: PackTrees | null
 }
+
+/** `trees`: read the trees of the pack after its commits. */
+export type PackDepth = 'commits' | 'trees'
 
 /**
  * Reason why reading ended. `complete`: after the last commit. `budget`: more commits than the budget. `cut`: the bytes
@@ -57,28 +63,44 @@ const ID_BYTES = 20
 
 /**
  * Reads the commits of a pack with their parents up to the first tree or blob: git writes commits and tags first. An
- * object's id is computed from its bytes, so the pack cannot forge it. Inflates no blob, and no more than `PACK_BUDGET`
- * in total. Yields after each `sliceBytes` of work.
+ * object's id is computed from its bytes, so the pack cannot forge it. With `depth: 'trees'` it goes on to the first
+ * blob. Inflates no blob, and no more than `PACK_BUDGET` in total. Yields after each `sliceBytes` of work.
  */
-export function* readCommits(pack: Uint8Array, { inflate, objectId }: PackTools): Sliced<Commits> {
+export function* readCommits(
+  pack: Uint8Array,
+  { inflate, objectId }: PackTools,
+  depth: PackDepth = 'commits',
+): Sliced<Commits> {
   const reading = new Reading(inflate, objectId)
-  const end = yield* readObjects(pack, reading)
-  return { parents: reading.parents, unreadable: reading.unreadable, end }
+  const count = countOf(pack)
+  const cursor = { at: HEADER_BYTES, index: 0, sliceEnd: PACK_BUDGET.sliceBytes }
+  const objects = { pack, count, reading, cursor }
+  const { parents, unreadable } = reading
+  const end = count === null ? 'malformed' : yield* readObjects({ ...objects, count }, 'commits')
+  if (depth === 'commits') return { parents, unreadable, end, trees: null }
+  const isOver = count === null || (end !== 'complete' && end !== 'base')
+  const last = isOver ? end : yield* readObjects({ ...objects, count }, 'trees')
+  const isWhole = last === 'complete' && cursor.index === count && reading.unread === 0
+  return { parents, unreadable, end, trees: { ...reading.trees, isWhole } }
 }
 
-function* readObjects(pack: Uint8Array, reading: Reading): Sliced<PackEnd> {
-  const count = countOf(pack)
-  if (count === null) return 'malformed'
-  let at = HEADER_BYTES
-  let sliceEnd: number = PACK_BUDGET.sliceBytes
-  for (let i = 0; i < count; i++) {
-    if (i === PACK_BUDGET.objects || reading.isBeyondRatio(at)) return 'budget'
-    const next = reading.read(pack, at)
+type PackObjects = {
+  readonly pack: Uint8Array
+  readonly count: number
+  readonly reading: Reading
+  /** Position of the next object, and amount of work after which the reader yields. */
+  readonly cursor: { at: number; index: number; sliceEnd: number }
+}
+
+function* readObjects({ pack, count, reading, cursor }: PackObjects, depth: PackDepth): Sliced<PackEnd> {
+  for (; cursor.index < count; cursor.index++) {
+    if (cursor.index === PACK_BUDGET.objects || reading.isBeyondRatio(cursor.at)) return 'budget'
+    const next = reading.read(pack, cursor.at, depth)
     if (typeof next === 'string') return next
-    at = next
-    const done = reading.inflated + i * PACK_BUDGET.objectCost
-    if (done < sliceEnd) continue
-    sliceEnd = done + PACK_BUDGET.sliceBytes
+    cursor.at = next
+    const done = reading.inflated + cursor.index * PACK_BUDGET.objectCost
+    if (done < cursor.sliceEnd) continue
+    cursor.sliceEnd = done + PACK_BUDGET.sliceBytes
     yield
   }
   return 'complete'
@@ -92,11 +114,18 @@ function countOf(pack: Uint8Array): number | null {
   return view.getUint32(0) === 0x5041434b && (version === 2 || version === 3) ? view.getUint32(8) : null
 }
 
-type PackObject = { readonly type: 'commit' | 'tag'; readonly data: Uint8Array }
+type PackObject = { readonly type: 'commit' | 'tag' | 'tree'; readonly data: Uint8Array }
+
+type Inflated = { readonly data: Uint8Array; readonly at: number; readonly depth: PackDepth }
 
 class Reading {
   readonly parents = new Map<string, readonly string[]>()
   readonly unreadable = new Map<string, string>()
+  readonly #entries = new Map<string, readonly TreeEntry[]>()
+  readonly #roots = new Map<string, string>()
+  readonly #tagged = new Map<string, string>()
+  /** Number of broken commits, and of differences to objects that the pack does not hold, whose types are unknown. */
+  unread = 0
   readonly #inflate: Inflate
   readonly #idOf: ObjectId
   /** Objects by the keys that deltas use: the offset in the pack, and the object id. */
@@ -118,20 +147,33 @@ class Reading {
     return this.inflated > PACK_BUDGET.objectBytes + packBytes * PACK_BUDGET.ratio
   }
 
+  get trees(): Omit<PackTrees, 'isWhole'> {
+    return { entries: this.#entries, roots: this.#roots, tagged: this.#tagged, unreadable: this.unreadable }
+  }
+
   /** Reads the object at `from`; returns the next offset, or the reason why reading ends. */
-  read(pack: Uint8Array, from: number): number | PackEnd {
+  read(pack: Uint8Array, from: number, depth: PackDepth): number | PackEnd {
     const entry = readEntry(pack, from)
     if (typeof entry === 'string') return entry
-    if (entry.type === TREE || entry.type === BLOB) return 'complete'
+    if (entry.type === BLOB || (entry.type === TREE && depth === 'commits')) return 'complete'
     const base = entry.base === null ? null : this.#objects.get(entry.base)
-    if (base === undefined) return 'base'
+    if (base === undefined && depth === 'commits') return 'base'
     if (!this.#take(entry.size)) return 'budget'
     const body = this.#inflate(pack.subarray(entry.dataAt), entry.size)
     if (body === null) return 'cut'
-    const object = base === null ? plainObject(entry.type, body.data) : this.#applied(base, body.data)
+    const problem = this.#keep(entry, base, { data: body.data, at: from, depth })
+    return problem ?? entry.dataAt + body.consumed
+  }
+
+  #keep({ type }: Entry, base: PackObject | null | undefined, given: Inflated): PackEnd | null {
+    if (base === undefined) {
+      this.unread += 1
+      return null
+    }
+    const object = base === null ? plainObject(type, given.data) : this.#applied(base, given.data)
     if (typeof object === 'string') return object
-    this.#add(from, object)
-    return entry.dataAt + body.consumed
+    this.#add(object, given)
+    return null
   }
 
   #applied(base: PackObject, delta: Uint8Array): PackObject | PackEnd {
@@ -140,14 +182,28 @@ class Reading {
     return this.#take(data.length) ? { type: base.type, data } : 'budget'
   }
 
-  #add(at: number, object: PackObject): void {
+  #add(object: PackObject, { at, depth }: Inflated): void {
     const id = this.#idOf(object.type, object.data)
     this.#objects.set(at, object)
     this.#objects.set(id, object)
-    if (object.type !== 'commit') return
-    const commit = parseCommit(object.data)
+    if (object.type === 'commit') this.#addCommit(id, object.data, depth)
+    else if (object.type === 'tag') this.#tagged.set(id, taggedId(object.data))
+    else this.#addTree(id, object.data)
+  }
+
+  /** Commits behind trees prove no fast-forward: the proof does not depend on `depth`. */
+  #addCommit(id: string, data: Uint8Array, depth: PackDepth): void {
+    const commit = parseCommit(data)
+    if (commit.kind === 'commit') this.#roots.set(id, commit.tree)
+    else this.unread += 1
+    if (depth === 'trees') return
     if (commit.kind === 'commit') this.parents.set(id, commit.parents)
     else this.unreadable.set(id, commit.detail)
+  }
+
+  #addTree(id: string, data: Uint8Array): void {
+    const entries = parseTree(data)
+    if (entries !== null) this.#entries.set(id, entries)
   }
 
   #take(bytes: number): boolean {
@@ -159,6 +215,7 @@ class Reading {
 
 function plainObject(type: number, data: Uint8Array): PackObject | PackEnd {
   if (type === COMMIT) return { type: 'commit', data }
+  if (type === TREE) return { type: 'tree', data }
   return type === TAG ? { type: 'tag', data } : 'malformed'
 }
 

@@ -1,9 +1,8 @@
 import type { Parameters } from '../../../action/action.ts'
+import { isWorkflowPath } from '../../codehost/workflow-folder.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type FieldRule, has, valuesOf } from './field-rule.ts'
 
-/** Folders whose files the code host executes (GitHub, Gitea, Forgejo). */
-const WORKFLOW = /^\.(github|gitea|forgejo)(\/(workflows|actions)(\/|$)|$)/
 /**
  * Names of coding agents. An assigned account (`copilot-swe-agent[bot]`), a label (`claude`) or a mention (`@codex fix
  * this`) starts one.
@@ -80,14 +79,8 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
   },
 ]
 
-/**
- * Reports whether a file with this path is a workflow. Ignores case, surrounding blanks and redundant segments, like
- * some file systems and servers.
- */
 function isWorkflow(path: unknown): boolean {
-  if (typeof path !== 'string') return false
-  const parts = path.trim().toLowerCase().split('/')
-  return WORKFLOW.test(parts.filter((part) => part !== '' && part !== '.').join('/'))
+  return typeof path === 'string' && isWorkflowPath(path)
 }
 
 function pathsOf(items: unknown): readonly unknown[] {

@@ -100,7 +100,7 @@ describe('reading the commits of a push', () => {
 
   test('all references of a push share one bound of steps', () => {
     const parents = new Map(many(2_000, (n) => [`c${n}`, many(30, (i) => `c${n + i + 1}`)] as const))
-    const commits = { parents, unreadable: new Map(), end: 'complete' } as const
+    const commits = { parents, unreadable: new Map(), end: 'complete', trees: null } as const
     const proof = newProof(commits, new Set())
     const reasons = many(512, (n) =>
       notFastForward({ ref: `refs/heads/${n}`, before: 'none', after: 'c0' }, proof),
