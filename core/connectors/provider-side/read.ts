@@ -6,7 +6,7 @@ import type { ProviderAct, ProviderKind } from './kinds.ts'
 import { isInline, listedHost, reachedHost } from './reached-host.ts'
 import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 
-export const MAX_PROVIDER_ACTS = 64
+const MAX_PROVIDER_ACTS = 64
 
 /**
  * Returns the acts that the request's fields and the operation cause, each once. An act without a target is dropped if
