@@ -12,8 +12,8 @@ import { rightsPage } from './rights/rights-page.ts'
 
 /**
  * Writes the generated files: `crds/*.yaml` from the resource schemas, the connector types of the dashboard from the registry of
- * connectors, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, and `docs/reference.md` from the settings of the
- * programs. `--check`: writes nothing, lists the files that differ
+ * connectors, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, and `docs/reference.md` from the resource schemas
+ * and the settings of the programs. `--check`: writes nothing, lists the files that differ
  * and exits with 1 if there are any. `--out FOLDER`: writes the CRDs only, for inspection.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))

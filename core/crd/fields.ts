@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { described } from './described.ts'
 
 /** A name of a Kubernetes object (RFC 1123). Every string and list of the custom resources has a bound. */
 export const dns1123 = z
@@ -55,13 +56,20 @@ const quantity = z.union([
 ])
 
 const amounts = z.strictObject({
-  cpu: quantity.optional(),
-  memory: quantity.optional(),
-  'ephemeral-storage': quantity.optional(),
+  cpu: described(quantity.optional(), 'CPU time in cores, or in thousandths with `m`.', '100m'),
+  memory: described(quantity.optional(), 'Memory in bytes, or with a unit such as `Mi`.', '256Mi'),
+  'ephemeral-storage': described(
+    quantity.optional(),
+    'Storage on the node, the journal included, in bytes or with a unit such as `Gi`.',
+    '1Gi',
+  ),
 })
 
 /** Resources of a container; missing values have the operator's defaults. */
-export const Resources = z.strictObject({ requests: amounts.optional(), limits: amounts.optional() })
+export const Resources = z.strictObject({
+  requests: described(amounts.optional(), 'Resources that the scheduler reserves.'),
+  limits: described(amounts.optional(), 'Resources that the container cannot exceed.'),
+})
 
 /** Returns the schema of a map with arbitrary content and at most `maxProperties` members. */
 export function boundedMap<V extends z.ZodType>(value: V, maxProperties: number) {
@@ -72,7 +80,14 @@ export function boundedMap<V extends z.ZodType>(value: V, maxProperties: number)
 }
 
 /** Reference to a Gateway by name; without `namespace`, a Gateway in the namespace of the referencing object. */
-export const GatewayRef = z.strictObject({ name: dns1123, namespace: dns1123.optional() })
+export const GatewayRef = z.strictObject({
+  name: described(dns1123, 'Name of the Gateway.', 'default'),
+  namespace: described(
+    dns1123.optional(),
+    'Namespace of the Gateway. Without it, that of this object. A Gateway of another namespace has to admit this one in `allowedNamespaces`.',
+    'platform',
+  ),
+})
 export const GatewayRefs = z.array(GatewayRef).min(1).max(256)
 
 const labelKey = z
@@ -84,26 +99,51 @@ const labelValue = z.string().max(63)
 
 /** Label selector as in Kubernetes: all requirements must match. */
 export const LabelSelector = z.strictObject({
-  matchLabels: boundedMap(labelValue, 64).default({}),
-  matchExpressions: z
-    .array(
-      z.strictObject({
-        key: labelKey,
-        operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
-        values: z.array(labelValue).max(256).default([]),
-      }),
-    )
-    .max(64)
-    .default([]),
+  matchLabels: described(
+    boundedMap(labelValue, 64).default({}),
+    'Labels that a namespace must have, with their values.',
+    { team: 'payments' },
+  ),
+  matchExpressions: described(
+    z
+      .array(
+        z.strictObject({
+          key: described(labelKey, 'Key of the label.', 'team'),
+          operator: described(
+            z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+            'Comparison of the label with `values`.',
+            'In',
+          ),
+          values: described(
+            z.array(labelValue).max(256).default([]),
+            'Values of the operators `In` and `NotIn`. The other operators have none.',
+            ['payments', 'billing'],
+          ),
+        }),
+      )
+      .max(64)
+      .default([]),
+    'Requirements on labels, all of which must hold.',
+    [{ key: 'team', operator: 'In', values: ['payments'] }],
+  ),
 })
 
 /** Namespaces that a Gateway admits besides its own: none (`Same`), all (`All`), or the selected ones (`Selector`). */
 export const AdmittedNamespaces = z.strictObject(
   {
-    from: z.enum(['Same', 'All', 'Selector']).default('Same'),
-    /** With `from: Selector`, a namespace is admitted if its labels match `selector` or its name is in `names`. */
-    selector: LabelSelector.optional(),
-    names: z.array(dns1123).max(4_096).default([]),
+    from: described(
+      z.enum(['Same', 'All', 'Selector']).default('Same'),
+      '`Same`: only the namespace of the Gateway. `All`: every namespace. `Selector`: also namespaces whose labels match `selector` or whose name is in `names`.',
+      'Selector',
+    ),
+    selector: described(LabelSelector.optional(), 'Labels of admitted namespaces, with `from: Selector`.', {
+      matchLabels: { team: 'payments' },
+    }),
+    names: described(
+      z.array(dns1123).max(4_096).default([]),
+      'Names of admitted namespaces, with `from: Selector`.',
+      ['payments'],
+    ),
   },
   {
     error: ({ input }) =>
@@ -115,10 +155,13 @@ export const AdmittedNamespaces = z.strictObject(
 
 /** Namespaces that this Gateway admits, by the kind of the referencing object. */
 export const AllowedNamespaces = z.strictObject({
-  permissions: AdmittedNamespaces.prefault({}),
-  policies: AdmittedNamespaces.prefault({}),
-  connectors: AdmittedNamespaces.prefault({}),
-  agents: AdmittedNamespaces.prefault({}),
+  permissions: described(AdmittedNamespaces.prefault({}), 'Namespaces of Permissions.'),
+  policies: described(AdmittedNamespaces.prefault({}), 'Namespaces of Policies.'),
+  connectors: described(
+    AdmittedNamespaces.prefault({}),
+    'Namespaces of Connectors, which lend their credentials.',
+  ),
+  agents: described(AdmittedNamespaces.prefault({}), 'Namespaces of pods that the Gateway governs.'),
 })
 
 export type GatewayRef = z.infer<typeof GatewayRef>

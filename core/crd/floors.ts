@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../errors.ts'
 import { RuleDecisionSchema } from './fields.ts'
-import { EnforcementLevelSchema, type GatewaySpec } from './schemas.ts'
+import { EnforcementLevelSchema, type GatewaySpec } from './gateway-spec.ts'
 
 const seconds = z.int().min(0).max(86_400).optional()
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { described } from './described.ts'
 
 /** Kinds of subjects that the kill switch of a Gateway can be limited to. */
 export const KILL_SCOPE_KINDS = ['Connector', 'Agent'] as const
@@ -9,12 +10,16 @@ export const KILL_SCOPE_KINDS = ['Connector', 'Agent'] as const
  */
 export const KillScope = z.strictObject(
   {
-    kind: z.enum(KILL_SCOPE_KINDS),
-    name: z
-      .string()
-      .min(1)
-      .max(253)
-      .regex(/^[^\s:]+$/, 'a name without blanks and colons'),
+    kind: described(z.enum(KILL_SCOPE_KINDS), 'Kind of the subject.', 'Agent'),
+    name: described(
+      z
+        .string()
+        .min(1)
+        .max(253)
+        .regex(/^[^\s:]+$/, 'a name without blanks and colons'),
+      'Type or name of a Connector, or name or id of an agent, with or without its namespace.',
+      'release-bot',
+    ),
   },
   { error: ({ input }) => (typeof input === 'string' ? formerScopeProblem(input) : undefined) },
 )

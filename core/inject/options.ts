@@ -1,4 +1,4 @@
-import type { GatewaySpec } from '../crd/schemas.ts'
+import type { GatewaySpec } from '../crd/gateway-spec.ts'
 import { GATEWAY_FLAGS } from '../gateway-flags.ts'
 
 /** The Gateway that governs a pod, reduced to the fields that the injector reads. */

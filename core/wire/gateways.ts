@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { EnforcementLevelSchema } from '../crd/schemas.ts'
+import { EnforcementLevelSchema } from '../crd/gateway-spec.ts'
 import { AgentName, GatewayName, Ok, SetupConnectorSchema } from './fields.ts'
 
 export const Host = z.string().min(1).max(253)

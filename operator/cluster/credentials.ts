@@ -1,5 +1,5 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
-import type { ConnectorSpec } from '../../core/crd/schemas.ts'
+import type { ConnectorSpec } from '../../core/crd/connector-spec.ts'
 
 /** The result of the last read of a Secret. */
 export type SecretReading =

@@ -1,5 +1,6 @@
 import { connectorOfType } from '../../core/connectors/registry.ts'
-import type { ConnectorSpec, ResourceKind } from '../../core/crd/schemas.ts'
+import type { ConnectorSpec } from '../../core/crd/connector-spec.ts'
+import type { ResourceKind } from '../../core/crd/schemas.ts'
 import type { CustomResource, ResourceStatus } from '../cluster/custom-resources.ts'
 import { commonStatus, staleVerdicts } from './common-status.ts'
 import { conditionsOf, type Verdict } from './conditions.ts'

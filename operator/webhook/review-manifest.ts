@@ -8,14 +8,9 @@ import { knownFields } from '../../core/crd/known-fields.ts'
 import type { PolicyDocument } from '../../core/crd/policy/policy-document.ts'
 import type { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
 import { policyDocumentOf } from '../../core/crd/policy/policy-spelling.ts'
-import {
-  ConnectorResource,
-  type ConnectorSpec,
-  GatewayResource,
-  type GatewaySpec,
-  PermissionResource,
-  PolicyResource,
-} from '../../core/crd/schemas.ts'
+import { ConnectorResource, GatewayResource, PermissionResource, PolicyResource } from '../../core/crd/schemas.ts'
+import { type ConnectorSpec } from '../../core/crd/connector-spec.ts'
+import { type GatewaySpec } from '../../core/crd/gateway-spec.ts'
 import { type PatternRule, permissionWarnings } from '../../core/decision/permissions/permission-warnings.ts'
 import { documentProblems } from '../../core/decision/policies/policy-document.ts'
 import { policyTestCost } from '../../core/decision/policies/policy-test-cost.ts'

@@ -26,7 +26,7 @@ const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.cre
 
 /** Returns the YAML text of one CustomResourceDefinition. */
 export function crdText(source: CrdSource): string {
-  return `# Generated from core/crd/schemas.ts by npm run generate; edits are lost.\n${stringify(crd(source), { lineWidth: 0, aliasDuplicateObjects: false })}`
+  return `# Generated from core/crd by npm run generate; edits are lost.\n${stringify(crd(source), { lineWidth: 0, aliasDuplicateObjects: false })}`
 }
 
 export function crd(source: CrdSource) {

@@ -1,3 +1,5 @@
+import { explainText } from '../reference/field-facts.ts'
+
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type Schema = { readonly [key: string]: Json }
 
@@ -17,7 +19,13 @@ function convert(schema: Schema): Schema {
   const isOpen =
     out['type'] === 'object' && out['properties'] === undefined && out['additionalProperties'] === undefined
   const isUntyped = out['type'] === undefined && out['anyOf'] === undefined
-  return isOpen || isUntyped ? { ...out, 'x-kubernetes-preserve-unknown-fields': true } : out
+  const described = { ...explained(schema), ...out }
+  return isOpen || isUntyped ? { ...described, 'x-kubernetes-preserve-unknown-fields': true } : described
+}
+
+/** Returns the description that `kubectl explain` shows. */
+function explained(schema: Schema): Schema {
+  return schema['description'] === undefined ? {} : { description: explainText(schema) }
 }
 
 /** Reports whether a schema is a quantity: text or an integer. Kubernetes allows this union only with an extension. */
@@ -26,10 +34,11 @@ function isIntOrString({ anyOf }: Schema): boolean {
   return (anyOf as Schema[]).map(({ type }) => type).join() === 'string,integer'
 }
 
-function intOrString({ anyOf }: Schema): Schema {
-  const [text] = anyOf as readonly Schema[]
+function intOrString(schema: Schema): Schema {
+  const [text] = schema['anyOf'] as readonly Schema[]
   const { pattern = '', maxLength = 0 } = text ?? {}
   return {
+    ...explained(schema),
     'x-kubernetes-int-or-string': true,
     anyOf: [{ type: 'integer' }, { type: 'string' }],
     pattern,
@@ -41,6 +50,8 @@ type Handler = (value: Json, schema: Schema) => Schema
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
   $schema: () => ({}),
+  description: () => ({}),
+  examples: () => ({}),
   propertyNames: () => ({}),
   // A structural schema cannot have both `additionalProperties` and `properties`. The field validation of the API
   // server refuses unknown fields.

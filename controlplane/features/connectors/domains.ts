@@ -1,6 +1,6 @@
 import { connectorOfType, TYPES_WITHOUT_HOSTS } from '../../../core/connectors/registry.ts'
 import { checkUserRows } from '../../../core/connectors/rows/user-rows.ts'
-import type { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import type { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import type { ConnectorRow } from './store.ts'
 
 type Owner = Pick<ConnectorRow, 'name' | 'spec'>

@@ -1,4 +1,4 @@
-import { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import type { Query } from '../../db/query.ts'
 import { type DesiredRow, type HostClaims, nextSecond, type Since } from '../manifests/store.ts'
 import { ownedDomains, portsOf } from './domains.ts'

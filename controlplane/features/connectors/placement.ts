@@ -1,6 +1,6 @@
 import { exposesCredential } from '../../../core/connectors/credentials/clear-text.ts'
 import { connectorOfType } from '../../../core/connectors/registry.ts'
-import { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import { newId } from '../../crypto/ids.ts'

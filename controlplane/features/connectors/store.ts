@@ -1,4 +1,4 @@
-import { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'

@@ -1,4 +1,4 @@
-import type { GatewaySpec } from '../../../core/crd/schemas.ts'
+import type { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 
 /** Returns the lease: milliseconds for which a gateway admits requests without its control plane. */

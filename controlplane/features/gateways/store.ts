@@ -1,4 +1,4 @@
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow, type Source } from '../../db/rows.ts'

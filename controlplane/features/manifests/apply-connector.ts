@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../../core/connectors/credentials/clear-text.ts'
 import { CONNECTOR_RULES } from '../../../core/crd/rules.ts'
-import { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import { immutableProblems } from '../../../core/crd/spec-rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'

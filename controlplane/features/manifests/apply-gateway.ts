@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { killScopesOf } from '../../../core/crd/kill-scopes.ts'
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import { appendAudit } from '../audit/store.ts'

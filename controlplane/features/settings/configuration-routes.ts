@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { FloorRules } from '../../../core/crd/floors.ts'
-import { EnforcementLevelSchema } from '../../../core/crd/schemas.ts'
+import { EnforcementLevelSchema } from '../../../core/crd/gateway-spec.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import {
   AgentName,

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
-import type { ConnectorType, EnforcementLevelSchema, GatewaySpec } from '../../../core/crd/schemas.ts'
+import type { ConnectorType } from '../../../core/crd/connector-spec.ts'
+import type { EnforcementLevelSchema, GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import type { RuleDecision } from '../../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'

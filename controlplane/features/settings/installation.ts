@@ -1,4 +1,4 @@
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { loadSigningKeys, type SigningKeys } from '../../crypto/signing-keys.ts'

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { type EnforcementLevelSchema, GatewaySpec } from '../../../core/crd/schemas.ts'
+import { type EnforcementLevelSchema, GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import {
   type AccessRule,
   type CatalogueEntry,

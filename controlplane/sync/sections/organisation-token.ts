@@ -1,5 +1,5 @@
 import { codehost } from '../../../core/connectors/codehost.ts'
-import type { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import type { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import type { ConnectorRow } from '../../features/connectors/store.ts'
 import type { GatewayRow } from '../../features/gateways/store.ts'
 

@@ -1,23 +1,63 @@
 import * as z from 'zod'
 import { PatternSchema } from '../action-patterns.ts'
+import { described } from '../described.ts'
 import { RuleDecisionSchema } from '../fields.ts'
 import { PolicyTest } from './policy-test.ts'
 
 export const PolicyScope = z.strictObject({
-  actions: z.array(PatternSchema).max(64).default(['*']),
-  agents: z.array(z.string().min(1).max(253)).max(64).default(['*']),
-  environments: z.array(z.string().min(1).max(64)).max(16).default([]),
-  connectors: z.array(z.string().min(1).max(253)).max(64).default([]),
+  actions: described(
+    z.array(PatternSchema).max(64).default(['*']),
+    'Action names, or prefixes of names with `*` at the end.',
+    ['codehost.pr.*'],
+  ),
+  agents: described(
+    z.array(z.string().min(1).max(253)).max(64).default(['*']),
+    'Names of agents, in a cluster `namespace/name`. `*` is every agent.',
+    ['team-a/release-bot'],
+  ),
+  environments: described(
+    z.array(z.string().min(1).max(64)).max(16).default([]),
+    'Environments of the action, compared without case. An empty list is every environment.',
+    ['production'],
+  ),
+  connectors: described(
+    z.array(z.string().min(1).max(253)).max(64).default([]),
+    'Types or names of Connectors. An empty list is every Connector.',
+    ['codehost'],
+  ),
 })
 
 export const PolicyRule = z.strictObject({
-  name: z.string().min(1).max(128),
-  conditions: z.array(z.string().min(1).max(2_000)).max(16).default([]),
-  decision: RuleDecisionSchema,
-  reason: z.string().max(500).optional(),
-  approver_groups: z.array(z.string().min(1).max(128)).max(16).default([]),
-  /** True: an approver who answers for this rule cannot also answer for another policy that holds the same request. */
-  distinct: z.boolean().optional(),
+  name: described(
+    z.string().min(1).max(128),
+    'Name of the rule, which refusals, records and tests repeat.',
+    'production-merges',
+  ),
+  conditions: described(
+    z.array(z.string().min(1).max(2_000)).max(16).default([]),
+    'CEL expressions over action, resource, parameters, request, hints, agent, risk and now. The rule matches if all are true. A condition that has no value can only tighten.',
+    ['action.effect == "write" && risk.score >= 0.5'],
+  ),
+  decision: described(
+    RuleDecisionSchema,
+    'Decision of the rule. It can only tighten what Permissions allow.',
+    'require_approval',
+  ),
+  reason: described(
+    z.string().max(500).optional(),
+    'Reason that refusals and cards show.',
+    'Merges to production need a release manager',
+  ),
+  approver_groups: described(
+    z.array(z.string().min(1).max(128)).max(16).default([]),
+    'Groups of users who may answer a hold of this rule. An empty list is every user with the right to answer.',
+    ['release-managers'],
+  ),
+  distinct: described(
+    z.boolean().optional(),
+    'Whether an approver who answers for this rule is excluded from answering for another policy that holds the same request.',
+    true,
+  ),
 })
 
 /**
@@ -25,8 +65,12 @@ export const PolicyRule = z.strictObject({
  * `Policy.spec` is the same content in the spelling of custom resources (`policyDocumentOf`).
  */
 export const PolicyDocument = z.strictObject({
-  description: z.string().max(2_000).optional(),
-  scope: PolicyScope.prefault({}),
+  description: described(
+    z.string().max(2_000).optional(),
+    'Purpose of the policy, for people.',
+    'Writes require an approval',
+  ),
+  scope: described(PolicyScope.prefault({}), 'Actions that the policy decides on; all lists must match.'),
   rules: z.array(PolicyRule).min(1).max(128),
   tests: z.array(PolicyTest).max(256).default([]),
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { described } from '../described.ts'
 import { GatewayRefs, LabelSelector } from '../fields.ts'
 import { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { PolicyTest, PolicyTestAction } from './policy-test.ts'
@@ -9,7 +10,10 @@ const PolicyRuleSpec = z.strictObject({ ...rule, approverGroups, distinct })
 const { risk_hints: riskHints, ...action } = PolicyTestAction.shape
 const PolicyTestSpec = z.strictObject({
   ...PolicyTest.shape,
-  action: z.strictObject({ ...action, riskHints }),
+  action: described(z.strictObject({ ...action, riskHints }), 'Action that the policy decides on.', {
+    type: 'codehost.pr.merge',
+    resource: { provider: 'codehost' },
+  }),
 })
 
 const { description, scope } = PolicyDocument.shape
@@ -18,19 +22,47 @@ const { description, scope } = PolicyDocument.shape
 export const PolicySpec = z.strictObject({
   description,
   scope,
-  rules: z.array(PolicyRuleSpec).min(1).max(128),
-  tests: z.array(PolicyTestSpec).max(256).default([]),
-  priority: z.int().min(-1_000_000).max(1_000_000).default(100),
-  tags: z.array(z.string().min(1).max(64)).max(32).default([]),
-  /**
-   * `enforce`: decides. `monitor`: only records what it would decide. `disabled`: is not evaluated; a disabled Policy
-   * with the name of a built-in policy disables that.
-   */
-  mode: z.enum(['enforce', 'monitor', 'disabled']).default('enforce'),
-  /** Gateways that the policy covers. Default: all of its namespace; from a manifests folder, of the installation. */
-  gatewayRefs: GatewayRefs.optional(),
-  /** Labels of namespaces whose Gateways the policy covers, instead of `gatewayRefs`. Only for the platform team. */
-  namespaceSelector: LabelSelector.optional(),
+  rules: described(
+    z.array(PolicyRuleSpec).min(1).max(128),
+    'Rules in order; the first one that matches decides. Without a match the policy has no opinion.',
+    [{ name: 'writes', conditions: ['action.effect == "write"'], decision: 'require_approval' }],
+  ),
+  tests: described(
+    z.array(PolicyTestSpec).max(256).default([]),
+    'Tests of the rules. A policy whose tests fail is not put in force: the last good version stays, and without one its scope is denied.',
+    [
+      {
+        name: 'merging requires an approval',
+        action: { type: 'codehost.pr.merge', resource: { provider: 'codehost', target: 'acme/site' } },
+        expect: { outcome: 'requires_approval', rule: 'writes' },
+      },
+    ],
+  ),
+  priority: described(
+    z.int().min(-1_000_000).max(1_000_000).default(100),
+    'Order of policies within a tier: the highest priority with a matching rule decides, at equal priority the strictest decision.',
+    100,
+  ),
+  tags: described(
+    z.array(z.string().min(1).max(64)).max(32).default([]),
+    'Labels for lists and filters of the dashboard, without effect on decisions.',
+    ['compliance'],
+  ),
+  mode: described(
+    z.enum(['enforce', 'monitor', 'disabled']).default('enforce'),
+    '`enforce` decides. `monitor` only records what it would decide. `disabled` is not evaluated; a disabled Policy with the name of a built-in policy disables that.',
+    'monitor',
+  ),
+  gatewayRefs: described(
+    GatewayRefs.optional(),
+    'Gateways that the policy covers. Without it, all of its namespace; from a manifests folder, all of the installation.',
+    [{ name: 'default' }],
+  ),
+  namespaceSelector: described(
+    LabelSelector.optional(),
+    'Labels of namespaces whose Gateways the policy covers, instead of `gatewayRefs`. Only for Policies of the platform team.',
+    { matchLabels: { tier: 'production' } },
+  ),
 })
 
 /** Fields that are stored with a policy besides its document, in the spelling of the HTTP API. */

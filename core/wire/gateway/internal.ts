@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { PermissionPatternSchema } from '../../crd/action-patterns.ts'
 import { RuleDecisionSchema } from '../../crd/fields.ts'
-import { ConnectorType, EnforcementLevelSchema } from '../../crd/schemas.ts'
+import { ConnectorType } from '../../crd/connector-spec.ts'
+import { EnforcementLevelSchema } from '../../crd/gateway-spec.ts'
 import { isKillScope, KILL_SCOPE_FORMS } from '../../decision/kill-switch/kill-switch.ts'
 
 /** Status of an approval in the gateway's internal API (spec 4.2; see the extension table of the README). */

@@ -1,15 +1,8 @@
 import * as z from 'zod'
 import { RuleDecisionSchema } from '../../crd/fields.ts'
 import { PolicyDocument } from '../../crd/policy/policy-document.ts'
-import {
-  AuthSpec,
-  ConnectorType,
-  EnforcementLevelSchema,
-  GatewaySpec,
-  HandleRuleSpec,
-  ProviderToolsSpec,
-  UserRowSpec,
-} from '../../crd/schemas.ts'
+import { AuthSpec, ConnectorType, HandleRuleSpec, ProviderToolsSpec, UserRowSpec } from '../../crd/connector-spec.ts'
+import { EnforcementLevelSchema, GatewaySpec } from '../../crd/gateway-spec.ts'
 import { HostedWorkReport } from '../hosted-work.ts'
 import { ApprovalStatus } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'

@@ -20,7 +20,7 @@ import {
   upsertPermission,
 } from '../../../controlplane/features/permissions/store.ts'
 import { insertTraffic, listTraffic } from '../../../controlplane/features/traffic/store.ts'
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { waitFor } from '../../support/wait-for.ts'

@@ -9,7 +9,7 @@ import type { Db } from '../../../controlplane/db/query.ts'
 import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
 import { createSectionLibrary, type SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 import { Floors } from '../../../core/crd/floors.ts'
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 

@@ -8,7 +8,7 @@ import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
 import { createSectionLibrary, type SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 

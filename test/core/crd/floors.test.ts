@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { atFloor, Floors, floored, floorText, readFloors } from '../../../core/crd/floors.ts'
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { NO_FLOORS } from '../../support/no-floors.ts'
 
 const spec = (given: object = {}) => GatewaySpec.parse(given)

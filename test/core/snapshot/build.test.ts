@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { scoreRisk } from '../../../core/action/risk.ts'
 import { findConnector } from '../../../core/connectors/registry.ts'
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { placedInputs } from '../../../core/decision/facts/environment.ts'
 import { createFacts } from '../../../core/decision/facts/facts.ts'
 import { lookupPermission } from '../../../core/decision/permissions/permissions.ts'

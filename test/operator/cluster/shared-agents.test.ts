@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { OperatorState, PushReply } from '../../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../../../operator/cluster/custom-resources.ts'
 import { governedPod } from '../../../operator/cluster/governed-pods.ts'

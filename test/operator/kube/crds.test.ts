@@ -4,16 +4,9 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
-import {
-  API_VERSION,
-  ConnectorResource,
-  ConnectorSpec,
-  GatewayResource,
-  GatewaySpec,
-  PermissionResource,
-  PermissionSpec,
-  PolicyResource,
-} from '../../../core/crd/schemas.ts'
+import { API_VERSION, ConnectorResource, GatewayResource, PermissionResource, PermissionSpec, PolicyResource } from '../../../core/crd/schemas.ts'
+import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import {
   KUBE_ASSETS_HINT,
   type KubeApiServer,

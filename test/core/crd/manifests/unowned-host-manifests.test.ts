@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { GatewaySpec } from '../../../../core/crd/gateway-spec.ts'
 import { unownedHostManifests } from '../../../../core/crd/manifests/unowned-host-manifests.ts'
-import { GatewaySpec, ManifestResource } from '../../../../core/crd/schemas.ts'
+import { ManifestResource } from '../../../../core/crd/schemas.ts'
 
 const FACTS = {
   host: 'api.example.com',

@@ -1,0 +1,250 @@
+import * as z from 'zod'
+import { EFFECT_CLASSES } from '../action/effect-class.ts'
+import { REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
+import { CONNECTOR_TYPES } from '../connectors/registry.ts'
+import { described } from './described.ts'
+import { dns1123, endpointPath, GatewayRefs, host, httpUrl } from './fields.ts'
+
+export const ConnectorType = z.enum(CONNECTOR_TYPES)
+
+const headerName = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'a header name such as X-API-Key')
+
+export const AuthSpec = z.strictObject({
+  type: described(
+    z.enum(['bearer', 'token', 'basic', 'header', 'none']),
+    'Form of the credential. `bearer` and `token`: scheme of `Authorization`. `basic`: Basic authentication. `header`: value of the header that `header` names. `none`: requests leave without a credential.',
+    'header',
+  ),
+  header: described(
+    headerName.optional(),
+    'Name of the header that carries the credential. Required for, and used by, type `header`.',
+    'X-API-Key',
+  ),
+  username: described(
+    z.string().max(256).optional(),
+    'User of type `basic`. Without it the credential is `user:password`, or a key in place of the user.',
+    'deploy',
+  ),
+})
+
+const Bodies = z.enum(['readable', 'opaque'])
+
+export const UserRowSpec = z.strictObject({
+  method: described(
+    z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']),
+    'Method of the requests.',
+    'POST',
+  ),
+  path: described(
+    z.string().min(1).max(500).regex(/^\//, 'a path template such as /v1/things/{id}'),
+    'Template of their path. A segment in braces matches any value and is a parameter of the action.',
+    '/v1/deployments/{id}/restart',
+  ),
+  action: described(
+    z
+      .string()
+      .max(300)
+      .regex(/^[a-z0-9_]+(\.[A-Za-z0-9_~-]+)+$/, 'connector.resource.verb'),
+    'Name of the action. It begins with the type of the Connector and a dot.',
+    'generic.deployment.restart',
+  ),
+  effect: described(
+    z.enum(['read', 'compute', 'write']),
+    'Effect of the action. `read` changes nothing, `compute` costs but changes nothing, `write` is the rest.',
+    'write',
+  ),
+  risk: described(z.enum(['low', 'medium', 'high']), 'Risk of the action.', 'medium'),
+  effects: described(
+    z.array(z.enum(EFFECT_CLASSES)).max(EFFECT_CLASSES.length).optional(),
+    'Effect classes of the action, for conditions on `action.effects` and permissions such as `effect:delete`.',
+    ['code_execution'],
+  ),
+  bodies: described(
+    Bodies.optional(),
+    'Bodies of the requests, as `bodies` of the Connector, which is the default.',
+    'opaque',
+  ),
+})
+
+export const HandleRuleSpec = z.enum(['own', 'shared', 'strict'])
+
+export const ProviderToolsSpec = z.strictObject({
+  allow: described(
+    z.array(z.enum(REACHING_KINDS)).max(REACHING_KINDS.length).default([]),
+    'Kinds of tools and fetches that a model request may contain. All others are denied.',
+    ['provider_tool.web_search'],
+  ),
+})
+
+const Credential = z.strictObject({
+  secretRef: described(
+    z.strictObject({
+      name: described(dns1123, 'Name of the Secret.', 'codehost'),
+      key: described(
+        z.string().min(1).max(253).default('token'),
+        'Key of the Secret that has the credential.',
+        'token',
+      ),
+    }),
+    'Secret in the namespace of the Connector.',
+    { name: 'codehost' },
+  ),
+})
+
+const Upstream = z.strictObject({
+  url: described(
+    httpUrl.optional(),
+    'Address to which requests are sent instead of the host that the agent named, for example a mirror.',
+    'https://mirror.example.com',
+  ),
+  caBundle: described(
+    z.string().max(200_000).optional(),
+    'Certificate authorities (PEM) that the upstream is verified against instead of the public ones.',
+    '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----',
+  ),
+  allowPrivateAddresses: described(
+    z.boolean().default(false),
+    'Whether hosts of the Connector may resolve to private addresses.',
+    true,
+  ),
+  allowPlaintextCredential: described(
+    z.boolean().default(false),
+    'Whether the credential may be sent to a `url` with plain http.',
+    false,
+  ),
+})
+
+export const ConnectorSpec = z.strictObject({
+  type: described(
+    ConnectorType,
+    'Connector type: the provider whose requests are named, or `mcp`, `generic` and `webhook` for other servers.',
+    'codehost',
+  ),
+  gatewayRefs: described(
+    GatewayRefs.optional(),
+    'Gateways that may use the Connector and its credential. Without it, all Gateways of the namespace may.',
+    [{ name: 'default' }],
+  ),
+  domains: described(
+    z.array(host).max(64).optional(),
+    'Hosts that the Connector owns, `*.` for all subdomains. Without it, those of the type. Types without hosts need it, or `baseUrl`.',
+    ['api.github.com', 'uploads.github.com'],
+  ),
+  baseUrl: described(
+    httpUrl.optional(),
+    'Address of a self-hosted instance, with its path prefix. Its host takes the place of the hosts of the type.',
+    'https://git.example.com/api/v3',
+  ),
+  ports: described(
+    z.array(z.int().min(1).max(65535)).max(16).default([443]),
+    'Ports at which the Connector owns its hosts.',
+    [443, 8443],
+  ),
+  auth: described(AuthSpec.optional(), 'Form of the credential in requests. Without it, that of the type.', {
+    type: 'header',
+    header: 'X-API-Key',
+  }),
+  credential: described(
+    Credential.optional(),
+    'Credential that the gateway adds to allowed requests. Agents never receive it. Without it, allowed requests are refused, unless `auth.type` is `none`.',
+    { secretRef: { name: 'codehost', key: 'token' } },
+  ),
+  upstream: described(Upstream.prefault({}), 'Server behind the hosts of the Connector.'),
+  tls: described(
+    z
+      .strictObject({
+        mode: described(
+          z.enum(['intercept', 'passthrough']).default('intercept'),
+          '`intercept` terminates TLS and reads requests. `passthrough` forwards the connection unread as the action `TYPE.tunnel.open`, without a credential.',
+          'passthrough',
+        ),
+      })
+      .prefault({}),
+    'TLS of agents to the hosts of the Connector.',
+  ),
+  errorShape: described(
+    z.enum(['service', 'provider']).default('service'),
+    'Format of refusals. `service`: that of Chaperone. `provider`: that of the errors of the provider, whose text SDKs show.',
+    'provider',
+  ),
+  endpoint: described(
+    z.array(endpointPath).min(1).max(16).optional(),
+    'Type mcp: the only paths that accept JSON-RPC. Requests to other paths are unmapped.',
+    ['/mcp'],
+  ),
+  mcp: described(
+    z
+      .strictObject({
+        filterTools: described(
+          z.boolean().default(false),
+          'Whether answers to `tools/list` lose the tools that the agent may not call.',
+          true,
+        ),
+      })
+      .optional(),
+    'Settings of type mcp.',
+  ),
+  scrubResponses: described(
+    z.boolean().default(false),
+    'Whether the credential is also masked in text of response bodies. In response headers it always is.',
+    true,
+  ),
+  bodies: described(
+    Bodies.default('readable'),
+    'Bodies of requests. `opaque`: they are files or have another format; a request can be held although the gateway cannot read its body, and the card states that. Bodies are also opaque where the row of the request says so.',
+    'opaque',
+  ),
+  webSocketMessages: described(
+    z.boolean().default(false),
+    'Type llm_a: whether `/v1/responses` accepts a WebSocket, each message of which is decided as a request. Otherwise the upgrade is answered with 426.',
+    true,
+  ),
+  providerTools: described(
+    ProviderToolsSpec.optional(),
+    'Types llm_a, llm_b and llm_c: servers, accounts and addresses that the provider may reach for a model request. Without it, none.',
+    { allow: ['provider_tool.web_search'] },
+  ),
+  handles: described(
+    HandleRuleSpec.optional(),
+    'Types llm_a, llm_b, llm_c and mcp: use of sessions, responses, files, threads and batches that the provider gave to another agent. `own` (the default) refuses it, `strict` also refuses unknown ones, `shared` allows it.',
+    'strict',
+  ),
+  impersonationHeaders: described(
+    z.array(headerName).max(32).default([]),
+    'Headers that let a request act as another user and that agents may send. All others of that kind are refused with 400.',
+    ['Impersonate-User'],
+  ),
+  keepQuery: described(
+    z.array(z.string().min(1).max(64)).max(32).default([]),
+    'Query parameters with the name of a credential that select a resource: they are forwarded instead of removed.',
+    ['token'],
+  ),
+  pins: described(
+    z.enum(['compare', 'send']).default('compare'),
+    'Use of the approved state, such as the head commit of a merge. `compare` reads it again before the request is sent. `send` also adds it to the request, where the API accepts it.',
+    'send',
+  ),
+  environment: described(
+    z.string().min(1).max(64).optional(),
+    'Environment of the resources behind the Connector, for scopes of policies and for risk.',
+    'production',
+  ),
+  actions: described(
+    z.array(UserRowSpec).max(512).default([]),
+    'Names for requests that the catalogue does not have. Rows of the catalogue come first.',
+    [
+      {
+        method: 'POST',
+        path: '/v1/deployments/{id}/restart',
+        action: 'generic.deployment.restart',
+        effect: 'write',
+        risk: 'medium',
+      },
+    ],
+  ),
+})
+
+export type ConnectorSpec = z.infer<typeof ConnectorSpec>

@@ -1,0 +1,57 @@
+import * as z from 'zod'
+import type { CrdSource } from '../crds/crd.ts'
+import { type FieldSchema, factsOf } from './field-facts.ts'
+
+type Row = { readonly path: string; readonly schema: FieldSchema; readonly same: string | null }
+
+/** Returns the section about a kind: every field of its spec. */
+export function fieldsSection({ kind, description, spec }: CrdSource): string {
+  const schema = z.toJSONSchema(spec, { io: 'input', unrepresentable: 'any' }) as FieldSchema
+  const rows = [...rowsOf(schema, '', new Map())].map(line)
+  return [
+    `## ${kind}`,
+    description,
+    [
+      '| Field | Type | Default | Bounds | Description | Example |',
+      '|---|---|---|---|---|---|',
+      ...rows,
+    ].join('\n'),
+  ].join('\n\n')
+}
+
+/** Yields the fields of an object and of what is inside. `known`: paths of objects by their properties, which are listed once. */
+function* rowsOf(schema: FieldSchema, path: string, known: Map<string, string>): Generator<Row> {
+  const required = (schema['required'] ?? []) as readonly string[]
+  for (const [name, field] of Object.entries(propertiesOf(schema))) {
+    const at = `${path}${name}`
+    const { inner, step } = insideOf(field)
+    const properties = JSON.stringify(propertiesOf(inner))
+    const same = known.get(properties) ?? null
+    yield { path: `\`${at}\`${required.includes(name) ? ' (required)' : ''}`, schema: field, same }
+    if (same !== null || properties === '{}') continue
+    known.set(properties, at)
+    yield* rowsOf(inner, `${at}${step}`, known)
+  }
+}
+
+/** Returns the object inside of a field: the field itself, or an entry of a list. */
+function insideOf(field: FieldSchema): { readonly inner: FieldSchema; readonly step: string } {
+  if (field['type'] !== 'array') return { inner: field, step: '.' }
+  return { inner: (field['items'] ?? {}) as FieldSchema, step: '[].' }
+}
+
+function propertiesOf(schema: FieldSchema): Readonly<Record<string, FieldSchema>> {
+  return (schema['properties'] ?? {}) as Readonly<Record<string, FieldSchema>>
+}
+
+function line({ path, schema, same }: Row): string {
+  const { type, fallback, bounds, example } = factsOf(schema)
+  const description = String(schema['description'] ?? '')
+  const text = same === null ? description : `${description} Fields as of \`${same}\`.`
+  const cells = [path, type, code(fallback), bounds, text, code(example)]
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+function code(text: string): string {
+  return text === '' ? '' : `\`${text}\``
+}
