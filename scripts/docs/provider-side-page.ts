@@ -29,14 +29,15 @@ function kindsTable(): string {
 }
 
 function sectionOf(table: CompiledTable): string {
-  const { connector, source, opaque } = table.table
+  const { connector, source, opaque, opaqueObjects = [] } = table.table
+  const objects = opaqueObjects.map((name) => `an object under \`${name}\``)
   return [
     `## ${connector}`,
     `From the ${source}.`,
     toolTable(table),
     fieldTable(table),
     operationTable(table),
-    `Nothing is looked for in members with arbitrary JSON of the caller: ${opaque.map((name) => `\`${name}\``).join(', ')}.`,
+    `Nothing is looked for in members with arbitrary JSON of the caller: ${[...opaque.map((name) => `\`${name}\``), ...objects].join(', ')}.`,
   ].join('\n\n')
 }
 

@@ -40,7 +40,8 @@ export const LLM_A_HANDLES: HandleTable = {
     conversation.create     conversation  id
     batch.create            batch         id
     agent_session.create    session       id
-    live_session.create     session       id
+    live_session.create     session       session.id
+    live_session.fork       session       session.id
     chatkit_session.create  session       id
     vector_store.create     vector_store  id
     container.create        container     id

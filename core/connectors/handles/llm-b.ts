@@ -19,6 +19,7 @@ export const LLM_B_HANDLES: HandleTable = {
     file.upload          file          id
     batch.create         batch         id
     session.create       session       id
+    deployment.run       session       session_id
     memory_store.create  memory_store  id
   `,
 }

@@ -1,5 +1,10 @@
 import type { WorkTable } from './table.ts'
 
+/**
+ * Operations that cancel: types of `openai` 7.57.0 (npm), read 2026-11-28. The id of a call that this API starts over
+ * WebRTC is the end of the header `Location` (developers.openai.com/api/docs/guides/realtime-server-controls, read
+ * 2026-11-28).
+ */
 export const LLM_A_WORK: WorkTable = {
   connector: 'llm_a',
   kinds: `
@@ -9,6 +14,9 @@ export const LLM_A_WORK: WorkTable = {
     automation       POST  agents     agents/automations/{id}/pause
     chatkit_session  POST  chatkit    chatkit/sessions/{id}/cancel
     live_session     POST  live       live/sessions/{id}/hangup
+    realtime_call    POST  realtime   realtime/calls/{id}/hangup
+    eval_run         POST  evals      evals/{eval_id}/runs/{id}/cancel
+    fine_tuning_job  POST  fine_tuning  fine_tuning/jobs/{id}/cancel
     batch            POST  batches    batches/{id}/cancel
   `,
   starts: `
@@ -19,7 +27,14 @@ export const LLM_A_WORK: WorkTable = {
     agent_automation.create  automation       -                 id=id
     agent_automation.resume  automation       -                 id=id
     chatkit_session.create   chatkit_session  -                 id=id
-    live_session.create      live_session     -                 id=id
+    live_session.create      live_session     -                 id=session.id
+    live_session.fork        live_session     -                 id=session.id
+    live_session.accept      live_session     -                 id=segment:sessions
+    realtime_call.create     realtime_call    -                 id=header:location
+    realtime_call.accept     realtime_call    -                 id=segment:calls
+    eval_run.create          eval_run         -                 id=id  eval_id=segment:evals
+    finetune.create          fine_tuning_job  -                 id=id
+    finetune.resume          fine_tuning_job  -                 id=segment:jobs
     batch.create             batch            -                 id=id
   `,
   ends: `
@@ -34,6 +49,14 @@ export const LLM_A_WORK: WorkTable = {
     chatkit_session.cancel   chatkit_session
     live_session.hangup      live_session
     live_session.reject      live_session
+    realtime_call.hangup     realtime_call
+    realtime_call.reject     realtime_call
+    eval_run.cancel          eval_run
+    eval_run.delete          eval_run
+    eval_run.get             eval_run         completed,failed,canceled
+    finetune.cancel          fine_tuning_job
+    finetune.pause           fine_tuning_job
+    finetune.get             fine_tuning_job  succeeded,failed,cancelled
     batch.cancel             batch
     batch.get                batch            completed,failed,cancelled,expired
   `,

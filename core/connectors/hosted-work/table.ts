@@ -9,7 +9,8 @@ export type WorkTable = {
   readonly kinds: string
   /**
    * One line per starting operation: operation, kind, further action that the request must have (`-`: none), and for
-   * each id its path in the response (`id=response.id`).
+   * each id its place: a path in the response (`id=response.id`), the end of a header field of the response
+   * (`id=header:location`), or the segment behind this one in the path of the request (`id=segment:calls`).
    */
   readonly starts: string
   /**
@@ -48,8 +49,12 @@ export type WorkStart = {
   readonly kind: WorkKind
   /** Type of a further action that the request must have to start the work; null: none. */
   readonly beside: string | null
-  readonly ids: ReadonlyArray<{ readonly name: string; readonly path: readonly string[] }>
+  readonly ids: ReadonlyArray<{ readonly name: string; readonly at: IdPlace }>
 }
+
+export type IdPlace =
+  | { readonly kind: 'member'; readonly path: readonly string[] }
+  | { readonly kind: 'header' | 'segment'; readonly name: string }
 
 export type WorkEnd = { readonly kind: string; readonly states: readonly string[] | null }
 
@@ -73,8 +78,8 @@ export function compileWork(table: WorkTable): HostedWork {
   const starts = linesOf(table.starts).flatMap(([name = '', kind = '', beside = '-', ...ids]) => {
     const known = kinds.get(kind)
     const places = ids.map((id) => {
-      const [key = '', path = ''] = id.split('=')
-      return { name: key, path: path.split('.') }
+      const [key = '', place = ''] = id.split('=')
+      return { name: key, at: readPlace(place) }
     })
     const other = beside === '-' ? null : `${connector}.${beside}`
     return known === undefined
@@ -86,6 +91,12 @@ export function compileWork(table: WorkTable): HostedWork {
       [`${connector}.${name}`, { kind, states: states?.split(',') ?? null }] as const,
   )
   return { starts: new Map(starts), ends: new Map(ends), headers, errorMember }
+}
+
+function readPlace(text: string): IdPlace {
+  const [kind = '', name = ''] = text.split(':')
+  if (kind === 'header' || kind === 'segment') return { kind, name }
+  return { kind: 'member', path: text.split('.') }
 }
 
 function linesOf(text: string): readonly (readonly string[])[] {

@@ -100,8 +100,12 @@ function counts({ value: wanted, target }: FieldRow, value: unknown): boolean {
   if (value === null || value === '' || value === false) return false
   if (wanted === null) return target === 'none' || value !== CONTAINER
   const text = String(value)
-  return wanted.by === 'equals' ? text === wanted.text : text.includes(wanted.text)
+  if (wanted.by === 'contains') return text.includes(wanted.text)
+  return wanted.text === 'true' ? !FALSE.test(text) : text === wanted.text
 }
+
+/** Texts that servers read as false. Servers differ in what they read as true (`1`, `yes`). */
+const FALSE = /^(?:false|0)$/i
 
 type Target = Pick<ProviderAct, 'target' | 'reaches'>
 

@@ -7,8 +7,10 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   opaque: [
     ...['args', 'arguments', 'response', 'parameters', 'properties', 'schema', 'responseSchema'],
     ...['response_schema', 'parametersJsonSchema', 'parameters_json_schema', 'responseJsonSchema'],
-    ...['response_json_schema', 'result', 'metadata', '$defs', 'defs', 'definitions'],
+    ...['response_json_schema', 'metadata', '$defs', 'defs', 'definitions'],
   ],
+  // The result of a function is JSON of the caller, or a list of texts and images.
+  opaqueObjects: ['result'],
   toolPlaces: ['tools'],
   toolsByName: true,
   unreadOperations: ['content.generate', 'content.generate_stream', 'cached_content.create'],
@@ -45,6 +47,8 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     sources.*.source                     provider_fetch.url   host
     allowlist.*.domain                   provider_tool.code   name
     environment.type                     provider_tool.code   text  =remote
+    base_environment.type                provider_tool.code   text  =remote
+    baseEnvironment.type                 provider_tool.code   text  =remote
     ^.environment                        provider_tool.code   text
     externalApi.endpoint                 provider_fetch.url   host
     external_api.endpoint                provider_fetch.url   host

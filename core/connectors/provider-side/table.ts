@@ -21,6 +21,8 @@ export type ProviderTable = {
   readonly operations: string
   /** Members with arbitrary JSON of the caller, which the scan does not search (see `FindRules`). */
   readonly opaque: readonly string[]
+  /** Such members that contain content for the model if they are a list (see `FindRules`). */
+  readonly opaqueObjects?: readonly string[]
   /** Paths of tools in addition to `tools.*`. */
   readonly toolPlaces: readonly string[]
   /** Tools are identified by the names of their members (`googleSearch`) instead of `type`. */
@@ -79,7 +81,11 @@ export function compileTable(table: ProviderTable): CompiledTable {
         readKinds(kinds),
       ]),
     ),
-    find: { ends: [...new Set([...toolEnds, ...fields.map(({ end }) => end)])], opaque: table.opaque },
+    find: {
+      ends: [...new Set([...toolEnds, ...fields.map(({ end }) => end)])],
+      opaque: table.opaque,
+      opaqueObjects: table.opaqueObjects,
+    },
     toolPlaces: toolPlaces.map((place) => place.split('.')),
   }
 }

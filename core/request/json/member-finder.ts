@@ -9,6 +9,8 @@ export type FindRules = {
   readonly ends: readonly string[]
   /** Names of members with arbitrary JSON of the caller, which the scan does not search. */
   readonly opaque: readonly string[]
+  /** Names of such members that the scan does not search if they contain an object; it searches a list. */
+  readonly opaqueObjects?: readonly string[] | undefined
 }
 
 /** Found members of one object, or found elements of one list. */
@@ -41,6 +43,7 @@ type Compiled = {
   readonly byName: ReadonlyMap<string, readonly End[]>
   readonly named: readonly End[]
   readonly opaque: ReadonlySet<string>
+  readonly opaqueObjects: ReadonlySet<string>
 }
 type Growing = { place: readonly string[]; members: Map<string, unknown>; names: string[] }
 /** An open object or list. `isNamed`: a rule requests the names of all its members. */
@@ -77,7 +80,7 @@ export class MemberFinder {
     const key = this.#keys.at(-1)
     if (this.#isWanted && parent !== undefined) this.#note(parent, CONTAINER)
     const isOpaque =
-      parent !== undefined && (parent.isOpaque || (key !== undefined && this.#rules.opaque.has(key)))
+      parent !== undefined && (parent.isOpaque || (key !== undefined && this.#isOpaque(key, isObject)))
     const isNamed = isObject && !isOpaque && this.#rules.named.some((end) => this.#endsWith(end))
     this.#levels.push({ isObject, isOpaque, isNamed, found: null })
     this.#keys.push('*')
@@ -130,6 +133,10 @@ export class MemberFinder {
     return JSON.parse(UTF8.decode(this.#bytes.subarray(start, end)))
   }
 
+  #isOpaque(key: string, isObject: boolean): boolean {
+    return this.#rules.opaque.has(key) || (isObject && this.#rules.opaqueObjects.has(key))
+  }
+
   #matches(name: string): boolean {
     const ends = this.#rules.byName.get(name)
     return ends?.some((end) => this.#endsWith(end, 1)) === true
@@ -161,7 +168,8 @@ function compiled(rules: FindRules): Compiled {
     if (name === ALL_NAMES) named.push(place)
     else byName.set(name, [...(byName.get(name) ?? []), place])
   }
-  const all = { byName, named, opaque: new Set(rules.opaque) }
+  const opaqueObjects = new Set(rules.opaqueObjects)
+  const all = { byName, named, opaque: new Set(rules.opaque), opaqueObjects }
   made.set(rules, all)
   return all
 }

@@ -3,6 +3,7 @@ import type { MemberReader } from '../../../core/connectors/handles/member-reade
 import { startedWork, startOf } from '../../../core/connectors/hosted-work/started-work.ts'
 import type { HostedWork, WorkEnd, WorkStart } from '../../../core/connectors/hosted-work/table.ts'
 import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
+import { headerValue } from '../../../core/request/headers.ts'
 import type { AnswerWatch } from '../../upstream/outbound.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HostedWorkPort } from '../ports.ts'
@@ -63,6 +64,9 @@ class StartWatch implements WorkWatch {
   readonly #work: HostedWork
   readonly #start: WorkStart
   readonly #notes: Notes
+  /** Ids in the body of the response, by their index in `WorkStart.ids`. */
+  readonly #members: ReadonlyArray<{ readonly index: number; readonly path: readonly string[] }>
+  readonly #texts: (string | undefined)[]
   #body: MemberReader | null = null
   #isStream = false
   #status: number | null = null
@@ -73,14 +77,26 @@ class StartWatch implements WorkWatch {
     this.#work = work
     this.#start = start
     this.#notes = notes
+    this.#texts = start.ids.map(({ at }) =>
+      at.kind === 'segment' ? segmentAfter(notes.request, at.name) : undefined,
+    )
+    this.#members = start.ids.flatMap(({ at }, index) =>
+      at.kind === 'member' ? [{ index, path: at.path }] : [],
+    )
   }
 
   head(status: number, headers: RawHeaders): void {
     this.#status = status
     if (!isSuccess(status)) return
+    for (const [index, { at }] of this.#start.ids.entries())
+      if (at.kind === 'header') this.#texts[index] = headerValue(headers, at.name)
+    if (this.#members.length === 0) {
+      this.#started()
+      return
+    }
     this.#isStream = isEvents(headers)
     const { errorMember } = this.#work
-    const paths = this.#start.ids.map(({ path }) => path)
+    const paths = this.#members.map(({ path }) => path)
     this.#body = createAnswerReader(errorMember === null ? paths : [...paths, [errorMember]], this.#isStream)
   }
 
@@ -88,10 +104,10 @@ class StartWatch implements WorkWatch {
     const body = this.#body
     if (body === null) return
     const isWanted = body.push(chunk)
-    const { ids } = this.#start
-    if (ids.every((_id, at) => body.found.has(at))) this.#found(body.found)
-    else if (body.found.has(ids.length)) this.#wasRefused = true
-    if (!isWanted) this.#body = null
+    const isFound = this.#members.every((_member, at) => body.found.has(at))
+    if (!isWanted || isFound) this.#body = null
+    if (isFound) this.#found(body.found)
+    else if (body.found.has(this.#members.length)) this.#wasRefused = true
   }
 
   /** Reports the end of the work when an event stream ends, because the stream lasts as long as the work. */
@@ -105,13 +121,22 @@ class StartWatch implements WorkWatch {
   }
 
   #found(found: ReadonlyMap<number, string>): void {
-    this.#body = null
-    const texts = this.#start.ids.map((_id, at) => found.get(at))
-    const started = startedWork(this.#work, this.#start, { request: this.#notes.request, texts })
+    for (const [at, { index }] of this.#members.entries()) this.#texts[index] = found.get(at)
+    this.#started()
+  }
+
+  #started(): void {
+    const given = { request: this.#notes.request, texts: this.#texts }
+    const started = startedWork(this.#work, this.#start, given)
     if (started === null) return
     this.#id = started.ids['id'] ?? null
     this.#notes.isStarted(started)
   }
+}
+
+function segmentAfter({ segments }: CanonicalRequest, name: string): string | undefined {
+  const at = segments.indexOf(name)
+  return at === -1 ? undefined : segments[at + 1]
 }
 
 class EndWatch implements WorkWatch {

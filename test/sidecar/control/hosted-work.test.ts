@@ -149,6 +149,42 @@ const CANCELLED: readonly Row[] = [
     'POST /v1/agents/automations/auto_1/pause',
   ],
   [
+    'a live session',
+    { at: 'a', path: '/v1/live/sessions', body: { session: { model: 'm' }, transport: { sdp: 'x' } } },
+    json({ session: { id: 'live_1' }, transport: { type: 'webrtc', sdp: 'y' } }),
+    'POST /v1/live/sessions/live_1/hangup',
+  ],
+  [
+    'a live session that was accepted',
+    { at: 'a', path: '/v1/live/sessions/live_2/accept', body: { session: { model: 'm' } } },
+    json({}),
+    'POST /v1/live/sessions/live_2/hangup',
+  ],
+  [
+    'a call that was accepted',
+    { at: 'a', path: '/v1/realtime/calls/rtc_1/accept', body: { type: 'realtime' } },
+    (_request, response) => response.writeHead(200).end(),
+    'POST /v1/realtime/calls/rtc_1/hangup',
+  ],
+  [
+    'a run of an evaluation',
+    { at: 'a', path: '/v1/evals/eval_1/runs', body: { data_source: { type: 'jsonl' } } },
+    json({ id: 'evalrun_1', eval_id: 'eval_1', status: 'queued' }),
+    'POST /v1/evals/eval_1/runs/evalrun_1/cancel',
+  ],
+  [
+    'a fine-tuning job',
+    { at: 'a', path: '/v1/fine_tuning/jobs', body: { model: 'm', training_file: 'file_1' } },
+    json({ id: 'ftjob_1', status: 'queued' }),
+    'POST /v1/fine_tuning/jobs/ftjob_1/cancel',
+  ],
+  [
+    'a fine-tuning job that was resumed',
+    { at: 'a', path: '/v1/fine_tuning/jobs/ftjob_2/resume' },
+    json({ id: 'ftjob_2', status: 'running' }),
+    'POST /v1/fine_tuning/jobs/ftjob_2/cancel',
+  ],
+  [
     'a session of a managed agent',
     {
       at: 'b',
@@ -174,6 +210,22 @@ const CANCELLED: readonly Row[] = [
   ],
   SCHEDULED,
 ]
+
+it('hangs up a call whose id only the header Location of the answer has', async () => {
+  const { world, stop, settled } = await start()
+  world.upstream.answerWith((_request, response) => {
+    const headers = { 'content-type': 'application/sdp', location: '/v1/realtime/calls/rtc_2' }
+    response.writeHead(201, headers).end('v=0\r\n')
+  })
+  const call = asked('a', { at: 'a', path: '/v1/realtime/calls' })
+  await world.send({ ...call, headers: ['Content-Type', 'application/sdp'], body: 'v=0\r\n' })
+  world.upstream.answerWith(json({}))
+  stop()
+  expect((await settled()).results).toMatchObject([
+    { kind: 'realtime_call', id: 'rtc_2', outcome: 'cancelled' },
+  ])
+  expect(world.upstream.seen.at(-1)?.target).toBe('/v1/realtime/calls/rtc_2/hangup')
+})
 
 describe('a kill switch cancels what stopped agents started at providers', () => {
   it.each(CANCELLED.map((row) => ({ what: row[0], row })))('$what', async ({ row }) => {
