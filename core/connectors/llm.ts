@@ -100,6 +100,9 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     },
     resource: modelOf,
   }
+  const find = { ...provider.side.find, ends: [...provider.side.find.ends, ...provider.handles.ends] }
+  const handles = tableHandles(provider.handles)
+  const uploads = { table: provider.side, find, handlesIn: handles.inMembers }
   return {
     name,
     label: { title, credential: 'API key' },
@@ -117,12 +120,12 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
       return withProviderActions(provider.side, named, { body: read.body, isUnread, config })
     },
     ...messagesOf(provider, classifier),
-    find: { ...provider.side.find, ends: [...provider.side.find.ends, ...provider.handles.ends] },
-    handles: tableHandles(provider.handles),
+    find,
+    handles,
     hostedWork: provider.work,
     readUpload(request, config) {
       const named = parseByRows(classifier, request, undefined, config)
-      return isRefusal(named) ? null : uploadReader(provider.side, actionsOf(named))
+      return isRefusal(named) ? null : uploadReader(uploads, actionsOf(named), provider.handles.readForms)
     },
     decidingKeys: (request, config) => rowKeys(classifier, request, config),
     scannedMembers: (request, config) => describedMembers(classifier, request, config, style.body),

@@ -1,3 +1,4 @@
+import { MAX_HANDLES } from '../../core/connectors/handles/handle.ts'
 import { handleScope } from '../../core/connectors/handles/handle-scope.ts'
 import type { HandleOwner } from '../../core/decision/handle-owner.ts'
 import { type HandlesBody, HandlesReply } from '../../core/wire/gateway/handles.ts'
@@ -50,6 +51,15 @@ export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): Handle
   const ownerWithoutReply = (key: string): HandleOwner =>
     given.get(key) === undefined ? 'unknown' : 'foreign'
 
+  /** Returns the owners of up to `MAX_HANDLES` handles; undefined for each one without a reply. */
+  async function fetchAll(agent: string, hashes: readonly string[]): Promise<(HandleOwner | undefined)[]> {
+    const owners = await fetchOwners({ agent, hashes: [...hashes] }).then(
+      (reply) => reply.owners,
+      () => [],
+    )
+    return hashes.map((_hash, at) => owners[at])
+  }
+
   return {
     keyOf: (bound, { kind, id }) => sha256Hex(`${handleScope(bound)}\n${kind}\n${id}`),
     give(key, { id }) {
@@ -60,11 +70,8 @@ export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): Handle
       const here = keys.map((key) => cachedOwner(key, id))
       if (here.every((owner) => owner !== null)) return here
       const hashes = keys.filter((_key, at) => here[at] === null)
-      const fetched = fetchOwners({ agent: name, hashes }).then(
-        ({ owners }) => owners,
-        (): HandleOwner[] => [],
-      )
-      return fetched.then((owners) => {
+      return Promise.all(chunksOf(hashes).map((some) => fetchAll(name, some))).then((chunks) => {
+        const owners = chunks.flat()
         const learned = new Map(
           hashes.map((key, at) => {
             const owner = owners[at]
@@ -76,6 +83,11 @@ export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): Handle
       })
     },
   }
+}
+
+function chunksOf(hashes: readonly string[]): readonly (readonly string[])[] {
+  const count = Math.ceil(hashes.length / MAX_HANDLES)
+  return Array.from({ length: count }, (_, at) => hashes.slice(at * MAX_HANDLES, (at + 1) * MAX_HANDLES))
 }
 
 export function createFetchHandleOwners(client: () => ControlClient): FetchHandleOwners {

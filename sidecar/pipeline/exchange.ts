@@ -2,6 +2,7 @@ import type { Duplex, Readable } from 'node:stream'
 import type { Action } from '../../core/action/action.ts'
 import type { Named, OutboundEdit } from '../../core/connectors/connector.ts'
 import type { EventFormat } from '../../core/connectors/event-format.ts'
+import type { Handle } from '../../core/connectors/handles/handle.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import type { HandleOwner } from '../../core/decision/handle-owner.ts'
@@ -241,6 +242,8 @@ export type Exchange = {
   tunnelBytes?: { up: number; down: number } | undefined
   /** Hashes of the provider handles that the request names; `handle` is the strictest owner among them. */
   namedHandles?: readonly string[] | undefined
+  /** Handles in an uploaded form or file; `unread` if it may name any. */
+  uploadedHandles?: readonly Handle[] | 'unread' | undefined
   handle?: HandleOwner | undefined
   /** Handles that the provider gave to the agent in its response. */
   given?: GivenHandle[] | undefined

@@ -3,6 +3,7 @@ import type { Refusal } from '../../request/canonical.ts'
 import type { Sliced } from '../../sliced.ts'
 import type { Commits, PackDepth, PackTools } from '../codehost/push/pack.ts'
 import type { Named } from '../connector.ts'
+import type { Handle } from '../handles/handle.ts'
 import type { ProviderAct } from '../provider-side/kinds.ts'
 
 /**
@@ -25,7 +26,10 @@ export type HeadReader = {
   read(bytes: Uint8Array, tools: PackTools, depth: PackDepth): Sliced<Commits | null>
 }
 
-export type UploadReader = (
-  bytes: Uint8Array | null,
-  contentType: string,
-) => Sliced<readonly ProviderAct[] | Refusal>
+/** What a provider would do with an upload, and which of its resources the upload names (`unread`: possibly any). */
+export type UploadFacts = {
+  readonly acts: readonly ProviderAct[]
+  readonly handles: readonly Handle[] | 'unread'
+}
+
+export type UploadReader = (bytes: Uint8Array | null, contentType: string) => Sliced<UploadFacts | Refusal>

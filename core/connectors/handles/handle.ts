@@ -19,6 +19,10 @@ export type HandleRule = 'own' | 'shared' | 'strict'
 export type HandleReader = {
   /** Returns the handles in the path, headers and body of the request, each once. `found`: see `FindRules`. */
   named(request: CanonicalRequest, found: readonly FoundMembers[]): readonly Handle[] | Refusal
+  /** Returns the handles in members that a scan found. */
+  inMembers(found: FoundMembers): readonly Handle[]
+  /** True for a request whose message the gateway does not read and that may name handles. */
+  isUnread(request: CanonicalRequest): boolean
   /** Returns where the response to a request with these actions contains new ids; empty if it contains none. */
   given(actions: readonly Action[]): readonly GivenAt[]
   /** Returns the id in a found text, for example without the path of a resource name; null if there is none. */
@@ -27,3 +31,5 @@ export type HandleReader = {
 
 /** Maximum number of handles in one request. */
 export const MAX_HANDLES = 64
+/** The same for a request with an uploaded file, which may contain many requests. */
+export const MAX_UPLOADED_HANDLES = 1_024

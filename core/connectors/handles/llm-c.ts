@@ -3,6 +3,8 @@ import type { HandleTable } from './table.ts'
 export const LLM_C_HANDLES: HandleTable = {
   connector: 'llm_c',
   hasResourceNames: true,
+  unreadCalls:
+    /^google\.ai\.generativelanguage\.\w+\.(?:Cache|File|Generative)Service\/(?!List|Count|CreateFile$)\w+$/,
   paths: `
     files           file
     batches         batch

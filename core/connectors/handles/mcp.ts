@@ -11,6 +11,8 @@ export const MCP_HANDLES: HandleReader = {
     const ids = headerValues(rawHeaders, HEADER).map((value) => value.trim())
     return distinctHandles(ids.flatMap((id) => (id === '' ? [] : [{ kind: 'session', id }])))
   },
+  inMembers: () => [],
+  isUnread: () => false,
   given: () => GIVEN,
   read: (_kind, text) => (text.trim() === '' ? null : text.trim()),
 }

@@ -8,6 +8,8 @@ import type { CompiledHandles } from './table.ts'
 export function tableHandles(table: CompiledHandles): HandleReader {
   return {
     named: (request, found) => namedHandles(table, request, found),
+    inMembers: (found) => inMembers(table, found),
+    isUnread: ({ segments }) => table.unreadCalls?.test(segments.slice(-2).join('/')) === true,
     given: (actions) => givenPlaces(table, actions),
     read: (_kind, text) => idOf(table, text),
   }
@@ -24,13 +26,16 @@ function namedHandles(
   ])
 }
 
-/** Returns each handle once; a refusal if there are more than `MAX_HANDLES`. */
-export function distinctHandles(all: readonly Handle[]): readonly Handle[] | Refusal {
+/** Returns each handle once; a refusal if there are more than `max`. */
+export function distinctHandles(
+  all: readonly Handle[],
+  max: number = MAX_HANDLES,
+): readonly Handle[] | Refusal {
   const distinct = new Map(all.map((handle) => [`${handle.kind} ${handle.id}`, handle]))
-  if (distinct.size <= MAX_HANDLES) return [...distinct.values()]
+  if (distinct.size <= max) return [...distinct.values()]
   return refusal(
     'body_too_large',
-    `the request names ${distinct.size} files, responses or the like of the provider; name at most ${MAX_HANDLES} in one request`,
+    `the request names ${distinct.size} files, responses or the like of the provider; name at most ${max} in one request`,
   )
 }
 

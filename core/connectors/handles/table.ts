@@ -15,6 +15,10 @@ export type HandleTable = {
   readonly gives: string
   /** Ids are resource names (`files/abc`), alone, in a path or at the end of a URL. */
   readonly hasResourceNames?: boolean
+  /** Matches the last two segments of paths of calls whose messages may name ids and are not read. */
+  readonly unreadCalls?: RegExp
+  /** Operations with opaque bodies that accept ids in fields of a multipart form. */
+  readonly readForms?: readonly string[]
 }
 
 export type CompiledHandles = {
@@ -27,6 +31,9 @@ export type CompiledHandles = {
   /** Ends of member paths that the scan of a request body searches for. */
   readonly ends: readonly string[]
   readonly hasResourceNames: boolean
+  readonly unreadCalls: RegExp | undefined
+  /** Types of actions. */
+  readonly readForms: readonly string[]
 }
 
 export function compileHandles(table: HandleTable): CompiledHandles {
@@ -47,6 +54,8 @@ export function compileHandles(table: HandleTable): CompiledHandles {
     ),
     ends: fields.map(([end = '']) => end),
     hasResourceNames: table.hasResourceNames === true,
+    unreadCalls: table.unreadCalls,
+    readForms: (table.readForms ?? []).map((name) => `${table.connector}.${name}`),
   }
 }
 

@@ -19,7 +19,7 @@ export const LLM_A_AGENTS = `
   POST   /v1/agents/environments                                                    agent_environment.create           write   medium
   GET    /v1/agents/environments/{environment_id}                                   agent_environment.get              read    low
   GET    /v1/agents/environments/{environment_id}/files                             agent_environment.list_files       read    low
-  POST   /v1/agents/environments/{environment_id}/files                             agent_environment.add_file         write   medium @opaque
+  POST   /v1/agents/environments/{environment_id}/files                             agent_environment.add_file         write   medium file_id,path
   GET    /v1/agents/environments/templates                                          environment_template.list          read    low
   POST   /v1/agents/environments/templates                                          environment_template.create        write   medium
   GET    /v1/agents/environments/templates/{template_id}                            environment_template.get           read    low

@@ -2,9 +2,10 @@ import { boundaryOf, type Part, partContent, readParts } from '../../request/bod
 import { isRefusal, type Refusal } from '../../request/canonical.ts'
 import { scanJson } from '../../request/json/json-scan.ts'
 import type { Sliced } from '../../sliced.ts'
+import type { UploadFacts } from '../fields/body-readers.ts'
 import type { ProviderAct } from './kinds.ts'
-import { addActs, foundActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
+import { UploadFindings, type UploadRules } from './upload-findings.ts'
 
 /** Returns the act of an upload that may contain requests and that the gateway cannot read. */
 export function unreadAct(field: string): ProviderAct {
@@ -16,25 +17,25 @@ export const UNREAD_FILE = 'an uploaded file, which may contain the requests of 
 const MAX_LINES = 50_000
 
 /**
- * Reads the acts of the requests in an uploaded file with one JSON object per line; none if the form states another
+ * Reads the acts and handles of the requests in an uploaded file with one JSON object per line; none if the form states another
  * purpose than a batch. An unreadable file may contain any request.
  */
 export function* readBatchFile(
-  table: CompiledTable,
+  rules: UploadRules,
   bytes: Uint8Array,
   contentType: string,
-): Sliced<readonly ProviderAct[] | Refusal> {
+): Sliced<UploadFacts | Refusal> {
   const boundary = boundaryOf(contentType)
   const parts = isRefusal(boundary) ? boundary : readParts(bytes, boundary)
-  if (isRefusal(parts)) return [unreadAct(UNREAD_FILE)]
-  if (!isForBatch(bytes, parts)) return []
-  const acts = new Map<string, ProviderAct>()
+  const findings = new UploadFindings(rules)
+  if (isRefusal(parts)) return findings.with(unreadAct(UNREAD_FILE))
+  if (!isForBatch(bytes, parts)) return findings.facts()
   for (const part of parts.filter(({ name }) => name === 'file')) {
-    const wrong = yield* readLines(table, partContent(bytes, part), acts)
-    if (wrong === 'unread') return [...acts.values(), unreadAct(UNREAD_FILE)]
+    const wrong = yield* readLines(rules, partContent(bytes, part), findings)
+    if (wrong === 'unread') return findings.with(unreadAct(UNREAD_FILE))
     if (wrong !== null) return wrong
   }
-  return [...acts.values()]
+  return findings.facts()
 }
 
 export function isBatchUpload({ table }: CompiledTable, type: string): boolean {
@@ -49,16 +50,16 @@ function isForBatch(bytes: Uint8Array, parts: readonly Part[]): boolean {
 }
 
 function* readLines(
-  table: CompiledTable,
+  { find }: UploadRules,
   content: Uint8Array,
-  acts: Map<string, ProviderAct>,
+  findings: UploadFindings,
 ): Sliced<Refusal | 'unread' | null> {
   let [lines, since] = [0, 0]
   for (const line of linesOf(content)) {
     lines += 1
-    const scan = yield* scanJson(line, { keep: [], find: table.find })
+    const scan = yield* scanJson(line, { keep: [], find })
     if (isRefusal(scan)) return judgeLine(scan)
-    for (const found of scan.found) addActs(acts, foundActs(table, found))
+    findings.add(scan.found)
     since += line.length + LINE_COST
     if (since >= SLICE_BYTES) yield
     since %= SLICE_BYTES

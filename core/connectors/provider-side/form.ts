@@ -3,36 +3,66 @@ import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
 import { scanJson } from '../../request/json/json-scan.ts'
 import { FIND_BOUNDS } from '../../request/json/member-finder.ts'
 import type { Sliced } from '../../sliced.ts'
-import type { ProviderAct } from './kinds.ts'
-import { addActs, foundActs } from './read.ts'
+import type { UploadFacts } from '../fields/body-readers.ts'
 import type { CompiledTable } from './table.ts'
+import { UploadFindings, type UploadRules } from './upload-findings.ts'
 
 /**
- * Reads the acts in the fields of a multipart form. The name of a part is a path (`session[tools][0][type]`); its
+ * Reads the acts and handles in the fields of a multipart form. The name of a part is a path (`session[tools][0][type]`); its
  * content is text, or JSON regardless of its media type. Refuses a form that servers could read differently, except a
  * session description (SDP), which contains no act.
  */
 export function* readForm(
-  table: CompiledTable,
+  rules: UploadRules,
   bytes: Uint8Array,
   contentType: string,
-): Sliced<readonly ProviderAct[] | Refusal> {
-  if (isSessionDescription(bytes, contentType)) return []
+): Sliced<UploadFacts | Refusal> {
+  const findings = new UploadFindings(rules)
+  if (isSessionDescription(bytes, contentType)) return findings.facts()
   const boundary = boundaryOf(contentType)
   if (isRefusal(boundary)) return boundary
   const parts = readParts(bytes, boundary)
   if (isRefusal(parts)) return parts
-  const acts = new Map<string, ProviderAct>()
   for (const part of parts) {
     if (RECODED.test(partHead(bytes, part))) return recoded()
     const json = fieldAsJson(part.name, partContent(bytes, part))
-    const scan = yield* scanJson(json, { keep: [], find: table.find })
+    const scan = yield* scanJson(json, { keep: [], find: rules.find })
     if (isRefusal(scan)) return scan
-    for (const found of scan.found) addActs(acts, foundActs(table, found))
+    findings.add(scan.found)
     yield
   }
-  return [...acts.values()]
+  return findings.facts()
 }
+
+/**
+ * Reads the handles in the fields of a form that uploads a file. Parts with a file name are files. Without a form that
+ * all servers read alike, the ids are unread.
+ */
+export function* readFileForm(
+  rules: UploadRules,
+  bytes: Uint8Array,
+  contentType: string,
+): Sliced<UploadFacts | Refusal> {
+  const boundary = boundaryOf(contentType)
+  const parts = isRefusal(boundary) ? boundary : readParts(bytes, boundary)
+  if (isRefusal(parts)) return UNREAD_IDS
+  const findings = new UploadFindings(rules)
+  for (const part of parts) {
+    const head = partHead(bytes, part)
+    if (/;\s*filename\*?=/i.test(head)) continue
+    if (RECODED.test(head)) return recoded()
+    const scan = yield* scanJson(fieldAsJson(part.name, partContent(bytes, part)), {
+      keep: [],
+      find: rules.find,
+    })
+    if (isRefusal(scan)) return scan
+    findings.add(scan.found)
+    yield
+  }
+  return findings.facts()
+}
+
+export const UNREAD_IDS: UploadFacts = { acts: [], handles: 'unread' }
 
 export function isReadForm({ table }: CompiledTable, type: string): boolean {
   return table.readForms?.some((name) => type === `${table.connector}.${name}`) === true

@@ -1,16 +1,25 @@
 import type { Action } from '../../action/action.ts'
 import type { UploadReader } from '../fields/body-readers.ts'
 import { isBatchUpload, readBatchFile, UNREAD_FILE, unreadAct } from './batch-file.ts'
-import { isReadForm, readForm } from './form.ts'
-import type { CompiledTable } from './table.ts'
+import { isReadForm, readFileForm, readForm, UNREAD_IDS } from './form.ts'
+import type { UploadRules } from './upload-findings.ts'
 
 /**
- * Returns the reader for a body that is not JSON and may cause acts in these operations; null if none of them reads
- * such bodies.
+ * Returns the reader for a body that is not JSON and may cause acts or name handles in these operations; null if none
+ * of them reads such bodies. `fileForms`: types of actions whose forms contain ids beside a file.
  */
-export function uploadReader(table: CompiledTable, actions: readonly Action[]): UploadReader | null {
-  if (actions.some(({ type }) => isBatchUpload(table, type))) return reader(table, readBatchFile, UNREAD_FILE)
-  return actions.some(({ type }) => isReadForm(table, type)) ? reader(table, readForm, UNREAD_FORM) : null
+export function uploadReader(
+  rules: UploadRules,
+  actions: readonly Action[],
+  fileForms: readonly string[],
+): UploadReader | null {
+  const { table } = rules
+  if (actions.some(({ type }) => isBatchUpload(table, type))) return reader(rules, readBatchFile, UNREAD_FILE)
+  if (actions.some(({ type }) => isReadForm(table, type))) return reader(rules, readForm, UNREAD_FORM)
+  if (!actions.some(({ type }) => fileForms.includes(type))) return null
+  return function* (bytes, type) {
+    return bytes === null ? UNREAD_IDS : yield* readFileForm(rules, bytes, type)
+  }
 }
 
 const UNREAD_FORM = 'a form that is too long to be read and may contain tools and URLs'
@@ -18,8 +27,8 @@ const UNREAD_FORM = 'a form that is too long to be read and may contain tools an
 /**
  * Creates an upload reader. A body beyond the size limit (`bytes` null) may cause any act, so `unread` describes it.
  */
-function reader(table: CompiledTable, read: typeof readForm, unread: string): UploadReader {
+function reader(rules: UploadRules, read: typeof readForm, unread: string): UploadReader {
   return function* (bytes, type) {
-    return bytes === null ? [unreadAct(unread)] : yield* read(table, bytes, type)
+    return bytes === null ? { acts: [unreadAct(unread)], handles: 'unread' } : yield* read(rules, bytes, type)
   }
 }

@@ -136,8 +136,9 @@ const described = new WeakMap<readonly CompiledRow[], readonly string[]>()
 
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
-function hasJson({ effect, bodies, method }: Row): boolean {
-  return WITH_BODY.has(method) && (bodies !== 'opaque' || effect === 'compute')
+/** An upload whose row has fields may have them in JSON in place of a form. */
+function hasJson({ effect, bodies, method, parameters = [] }: Row): boolean {
+  return WITH_BODY.has(method) && (bodies !== 'opaque' || effect === 'compute' || parameters.length > 0)
 }
 
 /** Reports whether every row of this method and path declares opaque bodies (`bodies: 'opaque'`). */

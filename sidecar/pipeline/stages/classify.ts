@@ -230,8 +230,9 @@ async function nameByUpload(exchange: Exchange, given: Given, read: UploadReader
   if (bytes === null && !isLong) return refuseReading(exchange, tooLong(exchange, limit))
   const type =
     request.body.encoding === undefined ? headerValue(request.rawHeaders, 'content-type') : undefined
-  const acts = await deps.pacer.run(exchange, read(bytes, type ?? ''))
-  const named = isRefusal(acts) ? acts : classify(bound, request, { kind: 'opaque', acts })
+  const facts = await deps.pacer.run(exchange, read(bytes, type ?? ''))
+  exchange.uploadedHandles = isRefusal(facts) ? [] : facts.handles
+  const named = isRefusal(facts) ? facts : classify(bound, request, { kind: 'opaque', acts: facts.acts })
   if (hasMore(named)) exchange.decision = undefined
   return settle(exchange, named)
 }

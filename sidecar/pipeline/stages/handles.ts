@@ -1,5 +1,6 @@
-import type { Handle } from '../../../core/connectors/handles/handle.ts'
+import { type Handle, MAX_UPLOADED_HANDLES } from '../../../core/connectors/handles/handle.ts'
 import { handleRule } from '../../../core/connectors/handles/handle-scope.ts'
+import { distinctHandles } from '../../../core/connectors/handles/table-handles.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { decideHandle, type HandleOwner } from '../../../core/decision/handle-owner.ts'
 import { isRefusal, type Refusal } from '../../../core/request/canonical.ts'
@@ -16,23 +17,43 @@ export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stag
       const { connector: bound, agent } = exchange
       const named = namedHandles(exchange)
       if (isRefusal(named)) return refuseReading(exchange, named)
-      if (bound === undefined || agent === undefined || named.length === 0) return 'continue'
+      const unread = unreadHandles(exchange)
+      if (bound === undefined || agent === undefined || named.length + unread.length === 0) return 'continue'
       const keys = named.map((handle) => handles.keyOf(bound, handle))
       exchange.namedHandles = keys
       const owners = handles.ownersOf(keys, agent)
+      const all = { bound, named: [...named, ...unread] }
       return owners instanceof Promise
-        ? owners.then((known) => judge(exchange, { bound, named }, known))
-        : judge(exchange, { bound, named }, owners)
+        ? owners.then((known) => judge(exchange, all, known))
+        : judge(exchange, all, owners)
     },
   }
 }
 
 const NONE: readonly Handle[] = []
 
-function namedHandles({ connector: bound, request, scan }: Exchange): readonly Handle[] | Refusal {
+function namedHandles({
+  connector: bound,
+  request,
+  scan,
+  uploadedHandles,
+}: Exchange): readonly Handle[] | Refusal {
   if (bound?.connector.handles === undefined || request === undefined) return NONE
   if (handleRule(bound) === 'shared') return NONE
-  return bound.connector.handles.named(request, scan?.result.found ?? [])
+  const named = bound.connector.handles.named(request, scan?.result.found ?? [])
+  if (isRefusal(named) || uploadedHandles === undefined || uploadedHandles === 'unread') return named
+  return uploadedHandles.length === 0
+    ? named
+    : distinctHandles([...named, ...uploadedHandles], MAX_UPLOADED_HANDLES)
+}
+
+/** The handle of a request that may name any, because the gateway does not read its body. Its owner is unknown. */
+const ANY: readonly Handle[] = [{ kind: 'resource', id: '' }]
+
+function unreadHandles({ connector: bound, request, uploadedHandles }: Exchange): readonly Handle[] {
+  if (bound?.connector.handles === undefined || request === undefined) return NONE
+  if (handleRule(bound) === 'shared') return NONE
+  return uploadedHandles === 'unread' || bound.connector.handles.isUnread(request) ? ANY : NONE
 }
 
 type Named = { readonly bound: BoundConnector; readonly named: readonly Handle[] }
@@ -40,7 +61,7 @@ type Named = { readonly bound: BoundConnector; readonly named: readonly Handle[]
 function judge(exchange: Exchange, { bound, named }: Named, owners: readonly HandleOwner[]): StageResult {
   const { snapshot, decision } = exchange
   const judged = named.map(({ kind }, at) => ({ kind, owner: owners[at] ?? 'unknown' }))
-  exchange.handle = strictestOf(owners)
+  exchange.handle = strictestOf(judged.map(({ owner }) => owner))
   if (snapshot === undefined || decision === undefined)
     throw new Error('handles were looked at before the decision')
   const against = decideHandle(snapshot, bound, judged)

@@ -1,0 +1,43 @@
+import type { FindRules, FoundMembers } from '../../request/json/member-finder.ts'
+import type { UploadFacts } from '../fields/body-readers.ts'
+import { type Handle, MAX_UPLOADED_HANDLES } from '../handles/handle.ts'
+import type { ProviderAct } from './kinds.ts'
+import { addActs, foundActs } from './read.ts'
+import type { CompiledTable } from './table.ts'
+
+/** What an upload is searched for. `handlesIn` returns the ids of provider resources in found members. */
+export type UploadRules = {
+  readonly table: CompiledTable
+  readonly find: FindRules
+  readonly handlesIn: (found: FoundMembers) => readonly Handle[]
+}
+
+/** Collects the acts and handles in the parts of one upload, each once. */
+export class UploadFindings {
+  readonly #rules: UploadRules
+  readonly #acts = new Map<string, ProviderAct>()
+  readonly #handles = new Map<string, Handle>()
+
+  constructor(rules: UploadRules) {
+    this.#rules = rules
+  }
+
+  add(all: readonly FoundMembers[]): void {
+    for (const found of all) {
+      addActs(this.#acts, foundActs(this.#rules.table, found))
+      // One more than the limit, so that the request is refused.
+      if (this.#handles.size > MAX_UPLOADED_HANDLES) continue
+      for (const handle of this.#rules.handlesIn(found))
+        this.#handles.set(`${handle.kind} ${handle.id}`, handle)
+    }
+  }
+
+  /** Returns the facts, with an act of the part that cannot be read. */
+  with(unread: ProviderAct): UploadFacts {
+    return { acts: [...this.#acts.values(), unread], handles: 'unread' }
+  }
+
+  facts(): UploadFacts {
+    return { acts: [...this.#acts.values()], handles: [...this.#handles.values()] }
+  }
+}
