@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { compileTable, type ProviderTable } from '../../../../core/connectors/provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from '../../../../core/connectors/provider-side/table-a.ts'
 import { LLM_B_PROVIDER_SIDE } from '../../../../core/connectors/provider-side/table-b.ts'
-import { HARMLESS_FIELDS, readPublished, undescribed } from './provider-fields.ts'
+import { LLM_C_PROVIDER_SIDE } from '../../../../core/connectors/provider-side/table-c.ts'
+import { HARMLESS_FIELDS, type PublishedFields, readPublished, undescribed } from './provider-fields.ts'
 
 const ROOT = new URL('../../../../', import.meta.url).pathname
 const declarations = (folder: string) =>
@@ -31,6 +32,28 @@ describe.each(SDKS)('the types of the SDK of %o', (table, folder) => {
   test('are those of the version that the table names', () => {
     const { version } = JSON.parse(readFileSync(`${ROOT}node_modules/${folder}/package.json`, 'utf8'))
     expect(table.source).toContain(version)
+  })
+})
+
+describe('the types of the SDK of llm_c, which is no dependency: a list of its fields and tools', () => {
+  const list: PublishedFields & { readonly source: string } = JSON.parse(
+    readFileSync(`${ROOT}test/golden/published/llm_c-fields.json`, 'utf8'),
+  )
+  const harmless = HARMLESS_FIELDS['llm_c'] ?? {}
+
+  test('has no field and no tool that the table does not describe', () => {
+    expect(list.fields.length).toBeGreaterThan(20)
+    expect(list.tools.length).toBeGreaterThan(10)
+    expect(undescribed(compileTable(LLM_C_PROVIDER_SIDE), list, harmless)).toEqual([])
+  })
+
+  test('has every field that is explained', () => {
+    expect(Object.keys(harmless).filter((name) => !list.fields.includes(name))).toEqual([])
+  })
+
+  test('is of the version that the table names', () => {
+    const [version = ''] = /`@google\/genai` [0-9.]+/.exec(list.source) ?? []
+    expect(LLM_C_PROVIDER_SIDE.source).toContain(version)
   })
 })
 

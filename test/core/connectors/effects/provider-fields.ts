@@ -53,8 +53,10 @@ export function undescribed(
   harmless: Readonly<Record<string, string>>,
 ): readonly string[] {
   const names = new Set(table.fields.flatMap(({ end }) => end.split('.')))
-  const isTool = (type: string) =>
-    table.tools.some((row) => (row.isPrefix ? type.startsWith(row.type) : type === row.type))
+  const isTool = (published: string) => {
+    const type = table.table.toolsByName === true ? snakeCase(published) : published
+    return table.tools.some((row) => (row.isPrefix ? type.startsWith(row.type) : type === row.type))
+  }
   return [
     ...published.fields
       .filter((name) => !names.has(name) && !Object.hasOwn(harmless, name))
@@ -86,5 +88,28 @@ export const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, st
     results_url: 'in answers',
     tunnel_id: 'in permissions of roles',
     vault_uri: 'a key store of the organisation, named by its own write of high risk',
+  },
+  llm_c: {
+    baseUrl: 'an option of the SDK, which it does not send',
+    bigqueryUri: 'not in the Gemini API',
+    cloudRunUri: 'not in the Gemini API',
+    document_uri: 'in answers',
+    downloadUri: 'in answers',
+    endpoints: 'in answers',
+    excludeDomains: 'narrows a search',
+    flagContentUri: 'in answers',
+    googleMapsUri: 'in answers',
+    imageUri: 'in answers',
+    inputUri: 'not in the Gemini API',
+    outputGcsUri: 'not in the Gemini API',
+    outputUri: 'not in the Gemini API',
+    photoUri: 'in answers',
+    promptDatasetUri: 'not in the Gemini API',
+    retrievedUrl: 'in answers',
+    sourceFlaggingUris: 'in answers',
+    sourceUri: 'in answers',
+    trainingDatasetUri: 'not in the Gemini API',
+    urls: 'arguments of a call that url_context made',
+    validationDatasetUri: 'not in the Gemini API',
   },
 }
