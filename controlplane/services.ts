@@ -174,6 +174,7 @@ function recordServices(given: RecordDeps) {
     metrics: createControlPlaneMetrics({
       ...given,
       processes: () => connectedProcesses(given.hub),
+      versions: () => given.hub.processes().map(({ version }) => version),
       refusedBatches: ingestQuota.refused,
     }),
   }

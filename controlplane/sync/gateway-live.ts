@@ -1,11 +1,20 @@
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
+import { versionWarnings } from '../../core/wire/gateway/version-relation.ts'
+import { VERSION } from '../version.ts'
 import { stopsGateway } from './kill-switch/state.ts'
 import type { Peer } from './peer.ts'
 
 /** One running process, connected to any replica. */
 export type Sighting = Pick<
   Peer,
-  'name' | 'appliedVersion' | 'sentVersion' | 'lastSeenMs' | 'agents' | 'uptimeSeconds' | 'warnings'
+  | 'name'
+  | 'greeting'
+  | 'appliedVersion'
+  | 'sentVersion'
+  | 'lastSeenMs'
+  | 'agents'
+  | 'uptimeSeconds'
+  | 'warnings'
 >
 
 /** State of a gateway's running processes. `applied_version` is the lowest one. */
@@ -19,7 +28,9 @@ export type GatewayLive = {
   readonly kill_switch: boolean
   /** Seconds since the oldest running process started. */
   readonly uptime_seconds: number
-  /** Sentences that the processes report, without duplicates. */
+  /** Versions of the processes that name one, without duplicates. */
+  readonly versions: readonly string[]
+  /** Sentences that the processes report, and one on other versions; without duplicates. */
   readonly warnings: readonly string[]
 }
 
@@ -27,6 +38,7 @@ export function liveOf(peers: readonly Sighting[], kills: readonly KillEntry[]):
   const [first] = peers
   if (first === undefined) return null
   const applied = peers.map((peer) => peer.appliedVersion)
+  const versions = peers.map(({ greeting }) => greeting.version)
   return {
     processes: peers.length,
     applied_version: applied.reduce((a, b) => (a === null || b === null ? null : Math.min(a, b))) ?? null,
@@ -35,7 +47,8 @@ export function liveOf(peers: readonly Sighting[], kills: readonly KillEntry[]):
     agents: peers.reduce((sum, peer) => sum + peer.agents, 0),
     kill_switch: kills.some((entry) => stopsGateway(entry, first.name)),
     uptime_seconds: Math.max(...peers.map((peer) => peer.uptimeSeconds)),
-    warnings: [...new Set(peers.flatMap((peer) => peer.warnings))],
+    versions: [...new Set(versions)].filter((version) => version !== null).sort(),
+    warnings: [...new Set(peers.flatMap((peer) => peer.warnings)), ...versionWarnings(versions, VERSION)],
   }
 }
 

@@ -1,18 +1,17 @@
+import { NO_GREETING } from '../../core/wire/gateway/greeting.ts'
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { ProcessWork } from '../features/kill-switch/hosted-work.ts'
 import type { KillViews } from './kill-switch/views.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
 import type { ProcessRegistry } from './process-registry.ts'
+import type { Receiver } from './sections/sections.ts'
 
 /** Versions of the configuration that this replica has read. */
 export type KnownVersions = {
   readonly version: number | null
-  /**
-   * Returns the version of the last change of the sections of this gateway (for this agent); null for a deleted
-   * gateway.
-   */
-  readonly of: (gatewayId: string, agent: string | null) => { readonly version: number } | null
+  /** Returns the version of the last change of the sections for a receiver; null for a deleted gateway. */
+  readonly of: (gatewayId: string, receiver: Receiver) => { readonly version: number } | null
 }
 
 export type ProcessSources = {
@@ -32,6 +31,7 @@ export function processesOf({
   const view = (process: Known): GatewayProcess => ({
     gateway: process.name,
     process_id: process.processId,
+    version: process.greeting.version,
     covered_version: coveredVersion(process, library),
     has_kill_state: process.killState === views(process).name,
     rejected: process.rejected,
@@ -42,6 +42,7 @@ export function processesOf({
     ...{ processId, gatewayId, killState },
     name: facts.name,
     agent: facts.agent ?? null,
+    greeting: facts.greeting ?? NO_GREETING,
     appliedVersion: facts.applied_version,
     rejected: facts.rejected ?? null,
     conditions: facts.conditions ?? [],
@@ -71,6 +72,7 @@ type Known = Pick<
   | 'name'
   | 'processId'
   | 'agent'
+  | 'greeting'
   | 'appliedVersion'
   | 'killState'
   | 'rejected'
@@ -83,8 +85,11 @@ type Known = Pick<
  * change of its gateway's sections. It then also covers later versions up to the newest one read, which do not concern
  * the gateway.
  */
-function coveredVersion({ gatewayId, agent, appliedVersion }: Known, versions: KnownVersions): number | null {
-  const newest = versions.of(gatewayId, agent)
+function coveredVersion(
+  { gatewayId, agent, greeting: { protocol }, appliedVersion }: Known,
+  versions: KnownVersions,
+): number | null {
+  const newest = versions.of(gatewayId, { agent, protocol })
   if (appliedVersion === null || newest === null || versions.version === null) return appliedVersion
   return appliedVersion >= newest.version ? Math.max(versions.version, appliedVersion) : appliedVersion
 }

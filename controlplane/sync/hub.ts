@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../core/state/clock.ts'
-import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/gateway/sync.ts'
+import { PROTOCOL } from '../../core/wire/gateway/field-additions.ts'
+import { type Greeting, NO_GREETING } from '../../core/wire/gateway/greeting.ts'
+import type { DownMessage, ResultBody } from '../../core/wire/gateway/sync.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import { newId } from '../crypto/ids.ts'
@@ -11,6 +13,7 @@ import { LOCAL_GATEWAY } from '../features/gateways/names.ts'
 import { withdrawAllReplicas } from '../features/gateways/process-store.ts'
 import type { ProcessWork } from '../features/kill-switch/hosted-work.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
+import { VERSION } from '../version.ts'
 import { createEpochRaiser } from './epoch-raiser.ts'
 import { createFreshness } from './freshness.ts'
 import { type GatewayLive, liveOf, type Sighting } from './gateway-live.ts'
@@ -61,6 +64,8 @@ export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncK
   /** Agent of a sidecar, the only one that it serves; null for a gateway process. */
   readonly agent?: string | null
   readonly sidecar?: SidecarPrincipal | null
+  /** Absent: the process named no version. */
+  readonly greeting?: Greeting
 }
 
 /** Keeps one stream per gateway process, sends the state of the control plane and tracks acknowledgements. */
@@ -208,7 +213,7 @@ function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () =>
     log.error({ ...place, err: error }, 'gateway could not be told everything')
   manifests.greet(peer).catch(failed)
   verdicts.greet(peer).catch(failed)
-  log.info(place, 'gateway connected')
+  log.info({ ...place, ...peer.greeting }, 'gateway connected')
   return () => {
     if (peerRegistry.remove(peer)) {
       processRegistry.left(peer)
@@ -252,7 +257,7 @@ function sightingsOf(
 function sightingOf({ facts, lastSeenMs }: ElsewhereProcess): Sighting {
   const { name, applied_version, sent_version, agents, uptime_seconds, warnings = [] } = facts
   return {
-    ...{ name, agents, lastSeenMs, warnings },
+    ...{ name, agents, lastSeenMs, warnings, greeting: facts.greeting ?? NO_GREETING },
     appliedVersion: applied_version,
     sentVersion: sent_version,
     uptimeSeconds: Math.floor(uptime_seconds),
@@ -262,5 +267,6 @@ function sightingOf({ facts, lastSeenMs }: ElsewhereProcess): Sighting {
 function hello(peer: Peer, clock: Clock): DownMessage {
   const gateway = { id: peer.gatewayId, name: peer.name }
   const at = new Date(clock.nowMs()).toISOString()
-  return { type: 'hello', protocol: PROTOCOL, gateway, lease_ms: LIMITS.leaseHighRiskMs, at }
+  const spoken = { protocol: PROTOCOL, version: VERSION }
+  return { type: 'hello', ...spoken, gateway, lease_ms: LIMITS.leaseHighRiskMs, at }
 }

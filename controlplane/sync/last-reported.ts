@@ -50,6 +50,7 @@ function textOf(peer: Peer): string {
   const counts = [agents, appliedVersion, sentVersion]
   return JSON.stringify([
     name,
+    peer.greeting,
     counts,
     killState,
     uptimeSeconds > 0,
@@ -68,6 +69,7 @@ function reportOf(peer: Peer, nowMs: number): ProcessReport {
     facts: {
       name: peer.name,
       agent: peer.agent,
+      greeting: peer.greeting,
       applied_version: peer.appliedVersion,
       sent_version: peer.sentVersion,
       agents: peer.agents,

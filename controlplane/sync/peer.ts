@@ -1,3 +1,4 @@
+import { type Greeting, NO_GREETING } from '../../core/wire/gateway/greeting.ts'
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import type { HostedWorkReport } from '../../core/wire/hosted-work.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
@@ -19,6 +20,8 @@ export type Peer = {
   readonly processId: string
   /** Agent of a sidecar, the only one that it serves; null for a gateway process. */
   readonly agent: string | null
+  /** Protocol and version that the process named when it connected. */
+  readonly greeting: Greeting
   /** Pod and token of a sidecar, and the monotonic time of the token's review. Null outside of pods. */
   pod: { readonly sidecar: SidecarPrincipal; reviewedAtMs: number } | null
   readonly connectedAtMs: number
@@ -61,6 +64,7 @@ const MAX_BUFFERED_BYTES = 512 * 1024
 
 export type PeerInit = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
   readonly agent?: string | null
+  readonly greeting?: Greeting
   readonly pod?: Peer['pod']
   readonly nowMs: number
   readonly sink: StreamSink
@@ -69,6 +73,7 @@ export type PeerInit = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'
 
 export function createPeer(init: PeerInit): Peer {
   const { gatewayId, name, processId, syncKey, agent = null, pod = null, nowMs, sink, onSlow } = init
+  const { greeting = NO_GREETING } = init
   function sendLine(line: string): void {
     if (sink.destroyed) return
     if (sink.writableLength <= MAX_BUFFERED_BYTES) return void sink.write(`${line}\n`)
@@ -81,6 +86,7 @@ export function createPeer(init: PeerInit): Peer {
     processId,
     syncKey,
     agent,
+    greeting,
     pod,
     connectedAtMs: nowMs,
     sentVersion: null,

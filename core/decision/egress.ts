@@ -3,13 +3,14 @@ import type { Decision } from './decision.ts'
 import { knownHostText } from './known-hosts.ts'
 import type { Verdict } from './vocabulary.ts'
 
-type EgressRules = { readonly gateway: Pick<Snapshot['gateway'], 'egress' | 'level'> }
+type EgressRules = { readonly gateway: Pick<Snapshot['gateway'], 'egress' | 'level' | 'egressClosedBy'> }
 
 /**
  * Decides whether an agent may reach a host without a connector. The level `monitor` allows it and notes the verdict.
  */
 export function decideUnowned({ gateway }: EgressRules, host: string, port: number): Decision {
-  const { egress, level } = gateway
+  const { egress, level, egressClosedBy } = gateway
+  if (egressClosedBy !== undefined) return plainDecision('deny', 'deny', egressClosedBy, 'default')
   const entries = egress.allowedHosts.filter((entry) => matchesHost(readAllowed(entry).host, host))
   const listed = entries.find((entry) => readAllowed(entry).port === port)
   if (listed !== undefined) return passes(`${host}:${port} is allowed by egress.allowedHosts (${listed}).`)

@@ -1,20 +1,23 @@
-import type * as z from 'zod'
 import { withoutExposedCredential } from '../connectors/credentials/clear-text.ts'
 import { buildHostIndex } from '../connectors/registry.ts'
 import { createPermissionIndexBuilder, type PermissionIndex } from '../decision/permissions/permissions.ts'
 import { compileStoredPolicy } from '../decision/policies/policy-document.ts'
-import { buildPolicyIndex } from '../decision/policies/policy-index.ts'
+import { buildPolicyIndex, type PolicyIndex } from '../decision/policies/policy-index.ts'
 import { verdictOfRule } from '../decision/vocabulary.ts'
 import { ChaperoneError } from '../errors.ts'
-import {
-  type AgentEntry,
-  type PermissionEntry,
-  PermissionShard,
-  SECTION_SCHEMAS,
+import type {
+  AgentEntry,
+  ConnectorEntry,
+  GatewaySection,
+  PermissionEntry,
+  PolicyEntry,
 } from '../wire/gateway/sync.ts'
 import { LIMITS } from '../wire/limits.ts'
+import type { EntryReader } from './read-section.ts'
+import { READERS } from './readers.ts'
 import { PERMISSION_SECTIONS, SECTION_NAMES } from './sections.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { NotUnderstood, Snapshot } from './snapshot.ts'
+import { isDenialOfEntry } from './stand-ins.ts'
 
 export type SnapshotInput = {
   readonly version: number
@@ -42,30 +45,59 @@ export function buildSnapshot(input: SnapshotInput, previous?: Snapshot): Snapsh
  */
 export function* buildSnapshotInSteps(input: SnapshotInput, previous?: Snapshot): Generator<void, Snapshot> {
   assertComplete(input, previous)
-  const isSame = (name: string): boolean => previous?.sections[name] === input.hashes[name]
-  const read = <T>(name: string, schema: z.ZodType<T>): T => validated(name, schema, input.sections[name])
-  const kept = (name: string): Snapshot | undefined => (isSame(name) ? previous : undefined)
-
-  const gateway = kept('gateway')?.gateway ?? gatewayOf(read('gateway', SECTION_SCHEMAS.gateway))
-  const agentsByName = kept('agents')?.agentsByName ?? agentsOf(read('agents', SECTION_SCHEMAS.agents))
-  const keys = kept('keys')?.keys ?? read('keys', SECTION_SCHEMAS.keys)
+  const reading = readingOf(input, previous)
+  const { kept, read } = reading
+  const gateway = kept('gateway')?.gateway ?? gatewayOf(read('gateway', READERS.gateway))
+  const agentsByName = kept('agents')?.agentsByName ?? agentsOf(read('agents', READERS.agents))
+  const keys = kept('keys')?.keys ?? read('keys', READERS.keys)
   yield
-  const hosts = kept('connectors')?.hosts ?? hostsOf(read('connectors', SECTION_SCHEMAS.connectors))
+  const hosts = kept('connectors')?.hosts ?? hostsOf(read('connectors', READERS.connectors))
   yield
-  const policies = kept('policies')?.policies ?? policiesOf(read('policies', SECTION_SCHEMAS.policies))
+  const own = kept('policies')?.policies.all.filter((policy) => !isDenialOfEntry(policy))
+  const compiled = own ?? compiledPolicies(read('policies', READERS.policies))
   yield
-  const { permissionShards, permissions } = yield* permissionsOf(input, previous, isSame)
+  const { permissionShards, permissions } = yield* permissionsOf(reading, previous)
+  const notUnderstood = reading.notUnderstood()
   return Object.freeze({
     version: input.version,
-    gateway,
+    gateway: withEgressClosed(gateway, notUnderstood),
     agentsByName,
     hosts,
     permissions,
-    policies,
+    policies: withDenials(compiled, notUnderstood, kept('policies')),
     keys,
     sections: Object.freeze({ ...input.hashes }),
     permissionShards,
+    ...(notUnderstood.size === 0 ? {} : { notUnderstood }),
   })
+}
+
+type Reading = {
+  /** Returns the previous snapshot if it has the same section. */
+  kept(section: string): Snapshot | undefined
+  /** Reads a section, and notes what is not understood. Throws ChaperoneError `validation` for an invalid one. */
+  read<E>(section: string, reader: EntryReader<E>): readonly E[]
+  /** Entries that are not understood, of the sections read and of those kept, by section. */
+  notUnderstood(): ReadonlyMap<string, readonly NotUnderstood[]>
+}
+
+function readingOf({ sections, hashes }: SnapshotInput, previous: Snapshot | undefined): Reading {
+  const noted = new Map<string, readonly NotUnderstood[]>()
+  const kept = (name: string) => (previous?.sections[name] === hashes[name] ? previous : undefined)
+  return {
+    kept,
+    read(name, reader) {
+      const content = sections[name]
+      const result = reader(content)
+      if ('problem' in result) throw refused(name, result.problem)
+      if (result.notUnderstood.length > 0) noted.set(name, result.notUnderstood)
+      return result.entries
+    },
+    notUnderstood() {
+      const before = [...(previous?.notUnderstood ?? [])].filter(([name]) => kept(name) !== undefined)
+      return new Map([...before, ...noted])
+    },
+  }
 }
 
 /**
@@ -82,12 +114,24 @@ function assertComplete({ sections, hashes }: SnapshotInput, previous: Snapshot 
   if (unknown !== undefined) throw refused(unknown, 'is unknown to this version; upgrade the gateway')
 }
 
-function gatewayOf(section: z.infer<typeof SECTION_SCHEMAS.gateway>): Snapshot['gateway'] {
+function gatewayOf([section]: readonly GatewaySection[]): Snapshot['gateway'] {
+  if (section === undefined) throw refused('gateway', 'is empty')
   return Object.freeze({
     ...section,
     level: section.enforcementLevel,
     defaultVerdict: verdictOfRule(section.defaultDecision),
   })
+}
+
+/** Returns the gateway so that it refuses hosts without a connector, if such hosts may be those of an unknown entry. */
+function withEgressClosed(
+  gateway: Snapshot['gateway'],
+  notUnderstood: ReadonlyMap<string, readonly NotUnderstood[]>,
+): Snapshot['gateway'] {
+  const closing = [...notUnderstood.values()].flat().find(({ closesEgress }) => closesEgress)
+  if (closing?.warning === gateway.egressClosedBy) return gateway
+  const { egressClosedBy: _before, ...open } = gateway
+  return Object.freeze(closing === undefined ? open : { ...open, egressClosedBy: closing.warning })
 }
 
 /**
@@ -106,16 +150,28 @@ function agentsOf(entries: readonly AgentEntry[]): ReadonlyMap<string, AgentEntr
   return byName
 }
 
-function hostsOf(entries: z.infer<typeof SECTION_SCHEMAS.connectors>): Snapshot['hosts'] {
+function hostsOf(entries: readonly ConnectorEntry[]): Snapshot['hosts'] {
   return located('connectors', () => buildHostIndex(entries.map(withoutExposedCredential)))
 }
 
-function policiesOf(entries: z.infer<typeof SECTION_SCHEMAS.policies>): Snapshot['policies'] {
+type CompiledPolicies = PolicyIndex['all']
+
+function compiledPolicies(entries: readonly PolicyEntry[]): CompiledPolicies {
   if (entries.length > LIMITS.maxPolicies + LIMITS.maxBuiltInPolicies)
     throw refused('policies', `more than ${LIMITS.maxPolicies} policies`)
-  return buildPolicyIndex(
-    entries.map((entry) => located(`policies: "${entry.name}"`, () => compileStoredPolicy(entry))),
-  )
+  return entries.map((entry) => located(`policies: "${entry.name}"`, () => compileStoredPolicy(entry)))
+}
+
+/** Returns the policies with those that deny entries that are not understood; `kept` if it has the same ones. */
+function withDenials(
+  compiled: CompiledPolicies,
+  notUnderstood: ReadonlyMap<string, readonly NotUnderstood[]>,
+  kept: Snapshot | undefined,
+): PolicyIndex {
+  const denials = [...notUnderstood.values()].flat().flatMap(({ denial }) => denial ?? [])
+  const before = kept?.policies.all.filter(isDenialOfEntry) ?? []
+  if (kept !== undefined && denials.length === 0 && before.length === 0) return kept.policies
+  return buildPolicyIndex([...compiled, ...denials.map(compileStoredPolicy)])
 }
 
 type Permissions = {
@@ -124,11 +180,11 @@ type Permissions = {
 }
 
 function* permissionsOf(
-  input: SnapshotInput,
+  { kept, read }: Reading,
   previous: Snapshot | undefined,
-  isSame: (name: string) => boolean,
 ): Generator<void, Permissions> {
   const known = previous?.permissionShards
+  const isSame = (name: string) => kept(name) !== undefined
   if (previous !== undefined && known !== undefined && PERMISSION_SECTIONS.every(isSame)) {
     return { permissions: previous.permissions, permissionShards: known }
   }
@@ -136,7 +192,7 @@ function* permissionsOf(
   const permissionShards = new Map<string, readonly PermissionEntry[]>()
   for (const name of PERMISSION_SECTIONS) {
     const own = isSame(name) ? known?.get(name) : undefined
-    const entries = own ?? validated(name, PermissionShard, input.sections[name])
+    const entries = own ?? read(name, READERS.permissions)
     permissionShards.set(name, entries)
     builder.add(entries)
     yield
@@ -149,16 +205,6 @@ function* permissionsOf(
     )
   }
   return { permissions, permissionShards }
-}
-
-function validated<T>(name: string, schema: z.ZodType<T>, value: unknown): T {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const { issues } = result.error
-  throw refused(
-    name,
-    issues.map(({ path, message }) => `${path.join('.') || 'content'}: ${message}`).join('; '),
-  )
 }
 
 function located<T>(place: string, build: () => T): T {

@@ -1,3 +1,4 @@
+import { notUnderstoodWarnings } from '../../core/snapshot/snapshot.ts'
 import type { Clock } from '../../core/state/clock.ts'
 import type { StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { UnlistedPorts } from '../capture/unlisted-ports.ts'
@@ -37,6 +38,9 @@ export type ViewDeps = {
   /** Returns the number of record batches that the ingest quota refused. */
   readonly deferrals: () => number
 }
+
+/** Bound of the sentences about configuration of a newer version, within the bound of all warnings of a report. */
+const MAX_NOT_UNDERSTOOD = 32
 
 export function createView(deps: ViewDeps): GatewayView {
   const { clock, kill, journal, events, metrics } = deps
@@ -97,6 +101,7 @@ export function createView(deps: ViewDeps): GatewayView {
       journal: { state: journal.state, pending: journal.pending, bytes: journal.bytes },
       hosted_work: deps.cancellations.report(),
       warnings: [
+        ...notUnderstoodWarnings(snapshot()).slice(0, MAX_NOT_UNDERSTOOD),
         ...deps.unlistedPorts.warnings(snapshot()),
         ...quotaWarnings(deps.deferrals(), journal.pending),
         ...journalWarnings(journal, isInMemory && snapshot()?.gateway.audit === 'sync'),

@@ -95,6 +95,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     onSnapshot(snapshot) {
       deps.onSnapshot(snapshot)
       waits.changed()
+      if (snapshot.notUnderstood !== undefined) reports.now()
     },
   })
   const { isConnected, status } = { isConnected: () => heartbeats.isConnected, status: deps.status }

@@ -22,6 +22,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       SOURCE,
       ['APPLIED', 'live.applied_version'],
       ['DESIRED', 'live.desired_version'],
+      ['VERSIONS', 'live.versions'],
       ['ID', 'id'],
     ],
   },

@@ -1,6 +1,7 @@
+import * as z from 'zod'
 import { terminatedHostsOf } from '../../../core/connectors/registry.ts'
 import { CertificateBody, CertificateReply } from '../../../core/wire/gateway/certificate.ts'
-import { SECTION_SCHEMAS, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
+import { ConnectorEntry, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import type { GatewayCa } from '../../crypto/gateway-ca.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { SectionLibrary } from '../../sync/sections/library.ts'
@@ -21,7 +22,7 @@ export function certificate({ authority, library }: CertificateDeps): Route {
     handler: async ({ principal, body }) => {
       const { gatewayId, name, sidecar } = gatewayOf(principal)
       const agent = sidecar?.agent.name ?? null
-      const hosts = hostsOf(library.of(gatewayId, agent))
+      const hosts = hostsOf(library.of(gatewayId, { agent }))
       const issued = authority.issue(body.request, { subject: agent ?? name, hosts, nowMs: Date.now() })
       return { chain: issued.chain, not_after: new Date(issued.notAfterMs).toISOString() }
     },
@@ -34,5 +35,5 @@ export function certificate({ authority, library }: CertificateDeps): Route {
  */
 function hostsOf(set: SectionSet | null): readonly string[] {
   const text = set?.texts.get('connectors')
-  return text === undefined ? [] : terminatedHostsOf(SECTION_SCHEMAS.connectors.parse(JSON.parse(text)))
+  return text === undefined ? [] : terminatedHostsOf(z.array(ConnectorEntry).parse(JSON.parse(text)))
 }

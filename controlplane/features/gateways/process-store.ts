@@ -1,3 +1,4 @@
+import type { Greeting } from '../../../core/wire/gateway/greeting.ts'
 import type { HostedWorkReport } from '../../../core/wire/hosted-work.ts'
 import type { Query } from '../../db/query.ts'
 import { SYNC_CHANNEL } from '../kill-switch/store.ts'
@@ -20,6 +21,8 @@ export type ProcessFacts = {
   readonly name: string
   /** The only agent that the process serves; null or absent for all agents of the gateway. */
   readonly agent?: string | null
+  /** Protocol and version that the process named; absent in rows of a replica that does not know them. */
+  readonly greeting?: Greeting
   readonly applied_version: number | null
   readonly sent_version: number | null
   readonly agents: number

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { CommandBody, CommandReply } from '../../../core/wire/gateway/commands.ts'
+import { greetingOf } from '../../../core/wire/gateway/greeting.ts'
 import type { HandlesBody, HandlesReply } from '../../../core/wire/gateway/handles.ts'
 import { HoldBody, HoldReply, LeaveBody, SpendBody, SpendReply } from '../../../core/wire/gateway/hold.ts'
 import { KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
@@ -67,7 +68,8 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
       const syncKey = sidecar === null ? await syncKeyOf(owner.gatewayId) : sidecar.syncKey
       if (syncKey === undefined) throw gone(owner)
       const sink = takeOver(raw.reply)
-      const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey }, sink)
+      const greeting = greetingOf(raw.request.headers)
+      const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey, greeting }, sink)
       // The stream may have closed before the listener was added; then no close event follows.
       if (sink.destroyed) closed()
       else sink.once('close', closed)
@@ -98,7 +100,8 @@ function section({ library }: GatewayRoutesDeps): Route {
     query: z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex') }),
     handler: async ({ principal, params, query, raw }) => {
       const { gatewayId, sidecar } = gatewayOf(principal)
-      const set = library.of(gatewayId, sidecar?.agent.name ?? null)
+      const { protocol } = greetingOf(raw.request.headers)
+      const set = library.of(gatewayId, { agent: sidecar?.agent.name ?? null, protocol })
       const text = set?.texts.get(params.name)
       if (text === undefined || set?.hashes[params.name] !== query.hash) {
         throw new ChaperoneError('not_found', {

@@ -1,6 +1,8 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
+import { countRelations } from '../../../core/wire/gateway/version-relation.ts'
 import type { Db } from '../../db/query.ts'
+import { VERSION } from '../../version.ts'
 import { type ActionCounts, countActions } from '../actions/count-store.ts'
 import { listInvalidPolicies } from '../policies/store.ts'
 
@@ -14,6 +16,8 @@ export type MetricsDeps = {
   readonly orgId: string
   /** Returns the number of gateway processes that are connected to any replica. */
   readonly processes: () => number
+  /** Returns the versions of these processes; null for a process that names none. */
+  readonly versions: () => ReadonlyArray<string | null>
   /** Number of batches of records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>
   readonly platformNamespaces: ReadonlySet<string>
@@ -45,7 +49,7 @@ async function invalidPolicies({ db, platformNamespaces }: MetricsDeps): Promise
 function exposition(
   { total, lastHour, decisions24h }: ActionCounts,
   invalid: InvalidPolicies,
-  { processes, refusedBatches }: MetricsDeps,
+  { processes, versions, refusedBatches }: MetricsDeps,
 ): Promise<string> {
   const registry = new Registry()
   const registers = [registry]
@@ -59,6 +63,14 @@ function exposition(
     help: 'Gateway processes connected to any replica',
     registers,
   }).set(processes())
+  const byVersion = new Gauge({
+    name: 'svc_gateway_processes',
+    help: 'Connected gateway processes by the relation of their version to that of the control plane (same, older, unsupported, newer, unknown)',
+    labelNames: ['version'],
+    registers,
+  })
+  for (const [version, count] of Object.entries(countRelations(versions(), VERSION)))
+    byVersion.set({ version }, count)
   new Gauge({ name: 'svc_actions_last_hour', help: 'Actions of the last hour', registers }).set(lastHour)
   const decisions = new Gauge({
     name: 'svc_decisions_24h',

@@ -114,7 +114,14 @@ async function versionsOf(
     const state = liveOf(id)
     return state === null
       ? null
-      : [state.processes, state.applied_version, state.desired_version, state.agents, state.warnings]
+      : [
+          state.processes,
+          state.applied_version,
+          state.desired_version,
+          state.agents,
+          state.versions,
+          state.warnings,
+        ]
   })
   return { ...marks, kill: JSON.stringify(killsIn(namespaces, kills())), gateways: JSON.stringify(live) }
 }

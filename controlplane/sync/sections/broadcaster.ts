@@ -45,8 +45,11 @@ export type SectionBroadcasterDeps = {
 
 export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionBroadcaster {
   const { db, peerRegistry, library, clock, freshness } = deps
+  const setOf = ({ gatewayId, agent, greeting: { protocol } }: Peer) =>
+    library.of(gatewayId, { agent, protocol })
+
   function send(peer: Peer): void {
-    const set = library.of(peer.gatewayId, peer.agent)
+    const set = setOf(peer)
     if (set === null) {
       // The row of the gateway was deleted, so the stream ends.
       peer.send({ type: 'goaway', after_ms: LIMITS.beatMs })
@@ -91,7 +94,7 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     deps.onReloaded?.()
     for (const peer of peerRegistry.peers.values()) {
       // A gateway that connected during the read may be newer than the read; its greeting reads again.
-      const isUnread = peer.sentVersion === null && library.of(peer.gatewayId, peer.agent) === null
+      const isUnread = peer.sentVersion === null && setOf(peer) === null
       if (!isUnread) send(peer)
     }
   })

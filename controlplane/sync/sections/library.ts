@@ -1,7 +1,8 @@
+import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
 import { createSerial } from '../serial.ts'
 import { type Configuration, type ConfigurationDeps, loadConfiguration } from './configuration.ts'
-import { buildSections, type SectionSet } from './sections.ts'
+import { buildSections, type Receiver, type SectionSet } from './sections.ts'
 
 /**
  * Section sets of all gateways as of the last read; each is built at its first use. A set keeps the version of its last
@@ -15,8 +16,8 @@ export type SectionLibrary = {
   readonly configuration: Configuration | null
   /** Reads the configuration again. Rejects when the database cannot be read; the earlier configuration stays. */
   reload(): Promise<void>
-  /** Returns the sections of a gateway, or of the sidecar of one agent. Null for an unknown gateway. */
-  of(gatewayId: string, agent?: string | null): SectionSet | null
+  /** Returns the sections of a gateway for one receiver. Null for an unknown gateway. */
+  of(gatewayId: string, receiver?: Partial<Receiver>): SectionSet | null
 }
 
 export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
@@ -40,12 +41,13 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
       return configuration
     },
     reload,
-    of(gatewayId, agent = null) {
+    of(gatewayId, { agent = null, protocol: spoken = PROTOCOL } = {}) {
       if (configuration === null) return null
-      const key = agent === null ? gatewayId : `${gatewayId} ${agent}`
+      const protocol = Math.min(spoken, PROTOCOL)
+      const key = `${gatewayId} ${protocol} ${agent ?? ''}`
       const known = built.get(key)
       if (known !== undefined) return known
-      const fresh = buildSections(configuration, gatewayId, agent)
+      const fresh = buildSections(configuration, gatewayId, { agent, protocol })
       const set = unlessSame(before.get(key) ?? null, fresh)
       built.set(key, set)
       return set

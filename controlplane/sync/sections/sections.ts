@@ -1,4 +1,6 @@
 import { PERMISSION_SECTIONS, sectionText } from '../../../core/snapshot/sections.ts'
+import { addressedEntry } from '../../../core/wire/gateway/addressed-entry.ts'
+import { type EntrySection, FIELD_ADDITIONS } from '../../../core/wire/gateway/field-additions.ts'
 import type { AgentEntry, GatewaySection, PermissionEntry } from '../../../core/wire/gateway/sync.ts'
 import type { AgentRow } from '../../features/agents/store.ts'
 import type { GatewayRow } from '../../features/gateways/store.ts'
@@ -15,14 +17,22 @@ export type SectionSet = {
   readonly texts: ReadonlyMap<string, string>
 }
 
+/** Gateway process that receives sections. */
+export type Receiver = {
+  /** Agent of a sidecar, which receives only the content that its agent needs; null for a gateway process. */
+  readonly agent: string | null
+  /** Protocol of the process. It receives the fields that it knows, and those that it must not ignore. */
+  readonly protocol: number
+}
+
 /**
- * Builds the sections. `agent`: only the content that the sidecar of this agent needs. Null when the configuration has
- * no such gateway. Pure: the same configuration gives the same bytes.
+ * Builds the sections. Null when the configuration has no such gateway. Pure: the same configuration gives the same
+ * bytes.
  */
 export function buildSections(
   configuration: Configuration,
   gatewayId: string,
-  agent: string | null = null,
+  { agent, protocol }: Receiver,
 ): SectionSet | null {
   const gateway = configuration.gateways.get(gatewayId)
   if (gateway === undefined) return null
@@ -42,10 +52,23 @@ export function buildSections(
     ['keys', configuration.keys],
     ...permissionShards(permissions),
   ]
-  const texts = new Map(contents.map(([name, content]) => [name, sectionText(content)]))
+  const texts = new Map(
+    contents.map(([name, content]) => [name, sectionText(addressed(name, content, protocol))]),
+  )
   const hashes = Object.fromEntries([...texts].map(([name, text]) => [name, sha256Hex(text)]))
   return { version: configuration.version, hashes, texts }
 }
+
+function addressed(name: string, content: unknown, protocol: number): unknown {
+  const section = ENTRY_SECTIONS.get(name.split('.')[0] ?? name)
+  if (section === undefined) return content
+  const address = (entry: unknown) => addressedEntry(entry, section, { protocol, additions: FIELD_ADDITIONS })
+  return Array.isArray(content) ? content.map(address) : address(content)
+}
+
+const ENTRY_SECTIONS: ReadonlyMap<string, EntrySection> = new Map(
+  (['gateway', 'agents', 'connectors', 'policies', 'permissions'] as const).map((name) => [name, name]),
+)
 
 function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
   const { enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest } = spec

@@ -9,7 +9,7 @@ import { coversTest } from './policy-tests.ts'
 import { unknownActions } from './policy-warnings.ts'
 
 /** Priority above the maximum that a user can set, so that no policy overrides an invalid one. */
-const PRIORITY = 3_000_000
+export const INVALID_PRIORITY = 3_000_000
 
 export type InvalidPolicy = Pick<PolicyEntry, 'id' | 'name' | 'version'> & {
   /** The `spec` of its manifest as written. */
@@ -42,7 +42,7 @@ function entryOf(
   scope: PolicyScope,
 ): PolicyEntry {
   const document = { scope, rules: [RULE], tests: [] }
-  return { ...named, priority: PRIORITY, mode: 'enforce', document, invalid: reason }
+  return { ...named, priority: INVALID_PRIORITY, mode: 'enforce', document, invalid: reason }
 }
 
 /** Placeholder, because a document must contain a rule. Gateways build the deny rule from `invalid` instead. */

@@ -4,6 +4,7 @@ import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import { AuthSpec, ConnectorType, HandleRuleSpec, ProviderToolsSpec, UserRowSpec } from '../../crd/connector-spec.ts'
 import { EnforcementLevelSchema, GatewaySpec } from '../../crd/gateway-spec.ts'
 import { HostedWorkReport } from '../hosted-work.ts'
+import { tolerant } from '../tolerant.ts'
 import { ApprovalStatus } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 import { POLICY_REACH } from './policy-reach.ts'
@@ -33,11 +34,18 @@ export const SYNC_PATHS = {
 } as const
 
 export const PROCESS_HEADER = 'x-process-id'
-export const PROTOCOL = 1
 
 // ---- sections -------------------------------------------------------------------------------------------------
 
-export const GatewaySection = z.object({
+/**
+ * Entry of a section. Unknown fields are ignored, except those in `critical`: paths of fields that the receiver must
+ * know (see `FieldAddition`). An entry with an unknown critical field denies its scope.
+ */
+function sectionEntry<S extends z.ZodRawShape>(shape: S) {
+  return tolerant(z.object({ ...shape, critical: z.array(z.string().max(300)).max(256).optional() }))
+}
+
+export const GatewaySection = sectionEntry({
   id: z.string(),
   /** Name of the Gateway, as `namespace/name`. */
   name: z.string(),
@@ -54,7 +62,7 @@ export const GatewaySection = z.object({
   cancelBatches: z.boolean().optional(),
 })
 
-export const AgentEntry = z.object({
+export const AgentEntry = sectionEntry({
   id: z.string(),
   name: z.string(),
   runtime: z.string(),
@@ -64,7 +72,7 @@ export const AgentEntry = z.object({
   key_sha256: z.string().nullable(),
 })
 
-export const ConnectorEntry = z.object({
+export const ConnectorEntry = sectionEntry({
   id: z.string(),
   name: z.string(),
   type: ConnectorType,
@@ -108,7 +116,7 @@ export const ConnectorEntry = z.object({
   managed_by: z.string().nullable(),
 })
 
-export const PermissionEntry = z.object({
+export const PermissionEntry = sectionEntry({
   id: z.string(),
   /** Agents that the permission covers: `*`, an agent's name, or `namespace/*` for every agent of that namespace. */
   agent: z.string(),
@@ -122,7 +130,7 @@ export const PermissionEntry = z.object({
   manifest: z.string().max(600).optional(),
 })
 
-export const PolicyEntry = z.object({
+export const PolicyEntry = sectionEntry({
   id: z.string(),
   name: z.string(),
   version: z.number().int(),
@@ -133,19 +141,6 @@ export const PolicyEntry = z.object({
 })
 
 export const TokenKeyEntry = z.object({ kid: z.string(), jwk: z.record(z.string(), z.unknown()) })
-
-/**
- * Schemas by section name. The permissions are in `permissions.00` … `permissions.0f`, by the first hex digit of
- * SHA-256 of the id.
- */
-export const SECTION_SCHEMAS = {
-  gateway: GatewaySection,
-  agents: z.array(AgentEntry),
-  connectors: z.array(ConnectorEntry),
-  policies: z.array(PolicyEntry),
-  keys: z.array(TokenKeyEntry),
-} as const
-export const PermissionShard = z.array(PermissionEntry)
 
 // ---- control plane to gateway ---------------------------------------------------------------------------------
 
@@ -161,7 +156,10 @@ export const VerdictMessage = z.object({
 export const DownMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('hello'),
+    /** Protocol of the control plane. Each side reads what it knows of the other's messages. */
     protocol: z.number(),
+    /** Version of the control plane, such as `1.2.3`. */
+    version: z.string().optional(),
     gateway: z.object({ id: z.string(), name: z.string() }),
     lease_ms: z.number(),
     at: z.string(),
@@ -239,11 +237,8 @@ export const StatusBody = z.object({
   agents: z.number().int(),
   uptime_seconds: z.number(),
   journal: z.object({ state: z.string(), pending: z.number().int(), bytes: z.number().int() }),
-  /** Current error conditions of this process, as in a Gateway's status. */
-  conditions: z
-    .array(z.enum(['BypassDetected']))
-    .max(8)
-    .optional(),
+  /** Current error conditions of this process, as in a Gateway's status. A newer gateway may have others. */
+  conditions: z.array(z.string().max(64)).max(8).optional(),
   /** Full sentences about probably unintended configuration that this process observed in its traffic. */
   warnings: z.array(z.string().max(2_000)).max(64).optional(),
   hosted_work: HostedWorkReport.optional(),

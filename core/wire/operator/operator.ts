@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { KillEntry } from '../gateway/kill.ts'
+import { fieldPaths } from '../tolerant.ts'
 import { ManifestOrigin } from './origin.ts'
 
 /**
@@ -36,7 +37,7 @@ const PushedObject = z.object({
   spec: z.unknown(),
 })
 
-export const PushBody = z.object({
+const PushFields = z.object({
   uid: z.string(),
   generation: z.number().int(),
   source: z.enum(['kubernetes', 'file']),
@@ -62,6 +63,17 @@ export const PushBody = z.object({
   created_at: z.string().max(64).optional(),
   /** Source of the manifest, such as its file and commit. Absent if unknown. */
   origin: ManifestOrigin.optional(),
+  /** Fields of this body that the control plane must understand, else it refuses the object. Others it may ignore. */
+  critical: z.array(z.string().max(300)).max(64).optional(),
+})
+const KNOWN_FIELDS = fieldPaths(PushFields)
+
+/** An object as the operator pushes it. A critical field that this version does not understand is a problem. */
+export const PushBody = PushFields.overwrite((body) => {
+  const unknown = (body.critical ?? []).filter((field) => !KNOWN_FIELDS.has(field))
+  if (unknown.length === 0) return body
+  const problem = `The operator uses ${unknown.join(', ')}, which this version of the control plane does not understand. Upgrade the control plane.`
+  return { ...body, problems: [...(body.problems ?? []), problem] }
 })
 
 /**
@@ -88,8 +100,10 @@ export const PushReply = z.object({
   accepted: z.boolean(),
   /** Full sentences that state the problem and the correction. */
   reasons: z.array(z.string()),
-  problem: PushProblem.nullable().default(null),
-  in_force: InForce.default('as_written'),
+  /** A value that only a newer control plane has counts as `Invalid`. */
+  problem: PushProblem.catch('Invalid').nullable().default(null),
+  /** A value that only a newer control plane has counts as `nothing`. */
+  in_force: InForce.catch('nothing').default('as_written'),
   /** Warnings about an accepted object, e.g. a missing credential. */
   warnings: z.array(z.string()).default([]),
   /** First configuration version that contains the object. */
@@ -107,6 +121,8 @@ export const GatewayProcess = z.object({
   /** Name of the process's Gateway, as `namespace/name`. */
   gateway: z.string(),
   process_id: z.string(),
+  /** Version of the process, such as `1.2.3`; null if it names none. */
+  version: z.string().nullable().default(null),
   /** Latest configuration version that is in force in the process; null means none yet. */
   covered_version: z.number().int().nullable(),
   /** True if the process acknowledged the current kill state. */

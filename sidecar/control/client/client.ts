@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { Socket } from 'node:net'
+import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
+import { PROTOCOL_HEADER, VERSION_HEADER } from '../../../core/wire/gateway/greeting.ts'
 import { PROCESS_HEADER, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
+import { VERSION } from '../../process/version.ts'
 import { type CallDeadline, createCallDeadline } from './call-deadline.ts'
 import { FileTrustAgent } from './file-trust-agent.ts'
 
@@ -66,6 +69,8 @@ const POOLS: ReadonlyMap<string, Pool> = new Map([
   [SYNC_PATHS.records, 'bulk'],
 ])
 
+const GREETING = { [PROTOCOL_HEADER]: String(PROTOCOL), [VERSION_HEADER]: VERSION }
+
 type Call = {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -93,7 +98,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     bearer: string,
   ): Promise<IncomingMessage> {
     const headers = {
-      ...{ ...deps.headers, authorization: `Bearer ${bearer}`, [PROCESS_HEADER]: processId },
+      ...{ ...deps.headers, ...GREETING, authorization: `Bearer ${bearer}`, [PROCESS_HEADER]: processId },
       ...contentHeaders(body),
     }
     const options: RequestOptions = { method, agent, signal, headers, path: prefix + path }

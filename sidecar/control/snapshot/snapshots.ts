@@ -1,5 +1,5 @@
 import { buildSnapshotInSteps } from '../../../core/snapshot/build.ts'
-import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import { notUnderstoodWarnings, type Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { Clock } from '../../../core/state/clock.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
@@ -51,6 +51,9 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
     deps.onSnapshot(snapshot)
     deps.ack({ version, applied_at: isoNow(deps.clock) })
     deps.log.info({ version }, 'snapshot applied')
+    const warnings = notUnderstoodWarnings(snapshot)
+    if (warnings.length > 0)
+      deps.log.warn({ version, warnings }, 'configuration needs a newer gateway; parts of it are denied')
   }
 
   /** Retries until the index is applied, refused or superseded. */

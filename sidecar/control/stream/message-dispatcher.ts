@@ -1,4 +1,4 @@
-import { DownMessage, PROTOCOL } from '../../../core/wire/gateway/sync.ts'
+import { DownMessage } from '../../../core/wire/gateway/sync.ts'
 import type { Log } from '../../process/log.ts'
 import type { MacCheck } from './message-mac.ts'
 
@@ -52,13 +52,6 @@ export function createMessageDispatcher({
     return false
   }
 
-  function hello(message: Message<'hello'>): void {
-    const { protocol } = message
-    if (protocol !== PROTOCOL)
-      log.warn({ protocol, ours: PROTOCOL }, 'control plane uses another protocol version')
-    handlers.hello(message)
-  }
-
   function sections(message: Message<'sections'>): void {
     if (isSigned(message)) handlers.sections(message)
   }
@@ -69,7 +62,6 @@ export function createMessageDispatcher({
 
   const on: { readonly [T in DownMessage['type']]: (message: Message<T>) => void } = {
     ...handlers,
-    hello,
     sections,
     beat,
   }

@@ -163,14 +163,17 @@ export class ControlStream {
     this.#deps.heartbeats.received()
   }
 
-  #connected({ gateway }: Message<'hello'>): void {
+  #connected({ gateway, protocol, version }: Message<'hello'>): void {
     const { client, heartbeats, log, controlPlaneUrl } = this.#deps
     this.#backoff.reset()
     this.#lastProblem = ''
     // Connections for calls may still lead to the previous replica.
     client.renew()
     heartbeats.connected()
-    log.info({ gateway: gateway.name, controlPlane: controlPlaneUrl }, 'control plane connected')
+    log.info(
+      { gateway: gateway.name, controlPlane: controlPlaneUrl, protocol, version },
+      'control plane connected',
+    )
   }
 
   /** Promotes the candidate to the stream in use. */

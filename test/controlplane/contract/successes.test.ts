@@ -322,7 +322,8 @@ const DASHBOARD: readonly Case[] = [
         'last_seen_at',
         'processes',
         'uptime_seconds',
-        // An extension: what the gateway says is probably not meant.
+        // Extensions: the versions that the processes run, and what they say is probably not meant.
+        'versions',
         'warnings',
       ])
     },

@@ -39,7 +39,7 @@ async function tierOf(of: Awaited<ReturnType<typeof tenant>>, name: string) {
 
 async function invalidCounts() {
   const metrics = createControlPlaneMetrics({
-    ...{ db: replica.db, orgId: 'none', processes: () => 0, refusedBatches: new Map() },
+    ...{ db: replica.db, orgId: 'none', processes: () => 0, versions: () => [], refusedBatches: new Map() },
     platformNamespaces: PLATFORM,
   })
   const count = (text: string, tier: string) =>

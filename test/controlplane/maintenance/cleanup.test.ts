@@ -310,13 +310,19 @@ describe('the metrics', () => {
   test('count the gateway processes that are connected', async () => {
     const stop = new AbortController()
     const stream = await fetch(`${here.plane.url}/api/gateway/stream`, {
-      headers: { authorization: 'Bearer enrolment-token-of-the-local-gateway', 'x-process-id': 'proc_test' },
+      headers: {
+        ...{ authorization: 'Bearer enrolment-token-of-the-local-gateway', 'x-process-id': 'proc_test' },
+        'x-gateway-version': '0.0.9',
+      },
       signal: stop.signal,
     })
     expect(stream.status).toBe(200)
     await eventually('the process is counted', async () =>
       (await metrics())['svc_processes_active'] === 1 ? true : null,
     )
+    const { 'svc_gateway_processes{version="older"}': older, 'svc_gateway_processes{version="same"}': same } =
+      await metrics()
+    expect({ older, same }).toEqual({ older: 1, same: 0 })
     stop.abort()
     await stream.text().catch(() => undefined)
     await eventually('its end is noticed', async () =>

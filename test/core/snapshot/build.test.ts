@@ -1,88 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { scoreRisk } from '../../../core/action/risk.ts'
 import { findConnector } from '../../../core/connectors/registry.ts'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { placedInputs } from '../../../core/decision/facts/environment.ts'
 import { createFacts } from '../../../core/decision/facts/facts.ts'
 import { lookupPermission } from '../../../core/decision/permissions/permissions.ts'
 import { collectOpinions, weigh } from '../../../core/decision/policies/policy-opinion.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { buildSnapshot, buildSnapshotInSteps, type SnapshotInput } from '../../../core/snapshot/build.ts'
-import { PERMISSION_SECTIONS, SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
+import { PERMISSION_SECTIONS, SECTION_NAMES } from '../../../core/snapshot/sections.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import fc from '../../support/fast-check.ts'
 import { inputOf } from '../decision/fixtures.ts'
-
-const spec = GatewaySpec.parse({})
-const permission = {
-  id: 'perm_1',
-  agent: '*',
-  connector_type: 'codehost',
-  action_pattern: 'codehost.*',
-  decision: 'allow',
-  reason: null,
-  source: 'api',
-  managed_by: null,
-}
-const policy = {
-  id: 'pol_1',
-  name: 'guard',
-  version: 3,
-  priority: 1,
-  mode: 'enforce',
-  document: { rules: [{ name: 'r', decision: 'deny', conditions: ['action.type == "a"'] }] },
-}
-const agent = {
-  id: 'agent_1',
-  name: 'bot',
-  runtime: '',
-  environment: 'test',
-  status: 'active',
-  key_sha256: null,
-}
-const connector = {
-  id: 'conn_1',
-  name: 'default/git',
-  type: 'codehost',
-  domains: ['git.example.com'],
-  ports: [443],
-  auth: { type: 'token' },
-  secret: 's3cret',
-  upstream: { allowPrivateAddresses: false },
-  tlsMode: 'intercept',
-  errorShape: 'service',
-  actions: [],
-  source: 'api',
-  managed_by: null,
-}
-
-function input(version = 1, changes: Record<string, unknown> = {}): SnapshotInput {
-  const sections: Record<string, unknown> = {
-    ...Object.fromEntries(PERMISSION_SECTIONS.map((name) => [name, []])),
-    gateway: {
-      id: 'gw_1',
-      name: 'default/local',
-      enforcementLevel: 'enforce_high_risk',
-      defaultDecision: 'require_approval',
-      egress: spec.egress,
-      rateLimit: spec.rateLimit,
-      approvals: spec.approvals,
-      failurePolicy: spec.failurePolicy,
-    },
-    agents: [agent],
-    connectors: [connector],
-    policies: [policy],
-    keys: [{ kid: 'k1', jwk: { kty: 'OKP' } }],
-    'permissions.03': [permission],
-    ...changes,
-  }
-  return { version, sections, hashes: hashesOf(sections) }
-}
-
-/** The content itself does as its own hash. */
-function hashesOf(sections: Record<string, unknown>): Record<string, string> {
-  return Object.fromEntries(Object.entries(sections).map(([name, content]) => [name, sectionText(content)]))
-}
+import { agent, connector, input, permission, policy } from './section-contents.ts'
 
 function refusal(given: SnapshotInput, previous?: Snapshot): string {
   try {
@@ -179,11 +108,12 @@ describe('a policy in force that no longer compiles', () => {
 
 describe('a set of sections is refused whole', () => {
   test.each([
-    ['agents', [{ ...agent, status: 'sleeping' }], 'section agents: 0.status'],
+    ['agents', [{ ...agent, name: 7 }], 'section agents: 0.name'],
     ['agents', [agent, { ...agent, id: 'agent_2' }], 'section agents: two agents are called "bot"'],
     ['gateway', {}, 'section gateway: id'],
-    ['connectors', [{ ...connector, type: 'telnet' }], 'section connectors: 0.type'],
-    ['permissions.03', [{ ...permission, decision: 'quarantine' }], 'section permissions.03: 0.decision'],
+    ['connectors', [{ ...connector, ports: '443' }], 'section connectors: 0.ports'],
+    ['permissions.03', [{ ...permission, agent: null }], 'section permissions.03: 0.agent'],
+    ['policies', [{ ...policy, document: { rules: 'none' } }], 'section policies: 0.document.rules'],
     ['keys', null, 'section keys: content'],
   ])('%s with a mistake is named with its path', (name, content, wanted) => {
     expect(refusal(input(1, { [name]: content }))).toContain(wanted)

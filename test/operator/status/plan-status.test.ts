@@ -28,7 +28,14 @@ const gateway = (spec: object = {}, status?: object) =>
 const connector = (spec: object) =>
   ({ metadata, spec: ConnectorSpec.parse(spec) }) as CustomResource<'Connector'>
 const process = (changes: Partial<GatewayProcess> = {}): GatewayProcess => ({
-  ...{ gateway: 'team/prod', process_id: 'p1', covered_version: 10, has_kill_state: true, rejected: null },
+  ...{
+    gateway: 'team/prod',
+    process_id: 'p1',
+    version: null,
+    covered_version: 10,
+    has_kill_state: true,
+    rejected: null,
+  },
   conditions: [],
   warnings: [],
   ...changes,

@@ -12,9 +12,9 @@ import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type {
   AgentEntry,
   ConnectorEntry,
+  GatewaySection,
   PermissionEntry,
   PolicyEntry,
-  SECTION_SCHEMAS,
 } from '../../../core/wire/gateway/sync.ts'
 import { createHandleRegistry, type FetchHandleOwners } from '../../../sidecar/control/handle-registry.ts'
 import { createHostedWork, type HostedWork } from '../../../sidecar/control/hosted-work/hosted-work.ts'
@@ -40,7 +40,7 @@ export type Rules = {
   readonly permissions?: readonly Rule[]
   readonly policies?: ReadonlyArray<Omit<Partial<PolicyEntry>, 'document'> & { readonly document: unknown }>
   readonly agents?: ReadonlyArray<Partial<AgentEntry>>
-  readonly gateway?: Partial<z.input<typeof SECTION_SCHEMAS.gateway>>
+  readonly gateway?: Partial<z.input<typeof GatewaySection>>
 }
 
 /** The pipeline with a real upstream side and a recorder behind it; everything else is in memory and can be steered. */

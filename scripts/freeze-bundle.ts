@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, constants } from 'node:zlib'
+import { build, type Plugin } from 'esbuild'
+
+/**
+ * Freezes the sidecar and the control plane of a revision (`node scripts/freeze-bundle.ts REVISION`) for the tests of
+ * versions beside each other. Writes `test/skew/frozen/VERSION-COMMIT.json.br`: the files of both programs, and the
+ * fields of the wire. The same revision gives the same bytes.
+ */
+const root = fileURLToPath(new URL('..', import.meta.url))
+const folder = join(root, 'test/skew/frozen')
+const PROGRAMS = ['controlplane', 'sidecar'] as const
+const MIGRATIONS = 'controlplane/db/migrations'
+/** Entry in the checkout that prints the paths of all fields of each section. */
+const FIELDS_ENTRY = `
+import { AgentEntry, ConnectorEntry, GatewaySection, PermissionEntry, PolicyEntry } from './core/wire/gateway/sync.ts'
+import { fieldPaths } from './core/wire/tolerant.ts'
+const sections = { gateway: GatewaySection, agents: AgentEntry, connectors: ConnectorEntry, policies: PolicyEntry, permissions: PermissionEntry }
+const paths = Object.entries(sections).map(([name, schema]) => [name, [...fieldPaths(schema)].sort()])
+process.stdout.write(JSON.stringify(Object.fromEntries(paths)))
+`
+
+const [revision] = process.argv.slice(2)
+if (revision === undefined) throw new Error('Name a revision: node scripts/freeze-bundle.ts REVISION')
+const commit = git('rev-parse', '--verify', `${revision}^{commit}`).trim()
+const checkout = mkdtempSync(join(tmpdir(), 'chaperone-freeze-'))
+try {
+  checkOut(commit)
+  const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string }
+  const files = { ...(await programFiles()), ...migrationFiles(), 'fields.json': fieldsText() }
+  const text = JSON.stringify({ version, commit, files })
+  mkdirSync(folder, { recursive: true })
+  for (const name of readdirSync(folder)) if (name.endsWith('.json.br')) rmSync(join(folder, name))
+  const file = join(folder, `${version}-${commit.slice(0, 12)}.json.br`)
+  const bytes = compress(text)
+  writeFileSync(file, bytes)
+  process.stdout.write(`${relative(root, file)}: ${Math.round(bytes.length / 1024)} KiB\n`)
+} finally {
+  rmSync(checkout, { recursive: true, force: true })
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', maxBuffer: 512 * 1024 * 1024 })
+}
+
+/** Extracts the sources of the commit, with the packages of its lockfile. */
+function checkOut(of: string): void {
+  const paths = [
+    'core',
+    'kube',
+    'controlplane',
+    'sidecar',
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+  ]
+  const archive = execFileSync('git', ['-C', root, 'archive', of, ...paths], { maxBuffer: 512 * 1024 * 1024 })
+  execFileSync('tar', ['-x', '-C', checkout], { input: archive })
+  const lockOf = (place: string) => readFileSync(join(place, 'package-lock.json'), 'utf8')
+  if (lockOf(checkout) === lockOf(root))
+    symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'))
+  else execFileSync('npm', ['ci', '--ignore-scripts', '--omit=optional'], { cwd: checkout, stdio: 'inherit' })
+}
+
+async function programFiles(): Promise<Record<string, string>> {
+  const files: Record<string, string> = {}
+  for (const program of PROGRAMS) {
+    const { outputFiles } = await build({
+      absWorkingDir: checkout,
+      entryPoints: { main: `${program}/main.ts` },
+      bundle: true,
+      platform: 'node',
+      target: 'node24',
+      format: 'cjs',
+      minify: true,
+      // Class names are in errors and logs.
+      keepNames: true,
+      preserveSymlinks: true,
+      legalComments: 'none',
+      // Only a control plane in a cluster loads it.
+      external: ['@kubernetes/client-node'],
+      plugins: [withDirnames(program)],
+      write: false,
+    })
+    files[`${program}/main.cjs`] = outputFiles[0]?.text ?? ''
+  }
+  return files
+}
+
+/** Makes `import.meta.dirname` the folder of the source below the root that the bundle is unpacked to. */
+function withDirnames(program: string): Plugin {
+  return {
+    name: 'dirnames',
+    setup({ onLoad }) {
+      onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8')
+        if (!text.includes('import.meta.dirname')) return null
+        const place = JSON.stringify(relative(join(checkout, program), dirname(path)))
+        const contents = text.replaceAll(
+          'import.meta.dirname',
+          `require('node:path').join(__dirname, ${place})`,
+        )
+        return { contents, loader: 'ts' }
+      })
+    },
+  }
+}
+
+function migrationFiles(): Record<string, string> {
+  const names = readdirSync(join(checkout, MIGRATIONS)).filter((name) => name.endsWith('.sql'))
+  return Object.fromEntries(
+    names
+      .sort()
+      .map((name) => [`${MIGRATIONS}/${name}`, readFileSync(join(checkout, MIGRATIONS, name), 'utf8')]),
+  )
+}
+
+function fieldsText(): string {
+  const entry = join(checkout, 'fields.ts')
+  writeFileSync(entry, FIELDS_ENTRY)
+  return execFileSync(process.execPath, [entry], { cwd: checkout, encoding: 'utf8' })
+}
+
+function compress(text: string): Buffer {
+  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT } = constants
+  return brotliCompressSync(text, {
+    params: {
+      [BROTLI_PARAM_QUALITY]: 11,
+      [BROTLI_PARAM_LGWIN]: 24,
+      [BROTLI_PARAM_SIZE_HINT]: Buffer.byteLength(text),
+    },
+  })
+}

@@ -1,0 +1,220 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import { type AgentLine, connectLine } from '../support/agent-line.ts'
+import { eventually } from '../support/eventually.ts'
+import { allowAll, type Everything, startEverything } from '../support/every-connector.ts'
+import { databasesFolder } from '../support/memory-folder.ts'
+import { PROGRAM_ENV } from '../support/program-env.ts'
+import { workerPostgres } from '../support/worker-postgres.ts'
+import type { NewerField, Programs } from './skew-programs.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A control plane and a gateway of two versions, with connectors of every type in front of one recorder. */
+export type SkewWorld = AsyncDisposable & {
+  readonly everything: Everything
+  /** A line of the agent, whom the rules allow everything. */
+  readonly line: AgentLine
+  api(path: string): Promise<Json>
+  log(): string
+}
+
+export type SkewOptions = {
+  readonly controlPlane: Programs
+  readonly gateway: Programs
+  /** Fields that a newer control plane adds. */
+  readonly newer?: readonly NewerField[]
+  /** Another document for the manifests. */
+  readonly extra?: string
+}
+
+const AGENT = 'agent'
+
+/** Starts both. Resolves when the gateway has the rules. */
+export async function startSkewWorld(options: SkewOptions): Promise<SkewWorld> {
+  const stack = new AsyncDisposableStack()
+  try {
+    const root = mkdtempSync(join(databasesFolder(), 'chaperone-skew-'))
+    stack.defer(() => rmSync(root, { recursive: true, force: true }))
+    const everything = await startEverything({
+      rules: { [AGENT]: allowAll() },
+      ...(options.extra === undefined ? {} : { extra: options.extra }),
+    })
+    stack.defer(() => everything.recorder.close())
+    const server = await workerPostgres()
+    stack.defer(() => server.stop())
+    const { programs, plane, gateway, token } = await startPrograms(
+      options,
+      root,
+      (await server.createDatabase()).url,
+    )
+    stack.use(programs)
+    const call = createCall(`http://127.0.0.1:${plane.port}`, root)
+    await pushManifests(call, everything.manifests)
+    const agent = await call('POST', '/api/dashboard/agents', {
+      name: AGENT,
+      runtime: 'test',
+      environment: 'test',
+    })
+    const key = Buffer.from(`${AGENT}:${String(agent['api_key'])}`).toString('base64')
+    const target = {
+      ...{ port: gateway.port, via: 'connect' as const, proxyAuthorization: `Basic ${key}` },
+      ca: readFileSync(join(root, 'gateway/ca.crt'), 'utf8'),
+    }
+    const line = connectLine(target)
+    stack.defer(() => line.close())
+    await isInForce(call, gateway.port, token)
+    const kept = stack.move()
+    return {
+      ...{ everything, line, log: programs.log },
+      api: (path) => call('GET', path),
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    }
+  } catch (error) {
+    await stack.disposeAsync()
+    throw error
+  }
+}
+
+async function startPrograms(
+  { controlPlane, gateway: ofGateway, newer }: SkewOptions,
+  root: string,
+  url: string,
+) {
+  const secret = (name: string) => {
+    const file = join(root, name)
+    writeFileSync(file, `${name}-0123456789abcdef0123456789abcdef\n`, { mode: 0o600 })
+    return file
+  }
+  const programs = createPrograms()
+  try {
+    const enrolment = secret('enrolment')
+    const plane = await programs.start(controlPlane.controlplane, {
+      DATABASE_URL: url,
+      MASTER_KEY: '0123456789abcdef'.repeat(4),
+      ADMIN_TOKEN_FILE: join(root, 'admin'),
+      LOCAL_GATEWAY_TOKEN_FILE: enrolment,
+      OPERATOR_TOKEN_FILE: secret('operator'),
+      ...(newer === undefined ? {} : { NEWER_FIELDS: JSON.stringify(newer) }),
+    })
+    const gateway = await programs.start(ofGateway.sidecar, {
+      CONTROL_PLANE_URL: `http://127.0.0.1:${plane.port}`,
+      GATEWAY_TOKEN_FILE: enrolment,
+      DATA_DIR: join(root, 'gateway'),
+    })
+    return { programs, plane, gateway, token: join(root, 'gateway/gateway.token') }
+  } catch (error) {
+    await programs[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+type Started = { readonly port: number }
+
+function createPrograms() {
+  const children: ChildProcess[] = []
+  let output = ''
+  return {
+    log: () => output,
+    async start(file: string, env: Readonly<Record<string, string>>): Promise<Started> {
+      const child = fork(file, {
+        env: { ...PROGRAM_ENV, PORT: '0', ...env },
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      })
+      children.push(child)
+      for (const stream of [child.stdout, child.stderr]) {
+        stream?.on('data', (chunk: Buffer) => {
+          output += String(chunk)
+        })
+      }
+      return new Promise((resolve, reject) => {
+        child.once('message', (message: { readonly type: string } & Started) =>
+          message.type === 'ready'
+            ? resolve(message)
+            : reject(new Error(`${file}: ${JSON.stringify(message)}`)),
+        )
+        child.once('exit', (code) => reject(new Error(`${file} ended with ${code}:\n${output}`)))
+      })
+    },
+    async [Symbol.asyncDispose]() {
+      // The gateway first: it sends the rest of its records.
+      for (const child of children.reverse()) {
+        if (child.exitCode !== null || child.signalCode !== null) continue
+        const gone = once(child, 'exit')
+        child.kill('SIGTERM')
+        await gone
+      }
+    },
+  }
+}
+
+type Call = (method: string, path: string, body?: unknown) => Promise<Json>
+
+function createCall(url: string, root: string): Call {
+  return async (method, path, body) => {
+    const token = readFileSync(
+      join(root, path.startsWith('/api/operator/') ? 'operator' : 'admin'),
+      'utf8',
+    ).trim()
+    const answer = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return JSON.parse(text) as Json
+  }
+}
+
+type Manifest = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec?: { readonly credential?: { readonly secretRef: { readonly key: string } } }
+  readonly stringData?: Readonly<Record<string, string>>
+}
+
+/** Pushes the manifests as the operator of a folder does. */
+async function pushManifests(call: Call, text: string): Promise<void> {
+  const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest)
+  const secrets = Object.assign({}, ...manifests.map(({ stringData = {} }) => stringData)) as Record<
+    string,
+    string
+  >
+  const objects = manifests
+    .filter(({ kind }) => kind !== 'Secret')
+    .map(({ apiVersion, kind, metadata, spec }) => {
+      const key = spec?.credential?.secretRef.key
+      return {
+        ...{ uid: `file:${kind}/${metadata.name}`, generation: 1, source: 'file', managed_by: 'all.yaml' },
+        resource: { apiVersion, kind, metadata: { ...metadata, namespace: 'default' }, spec },
+        ...(key === undefined ? {} : { credential: secrets[key] ?? null }),
+      }
+    })
+  const { replies } = (await call('POST', '/api/operator/changes', { source: 'file', objects })) as {
+    readonly replies: ReadonlyArray<{ readonly accepted: boolean; readonly reasons: readonly string[] }>
+  }
+  const refused = replies.filter(({ accepted }) => !accepted)
+  if (refused.length > 0) throw new Error(`manifests refused: ${JSON.stringify(refused)}`)
+}
+
+/** Waits until the gateway has applied the newest configuration, which has the agent. */
+async function isInForce(call: Call, port: number, tokenFile: string): Promise<void> {
+  const { version } = (await call('GET', '/api/operator/state')) as { readonly version: number }
+  await eventually(`configuration ${version} is in force`, async () => {
+    if (!existsSync(tokenFile)) return null
+    const headers = { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` }
+    const answer = await fetch(`http://127.0.0.1:${port}/internal/status`, { headers })
+    const { snapshot_version: applied } = (await answer.json()) as {
+      readonly snapshot_version: number | null
+    }
+    return applied !== null && applied >= version ? true : null
+  })
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { HOSTS } from '../support/every-connector.ts'
+import {
+  arrivalsOf,
+  CORPUS,
+  faultsOf,
+  inexpressible,
+  sendCases,
+  type TrafficRow,
+} from '../support/golden-line.ts'
+import { IS_FULL } from '../support/proof.ts'
+import {
+  NEWER_VERSION,
+  type NewerField,
+  newerPrograms,
+  type Programs,
+  treePrograms,
+} from './skew-programs.ts'
+import { type SkewWorld, startSkewWorld } from './skew-world.ts'
+
+/** Fields of a newer version at every kind of place, which older gateways may ignore. They are sent all the same. */
+const IGNORABLE = (
+  [
+    ['gateway', 'newer'],
+    ['gateway', 'egress.newer'],
+    ['gateway', 'approvals.newer'],
+    ['agents', 'newer'],
+    ['connectors', 'newer'],
+    ['connectors', 'auth.newer'],
+    ['connectors', 'upstream.newer'],
+    ['policies', 'document.scope.newer'],
+    ['policies', 'document.rules.newer'],
+    ['permissions', 'newer'],
+  ] as const
+).map(
+  ([section, field]): NewerField => ({
+    section,
+    field,
+    since: 1,
+    older: 'ignore',
+    value: { deep: [{ x: 1 }] },
+  }),
+)
+
+let tree: Programs
+let newer: Programs
+
+beforeAll(async () => {
+  tree = await treePrograms()
+  newer = await newerPrograms()
+}, 60_000)
+afterAll(() => newer?.[Symbol.dispose]())
+
+/** Every n-th case of the corpora; the nightly run takes all of them. */
+const SPREAD = 40
+const CASES = CORPUS.filter(
+  (golden, place) => (IS_FULL || place % SPREAD === 7) && inexpressible('connect-h1', golden) === null,
+)
+
+/** Sends golden requests, and returns what differs from the corpora in answers, arrivals and records. */
+async function faultsIn(world: SkewWorld): Promise<readonly string[]> {
+  const sent = await sendCases(world.line, 'skew', CASES)
+  const rows = await eventually('every request has a record', async () => {
+    const found: TrafficRow[] = []
+    for (let cursor = ''; ; ) {
+      const body = await world.api(`/api/dashboard/traffic?limit=500${cursor}`)
+      found.push(...(body['traffic'] as TrafficRow[]))
+      if (typeof body['next_cursor'] !== 'string') break
+      cursor = `&cursor=${encodeURIComponent(body['next_cursor'])}`
+    }
+    return found.length < sent.length ? null : found.sort((a, b) => Number(a['seq']) - Number(b['seq']))
+  })
+  expect(rows).toHaveLength(sent.length)
+  const seen = arrivalsOf(world.everything.recorder.seen)
+  return sent.flatMap((one, at) => faultsOf(one, rows[at], seen.get(one.mark) ?? []))
+}
+
+async function gatewayView(world: SkewWorld) {
+  const { gateways } = (await world.api('/api/dashboard/gateway')) as {
+    readonly gateways: ReadonlyArray<{
+      readonly name: string
+      readonly live: { readonly versions: readonly string[]; readonly warnings: readonly string[] } | null
+    }>
+  }
+  return gateways[0]?.live ?? null
+}
+
+describe('versions beside each other', () => {
+  test('a newer control plane serves a gateway of this version: the golden requests are as ever', async () => {
+    await using world = await startSkewWorld({ controlPlane: newer, gateway: tree, newer: IGNORABLE })
+    expect(await faultsIn(world)).toEqual([])
+    const live = await gatewayView(world)
+    expect(live?.warnings).toEqual([
+      expect.stringContaining(`run an older version than the control plane (${NEWER_VERSION})`),
+    ])
+  }, 240_000)
+
+  test('a newer gateway works with a control plane of this version', async () => {
+    await using world = await startSkewWorld({ controlPlane: tree, gateway: newer })
+    expect(await faultsIn(world)).toEqual([])
+    const live = await gatewayView(world)
+    expect(live?.versions).toEqual([NEWER_VERSION])
+    expect(live?.warnings).toEqual([
+      expect.stringContaining('Upgrade the control plane before its gateways.'),
+    ])
+  }, 240_000)
+
+  test('a critical field of a newer control plane denies its own scope, and the refusal and the page say why', async () => {
+    const field: NewerField = {
+      ...{ section: 'connectors', field: 'auth.rotate', since: 2, older: 'deny', value: 'daily' },
+      names: ['default/payments'],
+    }
+    await using world = await startSkewWorld({
+      controlPlane: newer,
+      gateway: tree,
+      newer: [field, ...IGNORABLE],
+    })
+    const get = (host: string, target: string) => world.line.send({ method: 'GET', host, target })
+    const denied = await get(HOSTS.payments[0], '/v1/balance')
+    expect(denied.status).toBe(403)
+    const why = 'uses auth.rotate, which this version of the gateway does not understand'
+    expect(String(JSON.parse(denied.body.toString()).reason)).toContain(why)
+    expect((await get(HOSTS.generic[0], '/x')).status).toBe(200)
+    expect(world.everything.recorder.seen).toHaveLength(1)
+    await eventually('the page says so', async () =>
+      (await gatewayView(world))?.warnings.some((warning) => warning.includes(why)) === true ? true : null,
+    )
+    expect(world.log()).toContain('configuration needs a newer gateway')
+  }, 60_000)
+})
