@@ -1,13 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { type AgentLine, connectLine } from '../support/agent-line.ts'
 import { eventually } from '../support/eventually.ts'
-import { allowAll, type Everything, startEverything } from '../support/every-connector.ts'
+import { allowAll, type Everything, resource, startEverything } from '../support/every-connector.ts'
 import { databasesFolder } from '../support/memory-folder.ts'
 import { PROGRAM_ENV } from '../support/program-env.ts'
+import { requestBytes, sendRaw } from '../support/raw-http.ts'
+import { openSocket, type Target } from '../support/tunnel.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
 import type { NewerField, Programs } from './skew-programs.ts'
 
@@ -27,11 +29,15 @@ export type SkewOptions = {
   readonly gateway: Programs
   /** Fields that a newer control plane adds. */
   readonly newer?: readonly NewerField[]
-  /** Another document for the manifests. */
-  readonly extra?: string
 }
 
 const AGENT = 'agent'
+/** A policy that looks at parameters makes the gateway read every body, as the corpora expect. */
+const READING = resource(
+  'Policy',
+  'reading',
+  `  rules:\n    - { name: looks, conditions: ["'never_sent' in parameters"], decision: deny }\n`,
+)
 
 /** Starts both. Resolves when the gateway has the rules. */
 export async function startSkewWorld(options: SkewOptions): Promise<SkewWorld> {
@@ -41,17 +47,18 @@ export async function startSkewWorld(options: SkewOptions): Promise<SkewWorld> {
     stack.defer(() => rmSync(root, { recursive: true, force: true }))
     const everything = await startEverything({
       rules: { [AGENT]: allowAll() },
-      ...(options.extra === undefined ? {} : { extra: options.extra }),
+      extra: READING,
+      gatewaySpec: '  rateLimit: { requestsPerMinute: 1000000 }\n  egress: { unmatchedHosts: tunnel }',
     })
     stack.defer(() => everything.recorder.close())
     const server = await workerPostgres()
     stack.defer(() => server.stop())
-    const { programs, plane, gateway, token } = await startPrograms(
+    const { programs, plane, gateway } = await startPrograms(
       options,
       root,
       (await server.createDatabase()).url,
     )
-    stack.use(programs)
+    stack.defer(() => programs[Symbol.asyncDispose]())
     const call = createCall(`http://127.0.0.1:${plane.port}`, root)
     await pushManifests(call, everything.manifests)
     const agent = await call('POST', '/api/dashboard/agents', {
@@ -60,13 +67,13 @@ export async function startSkewWorld(options: SkewOptions): Promise<SkewWorld> {
       environment: 'test',
     })
     const key = Buffer.from(`${AGENT}:${String(agent['api_key'])}`).toString('base64')
-    const target = {
-      ...{ port: gateway.port, via: 'connect' as const, proxyAuthorization: `Basic ${key}` },
+    const target: Target = {
+      ...{ port: gateway.port, via: 'connect', proxyAuthorization: `Basic ${key}` },
       ca: readFileSync(join(root, 'gateway/ca.crt'), 'utf8'),
     }
     const line = connectLine(target)
     stack.defer(() => line.close())
-    await isInForce(call, gateway.port, token)
+    await isInForce(target)
     const kept = stack.move()
     return {
       ...{ everything, line, log: programs.log },
@@ -105,7 +112,7 @@ async function startPrograms(
       GATEWAY_TOKEN_FILE: enrolment,
       DATA_DIR: join(root, 'gateway'),
     })
-    return { programs, plane, gateway, token: join(root, 'gateway/gateway.token') }
+    return { programs, plane, gateway }
   } catch (error) {
     await programs[Symbol.asyncDispose]()
     throw error
@@ -205,16 +212,18 @@ async function pushManifests(call: Call, text: string): Promise<void> {
   if (refused.length > 0) throw new Error(`manifests refused: ${JSON.stringify(refused)}`)
 }
 
-/** Waits until the gateway has applied the newest configuration, which has the agent. */
-async function isInForce(call: Call, port: number, tokenFile: string): Promise<void> {
-  const { version } = (await call('GET', '/api/operator/state')) as { readonly version: number }
-  await eventually(`configuration ${version} is in force`, async () => {
-    if (!existsSync(tokenFile)) return null
-    const headers = { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` }
-    const answer = await fetch(`http://127.0.0.1:${port}/internal/status`, { headers })
-    const { snapshot_version: applied } = (await answer.json()) as {
-      readonly snapshot_version: number | null
-    }
-    return applied !== null && applied >= version ? true : null
+/** Host of the probe, which no connector owns: its records are none of the test's. */
+export const PROBED_HOST = 'nobody.invalid'
+
+/** Waits until the gateway knows the agent, which was created last. */
+async function isInForce({ port, proxyAuthorization }: Target): Promise<void> {
+  const probe = requestBytes('GET', `http://${PROBED_HOST}/`, [
+    ['Host', PROBED_HOST],
+    ['Proxy-Authorization', proxyAuthorization ?? ''],
+  ])
+  await eventually('the gateway knows the agent', async () => {
+    const socket = await openSocket(port)
+    const { status } = await sendRaw(socket, probe).finally(() => socket.destroy())
+    return status === 407 ? null : status
   })
 }
