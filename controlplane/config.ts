@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { type Floors, readFloors } from '../core/crd/floors.ts'
-import type { EditingMode } from '../core/wire/sessions.ts'
+import type { EditingMode } from '../core/wire/access/sessions.ts'
 import { type PodApi, podApiOf, SERVICE_ACCOUNT } from '../kube/pod-access.ts'
 import type { ConfigVariable } from './config-variables.ts'
 import type { ApprovalsMode } from './features/approvals/mode.ts'

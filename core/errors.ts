@@ -1,3 +1,5 @@
+import type { Problem } from './problem.ts'
+
 /**
  * All errors with their code, HTTP status and `error` text. Each process maps a ChaperoneError to a reply in one place;
  * bodies of 5xx responses never contain `detail`.
@@ -46,8 +48,8 @@ export type ErrorCode = keyof typeof ERRORS
  */
 export type ErrorOptions = {
   readonly detail?: string
-  /** The messages that `detail` joins, one by one, because a message may contain the separator. */
-  readonly problems?: readonly string[]
+  /** The problems that `detail` lists. */
+  readonly problems?: readonly Problem[]
   readonly error?: string
   readonly retryAfterS?: number
   readonly extra?: Readonly<Record<string, unknown>>

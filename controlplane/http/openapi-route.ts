@@ -1,3 +1,4 @@
+import { OpenApiReply } from '../../core/wire/health.ts'
 import { VERSION } from '../version.ts'
 import { openApiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
@@ -14,6 +15,7 @@ export function createOpenApiRoutes(deps: {
       path: '/api/openapi.json',
       auth: 'none',
       summary: 'This document',
+      response: OpenApiReply,
       handler: async () => {
         made ??= openApiDocument(deps.routes(), { version: VERSION, url: deps.baseUrl() })
         return made

@@ -101,10 +101,16 @@ export type RouteInput<P, Q, B> = {
   readonly raw: { readonly request: FastifyRequest; readonly reply: FastifyReply }
 }
 
-/** Result with another status than 200. A handler that uses `raw.reply` returns undefined instead. */
-export type RouteResult = {
+/** Body of a response that is not JSON. Its handler sets the header `content-type`. */
+export type Content = string | Uint8Array
+
+/**
+ * Result with another status than 200, with headers or with a content that is not JSON. A handler that uses `raw.reply`
+ * returns undefined instead.
+ */
+export type RouteResult<Body = Content> = {
   readonly status: number
-  readonly body: unknown
+  readonly body: Body
   readonly headers?: Record<string, string | string[]>
 }
 
@@ -146,20 +152,23 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T
 
-/** The reply that the response schema declares, or a `RouteResult` with another status or headers. */
-type Reply<R> = R extends z.ZodType ? DeepReadonly<z.input<R>> | RouteResult | undefined : unknown
+type Declared<S> = S extends z.ZodType ? DeepReadonly<z.input<S>> : never
+
+/** The reply that `response` declares, a `RouteResult` with it or with a declared failure, or another content. */
+type Reply<R, F> = Declared<R> | RouteResult<Declared<R> | Declared<F[keyof F]> | Content> | undefined
 
 type Infer<S> = S extends z.ZodType ? z.infer<S> : undefined
 
 /**
- * Declares a route. The handler's types follow from the input schemas, which should be strict objects, so that 400
- * names unknown fields.
+ * Declares a route. The types of its input and reply follow from the schemas of `core/wire`. Input schemas should be
+ * strict objects, so that 400 names unknown fields.
  */
 export function route<
   P extends z.ZodType | undefined = undefined,
   Q extends z.ZodType | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
   R extends z.ZodType | undefined = undefined,
+  F extends Readonly<Record<number, z.ZodType>> = Readonly<Record<never, never>>,
 >(declaration: {
   method: Route['method']
   path: string
@@ -175,9 +184,9 @@ export function route<
   response?: R
   produces?: string
   statuses?: readonly number[]
-  failures?: Readonly<Record<number, z.ZodType>>
+  failures?: F
   bodyLimit?: number
-  handler: (input: RouteInput<Infer<P>, Infer<Q>, Infer<B>>) => Promise<Reply<R>>
+  handler: (input: RouteInput<Infer<P>, Infer<Q>, Infer<B>>) => Promise<Reply<R, F>>
 }): Route {
   return declaration as unknown as Route
 }

@@ -190,7 +190,7 @@ function authenticator(declared: Route, { auth, connections, pending }: RouteDep
  * Reports whether the value is a `RouteResult`: an object with only `status`, `body` and optionally `headers`. Any
  * other value is the body.
  */
-function isResult(value: unknown): value is RouteResult {
+function isResult(value: unknown): value is RouteResult<unknown> {
   if (typeof value !== 'object' || value === null) return false
   const keys = Object.keys(value)
   return (

@@ -1,6 +1,7 @@
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { versionWarnings } from '../../core/wire/gateway/version-relation.ts'
 import { VERSION } from '../version.ts'
+import type { GatewayLive } from '../../core/wire/gateways.ts'
 import { stopsGateway } from './kill-switch/state.ts'
 import type { Peer } from './peer.ts'
 
@@ -16,23 +17,6 @@ export type Sighting = Pick<
   | 'uptimeSeconds'
   | 'warnings'
 >
-
-/** State of a gateway's running processes. `applied_version` is the lowest one. */
-export type GatewayLive = {
-  readonly processes: number
-  readonly applied_version: number | null
-  readonly desired_version: number | null
-  /** ISO 8601; the latest report of any process. */
-  readonly last_seen_at: string
-  readonly agents: number
-  readonly kill_switch: boolean
-  /** Seconds since the oldest running process started. */
-  readonly uptime_seconds: number
-  /** Versions of the processes that name one, without duplicates. */
-  readonly versions: readonly string[]
-  /** Sentences that the processes report, and one on other versions; without duplicates. */
-  readonly warnings: readonly string[]
-}
 
 export function liveOf(peers: readonly Sighting[], kills: readonly KillEntry[]): GatewayLive | null {
   const [first] = peers

@@ -1,6 +1,6 @@
 import { type Greeting, NO_GREETING } from '../../core/wire/gateway/greeting.ts'
+import type { HostedWorkReport } from '../../core/wire/gateway/hosted-work.ts'
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
-import type { HostedWorkReport } from '../../core/wire/hosted-work.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 
 /** The writable side of one stream response (`http.ServerResponse` has it). */

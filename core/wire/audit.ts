@@ -55,6 +55,13 @@ export const AuditQuery = z.strictObject({
   limit: Limit,
   cursor: z.string().min(1).max(20).optional(),
 })
+/** Accepts both spellings of spec 4.4: `type` and `event_type` are synonyms. */
+export const AuditExportQuery = z
+  .strictObject(AuditFilterFields)
+  .refine(({ type, event_type }) => type === undefined || event_type === undefined || type === event_type, {
+    path: ['type'],
+    message: 'differs from event_type; send one of them',
+  })
 export const EvidenceParams = z.object({ action_request_id: Id })
 
 export const AuditEntry = z.object({

@@ -1,4 +1,17 @@
 import * as z from 'zod'
+import { PolicyRecord } from '../crd/policy/policy-spec.ts'
+import {
+  AgentName,
+  Capabilities,
+  Environment,
+  GatewayName,
+  Metadata,
+  PolicyName,
+  PolicyText,
+  Runtime,
+} from './fields.ts'
+
+export const ExportQuery = z.strictObject({ format: z.enum(['json', 'manifests']).default('json') })
 
 /** Body of an import. Items are validated one at a time, so that an invalid item does not reject the others. */
 export const ImportBody = z.strictObject({
@@ -9,6 +22,26 @@ export const ImportBody = z.strictObject({
   organization: z.looseObject({}).optional(),
   agents: z.array(z.unknown()).max(10_000).default([]),
   policies: z.array(z.unknown()).max(1_000).default([]),
+})
+export const ImportedAgent = z.strictObject({
+  name: AgentName,
+  runtime: Runtime.default(''),
+  environment: Environment.default('development'),
+  status: z.enum(['active', 'suspended', 'revoked']).default('active'),
+  capabilities: Capabilities.default([]),
+  metadata: Metadata.default({}),
+})
+export const ImportedPolicy = z.strictObject({
+  name: PolicyName,
+  policyYaml: PolicyText,
+  description: z.string().max(2_000).optional(),
+  priority: PolicyRecord.shape.priority.unwrap().optional(),
+  enabled: z.boolean().optional(),
+  tags: PolicyRecord.shape.tags.unwrap().optional(),
+  mode: PolicyRecord.shape.mode.unwrap().optional(),
+  version: z.int().optional(),
+  /** Names of the gateways that the policy is bound to; none means all gateways. */
+  gateways: z.array(GatewayName).max(256).optional(),
 })
 export const ImportReply = z.object({
   policies_imported: z.number(),
@@ -28,4 +61,6 @@ export const ExportReply = z.object({
   policies: z.array(z.looseObject({ name: z.string(), policyYaml: z.string() })),
 })
 
+export type ExportReply = z.infer<typeof ExportReply>
+export type ImportedPolicy = z.infer<typeof ImportedPolicy>
 export type ImportReply = z.infer<typeof ImportReply>

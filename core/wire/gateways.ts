@@ -1,9 +1,77 @@
 import * as z from 'zod'
 import { EnforcementLevelSchema } from '../crd/gateway-spec.ts'
-import { AgentName, GatewayName, Ok, SetupConnectorSchema } from './fields.ts'
+import { AgentName, Environment, GatewayName, Id, Ok, Runtime, SetupConnectorSchema } from './fields.ts'
+import { ManagedFields } from './operator/origin.ts'
 
-export const Host = z.string().min(1).max(253)
-export const Port = z.int().min(1).max(65_535)
+const Host = z.string().min(1).max(253)
+const Port = z.int().min(1).max(65_535)
+
+/** State of a gateway's running processes. */
+const GatewayLive = z.object({
+  processes: z.int(),
+  /** Lowest version that a process has applied. */
+  applied_version: z.int().nullable(),
+  desired_version: z.int().nullable(),
+  /** ISO 8601; the latest report of any process. */
+  last_seen_at: z.string(),
+  agents: z.int(),
+  kill_switch: z.boolean(),
+  /** Seconds since the oldest running process started. */
+  uptime_seconds: z.number(),
+  /** Versions of the processes that name one, without duplicates. */
+  versions: z.array(z.string()),
+  /** Sentences that the processes report, and one on other versions; without duplicates. */
+  warnings: z.array(z.string()),
+})
+
+export const GatewayView = z.object({
+  id: z.string(),
+  name: z.string(),
+  host: z.string(),
+  port: z.int(),
+  /** `degraded`: it runs, but one of its processes does not have the newest configuration yet. */
+  status: z.enum(['stopped', 'running', 'degraded']),
+  /** Level in force, which a floor may have raised. */
+  enforcementLevel: EnforcementLevelSchema,
+  /** Null when no process is connected. */
+  live: GatewayLive.nullable(),
+  ...ManagedFields,
+  created_at: z.string(),
+})
+export const GatewayList = z.object({ gateways: z.array(GatewayView) })
+
+export const PatchGatewayBody = z
+  .strictObject({
+    gateway_id: Id,
+    name: GatewayName.optional(),
+    host: Host.optional(),
+    port: Port.optional(),
+    enforcementLevel: EnforcementLevelSchema.optional(),
+    reason: z.string().max(1_000).optional(),
+  })
+  .refine(
+    ({ name, host, port, enforcementLevel }) => (name ?? host ?? port ?? enforcementLevel) !== undefined,
+    {
+      path: ['enforcementLevel'],
+      message: 'name a field to change: enforcementLevel, name, host or port',
+    },
+  )
+export const PatchGatewayReply = Ok.extend({ gateway: GatewayView })
+
+/** Body of the quick setup: an agent and its connectors. */
+export const QuickSetupBody = z.strictObject({
+  agent: z.strictObject({ name: AgentName, runtime: Runtime, environment: Environment }),
+  connectors: z.array(SetupConnectorSchema).max(64),
+  gateway: z.strictObject({ name: GatewayName }).optional(),
+})
+export const QuickSetupReply = Ok.extend({
+  agent_id: z.string(),
+  /** Key of the new agent, shown once. */
+  api_key: z.string(),
+  gateway_id: z.string(),
+  connectors: z.array(z.object({ id: z.string(), type: z.string(), domains: z.array(z.string()) })),
+  permissions_created: z.number(),
+})
 
 /** Body that the wizard sends to create a gateway with an agent and connectors. */
 export const SetUpGatewayBody = z.strictObject({
@@ -33,6 +101,8 @@ export const ProbeReply = z.object({
   error: z.string().optional(),
 })
 
+export type GatewayLive = z.infer<typeof GatewayLive>
+export type GatewayView = z.infer<typeof GatewayView>
 export type EnforcementLevel = z.infer<typeof EnforcementLevelSchema>
 export type SetupConnector = z.input<typeof SetupConnectorSchema>
 export type AccessRule = SetupConnector['accessRule']

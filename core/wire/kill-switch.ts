@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { HostedWorkState } from './gateway/hosted-work.ts'
 import type { KillSwitchSet } from './gateway/internal.ts'
 import { KillEntry } from './gateway/kill.ts'
-import { HostedWorkState } from './hosted-work.ts'
 
 /** Active kill switches. `stored: false`: in force on connected gateways and not stored yet. */
 export const KillSwitchState = z.object({

@@ -30,6 +30,16 @@ export const RetryNotificationBody = z.strictObject({
   action: z.literal('retry'),
 })
 
+/**
+ * Result of a click: `ok` with the status of the approval, or the error shown to the user who clicked. The chat provider
+ * shows any other status than 200 as a failure.
+ */
+export const ChatReply = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), id: z.string().optional(), approval_status: z.string().optional() }),
+  z.object({ ok: z.literal(false), error: z.string(), message: z.string() }),
+])
+
+export type ChatReply = z.infer<typeof ChatReply>
 export type NotificationView = z.infer<typeof NotificationView>
 export type NotificationList = z.infer<typeof NotificationList>
 export type RetryNotificationBody = z.input<typeof RetryNotificationBody>

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { PolicyRecord } from '../crd/policy/policy-spec.ts'
+import { PROBLEM_CODES } from '../problem.ts'
 import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
 import { LIMITS } from './limits.ts'
 import { ManagedFields } from './operator/origin.ts'
@@ -86,6 +87,9 @@ export const PolicyCheckBody = z.strictObject({
 })
 
 export const PolicyProblem = z.object({
+  code: z.enum(PROBLEM_CODES),
+  /** Path of the field, as `rules.0.decision`; null for problems of the whole text. */
+  field: z.string().nullable(),
   /** Line of `policyYaml`, from 1; null for problems without a line. */
   line: z.int().nullable(),
   message: z.string(),

@@ -22,6 +22,7 @@ export const SettingsBody = z.strictObject({
   }),
 })
 
+export const RotateWebhookSecretBody = z.strictObject({})
 export const WebhookSecretReply = z.object({ webhook_secret: z.string() })
 
 export type SettingsReply = z.infer<typeof SettingsReply>

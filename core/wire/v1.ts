@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ActionSpec } from '../action/spec.ts'
 import { SubmittedSpec } from '../action/submitted-spec.ts'
 import { ACTION_REQUEST_STATES } from '../state/action-request.ts'
+import { AgentName, Environment, Ok, Runtime } from './fields.ts'
 import { ApprovalStatus, KillScope } from './gateway/internal.ts'
 import { LIMITS } from './limits.ts'
 
@@ -22,6 +23,16 @@ export const VerifyBody = z.object({
   decision_token: z.string().max(65_536),
   action_request_id: z.string().max(300),
 })
+/** Value of the header `Idempotency-Key`. */
+export const IdempotencyKey = z.string().regex(/^[\x20-\x7e]{1,255}$/)
+export const ActionParams = z.object({ actionRequestId: z.string().max(300) })
+export const RegisterBody = z.object({ name: AgentName, runtime: Runtime.min(1), environment: Environment })
+const whole = (least: number) => z.coerce.number().pipe(z.int().min(least))
+export const AuditQuery = z.object({
+  limit: whole(1).pipe(z.number().max(LIMITS.listMax)).default(LIMITS.listDefault),
+  offset: whole(0).default(0),
+})
+export const RespondParams = z.object({ approvalId: z.string().max(300) })
 export const RespondBody = z.object({
   decision: z.enum(['approve', 'deny']),
   reason: z.string().max(2_000).optional(),
@@ -173,10 +184,17 @@ export const VerifyReply = z.union([
   z.object({ valid: z.literal(false), error: z.string() }),
 ])
 
+/** Public keys of decision tokens (RFC 7517). */
+export const JwksReply = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
+export const RotateSigningKeyBody = z.strictObject({ action: z.literal('rotate') })
+export const RotateSigningKeyReply = Ok.extend({ kid: z.string() })
+
 export type DecisionView = z.infer<typeof DecisionView>
 export type DryRunReply = z.infer<typeof DryRunReply>
 export type SubmitReply = z.infer<typeof SubmitReply>
 export type BatchReply = z.infer<typeof BatchReply>
+export type ExecuteReply = z.infer<typeof ExecuteReply>
+export type ActionParams = z.infer<typeof ActionParams>
 export type StatusReply = z.infer<typeof StatusReply>
 export type ApprovalView = z.infer<typeof ApprovalView>
 export type VerifyReply = z.infer<typeof VerifyReply>

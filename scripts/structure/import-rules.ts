@@ -1,4 +1,4 @@
-import { type SourceFile, target } from './source-files.ts'
+import { type Import, type SourceFile, target } from './source-files.ts'
 
 export type Violation = { readonly path: string; readonly line: number; readonly message: string }
 
@@ -7,6 +7,9 @@ const CORE_PACKAGES = ['zod', 'yaml', 're2js', 'graphql', '@marcbachmann/cel-js'
 /** Packages that are bundled into the dashboard: components, charts and the editor of policies. */
 const BROWSER_PACKAGES =
   /^(react|react-dom|@mantine\/(core|hooks)|uplot|codemirror|diff|@codemirror\/[a-z-]+)$/
+
+/** Files that declare routes of features. */
+const ROUTES = /^controlplane\/features\/.*routes\.ts$/
 
 type Layer = {
   readonly from: RegExp
@@ -43,7 +46,7 @@ const LAYERS: readonly Layer[] = [
     because: 'nothing imports test',
   },
   {
-    from: /^controlplane\/features\/.*routes\.ts$/,
+    from: ROUTES,
     mayNot: /^controlplane\/(db|features\/.*store\.ts$)/,
     because: 'a route calls a service; it never sees SQL',
     allowsTypes: true,
@@ -80,20 +83,22 @@ const LAYERS: readonly Layer[] = [
 ]
 
 export function importViolations(file: SourceFile): Violation[] {
-  return file.imports.flatMap(({ line, specifier, isTypeOnly }) => {
-    const to = target(file, specifier)
+  return file.imports.flatMap((imported) => {
+    const to = target(file, imported.specifier)
     const messages =
-      to === undefined ? packageMessages(file, specifier) : targetMessages(file, to, isTypeOnly)
-    return messages.map((message) => ({ path: file.path, line, message }))
+      to === undefined ? packageMessages(file, imported) : targetMessages(file, to, imported.isTypeOnly)
+    return messages.map((message) => ({ path: file.path, line: imported.line, message }))
   })
 }
 
-function packageMessages(file: SourceFile, specifier: string): string[] {
+function packageMessages(file: SourceFile, { specifier, isTypeOnly }: Import): string[] {
   if (file.path.startsWith('core/') && !CORE_PACKAGES.includes(packageOf(specifier))) {
     return [`imports ${specifier}: core imports only itself and ${CORE_PACKAGES.join(', ')}`]
   }
   if (isBrowser(file.path) && !BROWSER_PACKAGES.test(packageOf(specifier)))
     return [`imports ${specifier}: browser code imports itself, types of core/wire and what the page bundles`]
+  if (specifier === 'zod' && ROUTES.test(file.path) && !isTypeOnly)
+    return ['imports zod: schemas of requests and replies stand in core/wire, once for all processes']
   return []
 }
 

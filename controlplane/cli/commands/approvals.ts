@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
+import { effectsText } from '../../../core/action/effects-text.ts'
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
-import { effectsText } from '../../../core/wire/effects-text.ts'
 import { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 import { usageError } from '../arguments.ts'

@@ -1,3 +1,17 @@
+import type {
+  AuthOptionsReply,
+  ExchangeBody,
+  LoginBody,
+  MeReply,
+  PasswordBody,
+  PasswordReply,
+  RedeemOwnerLinkBody,
+  RegisterBody,
+  RegisterReply,
+  SessionReply,
+  StartSignInBody,
+  StartSignInReply,
+} from '../../../core/wire/access/sessions.ts'
 import type { AgentList } from '../../../core/wire/agents.ts'
 import type { AnswerBody, AnswerReply, ApprovalList, ApprovalsQuery } from '../../../core/wire/approvals.ts'
 import type {
@@ -25,20 +39,6 @@ import type {
   OverviewReply,
 } from '../../../core/wire/overview.ts'
 import type { SetPermissionBody, SetPermissionReply } from '../../../core/wire/permissions.ts'
-import type {
-  AuthOptionsReply,
-  ExchangeBody,
-  LoginBody,
-  MeReply,
-  PasswordBody,
-  PasswordReply,
-  RedeemOwnerLinkBody,
-  RegisterBody,
-  RegisterReply,
-  SessionReply,
-  StartSignInBody,
-  StartSignInReply,
-} from '../../../core/wire/sessions.ts'
 import type { RecordParams, RecordReply, TrafficQuery, TrafficReply } from '../../../core/wire/traffic.ts'
 import type {
   ApproverKeyList,

@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
 import type { Right } from '../../../core/wire/access/rights.ts'
-import type { EditingMode, MeReply } from '../../../core/wire/sessions.ts'
+import type { EditingMode, MeReply } from '../../../core/wire/access/sessions.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { call, type SignInReason, whenSignedOut } from '../api/client.ts'
 

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import {
+  ActionParams,
   BatchBody,
   BatchReply,
   CancelReply,
@@ -7,6 +7,7 @@ import {
   DryRunReply,
   ExecuteBody,
   ExecuteReply,
+  IdempotencyKey,
   StatusReply,
   SubmitBody,
   SubmitReply,
@@ -23,8 +24,6 @@ export type ActionRoutesDeps = {
   readonly actions: Actions
   readonly execute: Execute
 }
-
-const Params = z.object({ actionRequestId: z.string().max(300) })
 
 /** Returns the action routes of agents (spec 4.3). Every decision is a 200, including denials. */
 export function createActionRoutes(deps: ActionRoutesDeps): readonly Route[] {
@@ -83,7 +82,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       path: '/api/v1/actions/:actionRequestId',
       auth: 'agent',
       summary: 'An action as it stands now; the token while it can be used',
-      params: Params,
+      params: ActionParams,
       response: StatusReply,
       statuses: [404],
       handler: async (input) => actions.get(own(input)),
@@ -94,7 +93,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       auth: 'agent',
       summary:
         "Has the agent's gateway carry an allowed action out, once; pending_approval where the gateway holds it",
-      params: Params,
+      params: ActionParams,
       body: ExecuteBody,
       response: ExecuteReply,
       statuses: [403, 404, 409, 410, 502, 503, 504],
@@ -109,7 +108,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       path: '/api/v1/actions/:actionRequestId/cancel',
       auth: 'agent',
       summary: 'Withdraws an action that waits or was not executed; its token is worth nothing then',
-      params: Params,
+      params: ActionParams,
       response: CancelReply,
       statuses: [404, 409],
       handler: async (input) => {
@@ -120,7 +119,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
   ]
 }
 
-function executionReply(action_request_id: string, execution: Execution): z.infer<typeof ExecuteReply> {
+function executionReply(action_request_id: string, execution: Execution): ExecuteReply {
   if (execution.kind === 'held') {
     const { status, decision, approval } = execution
     return { executed: false, action_request_id, status, decision, approval }
@@ -137,15 +136,13 @@ function bearerOf(authorization: string | undefined): string {
 function own({
   principal,
   params,
-}: Pick<RouteInput<z.infer<typeof Params>, unknown, unknown>, 'principal' | 'params'>) {
+}: Pick<RouteInput<ActionParams, unknown, unknown>, 'principal' | 'params'>) {
   return { agentId: agentOf(principal).agentId, id: params.actionRequestId }
 }
 
-const Key = z.string().regex(/^[\x20-\x7e]{1,255}$/)
-
 function idempotencyKey(header: string | readonly string[] | undefined): string | null {
   if (header === undefined) return null
-  const key = Key.safeParse(header)
+  const key = IdempotencyKey.safeParse(header)
   if (key.success) return key.data
   throw validationError(['Idempotency-Key: is one header of 1 to 255 printable ASCII characters'])
 }

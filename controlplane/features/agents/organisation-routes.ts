@@ -1,17 +1,17 @@
-import * as z from 'zod'
 import { fold } from '../../../core/action/pattern.ts'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { namespaceOfScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { AgentName, Environment, Runtime } from '../../../core/wire/fields.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
 import {
+  AuditQuery,
   AuditReply,
   KillSwitchBody,
   KillSwitchReply,
   PoliciesReply,
+  RegisterBody,
   RegisterReply,
   RespondBody,
+  RespondParams,
   RespondReply,
 } from '../../../core/wire/v1.ts'
 import { actorOf } from '../../events.ts'
@@ -37,13 +37,6 @@ export type OrgRoutesDeps = {
   readonly killSwitch: KillSwitch
   readonly actions: Actions
 }
-
-const RegisterBody = z.object({ name: AgentName, runtime: Runtime.min(1), environment: Environment })
-const whole = (least: number) => z.coerce.number().pipe(z.int().min(least))
-const AuditQuery = z.object({
-  limit: whole(1).pipe(z.number().max(LIMITS.listMax)).default(LIMITS.listDefault),
-  offset: whole(0).default(0),
-})
 
 /** Returns the routes of v1 for agents, policies, the audit log, approvals and the kill switch. */
 export function createOrgRoutes(deps: OrgRoutesDeps): readonly Route[] {
@@ -135,7 +128,7 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     isNamespaced: true,
     summary:
       'Answers the approval of an action, each person once; `pending` until every required group has answered. 409 when it has ended or the person has answered it, 410 when time is over',
-    params: z.object({ approvalId: z.string().max(300) }),
+    params: RespondParams,
     body: RespondBody,
     response: RespondReply,
     statuses: [403, 404, 409, 410],

@@ -1,16 +1,7 @@
 import { Readable } from 'node:stream'
-import * as z from 'zod'
-import { AuditFilterFields } from '../../../core/wire/fields.ts'
+import { AuditExportQuery } from '../../../core/wire/audit.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { AuditExport } from './export.ts'
-
-/** Accepts both spellings of spec 4.4: `type` and `event_type` are synonyms. */
-const ExportQuery = z
-  .strictObject(AuditFilterFields)
-  .refine(({ type, event_type }) => type === undefined || event_type === undefined || type === event_type, {
-    path: ['type'],
-    message: 'differs from event_type; send one of them',
-  })
 
 export function createAuditRoutes({ auditExport }: { readonly auditExport: AuditExport }): readonly Route[] {
   return [
@@ -20,7 +11,7 @@ export function createAuditRoutes({ auditExport }: { readonly auditExport: Audit
       auth: 'auditevents/get',
       isNamespaced: true,
       summary: 'The audit log as CSV, oldest first',
-      query: ExportQuery,
+      query: AuditExportQuery,
       produces: 'text/csv',
       handler: async ({ namespaces, query, raw }) => {
         const { type, event_type: eventType = type, agent_id: agentId, ...rest } = query

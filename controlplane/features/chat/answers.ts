@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { unstorableIn } from '../../../core/storable.ts'
+import type { ChatReply } from '../../../core/wire/notifications.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { namespacesOf, roleWithin } from '../../http/auth/rights.ts'
 import { unlessLate } from '../../urgent.ts'
@@ -29,18 +30,13 @@ export type ChatAnswersDeps = {
   readonly vouchFor: VouchFor
 }
 
-/** Result of a click: `ok` with the status of the approval, or the error shown to the user who clicked. */
-export type ChatAnswer =
-  | { readonly ok: true; readonly id?: string; readonly approval_status?: string }
-  | { readonly ok: false; readonly error: string; readonly message: string }
-
 export type ChatAnswers = {
   /**
    * Answers an approval for the user who clicked. Throws `unauthorized` for a callback that is unsigned, outside the
    * time window or replayed. Throws `not_ready`, without an answer to the approval, when the chat provider cannot
    * identify the user or the identity provider does not respond.
    */
-  answer(callback: RawCallback): Promise<ChatAnswer>
+  answer(callback: RawCallback): Promise<ChatReply>
 }
 
 const WINDOW_S = 300
@@ -62,7 +58,7 @@ export function createChatAnswers(deps: ChatAnswersDeps): ChatAnswers {
   }
 }
 
-async function answerClick(deps: ChatAnswersDeps, click: Click): Promise<ChatAnswer> {
+async function answerClick(deps: ChatAnswersDeps, click: Click): Promise<ChatReply> {
   const card = click.place === null ? undefined : await findCard(deps.db, deps.orgId, click.place)
   try {
     return await respond(deps, click, checkCard(click, card))
@@ -90,7 +86,7 @@ async function respond(
   deps: ChatAnswersDeps,
   click: Click,
   { approvalId, nonceSha256 }: CheckedCard,
-): Promise<ChatAnswer> {
+): Promise<ChatReply> {
   const user = userPrincipal(await userOf(deps, click), 'session')
   const { userId, email, groups } = user
   const namespaces = await namespacesOf(user, 'approvals/answer', 'namespaces')

@@ -1,5 +1,5 @@
+import { effectsText } from '../../../core/action/effects-text.ts'
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
-import { effectsText } from '../../../core/wire/effects-text.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 

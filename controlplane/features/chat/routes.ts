@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { ChatReply } from '../../../core/wire/notifications.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { ChatAnswers } from './answers.ts'
 
@@ -20,6 +21,7 @@ export function createChatRoutes({ notify }: ChatRouteDeps): readonly Route[] {
       auth: 'none',
       summary: 'Answers an approval for a click in the chat; signed by the chat provider',
       bodyLimit: BODY_LIMIT,
+      response: ChatReply,
       handler: async ({ raw: { request } }) => {
         if (typeof request.body !== 'string') throw unsupported('application/x-www-form-urlencoded')
         const answer = await notify.chatAnswers.answer({

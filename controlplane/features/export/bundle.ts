@@ -1,6 +1,7 @@
 import type { KnownAction } from '../../../core/action/spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import type { ExportReply, ImportedPolicy, ImportReply } from '../../../core/wire/export.ts'
 import { getOrg } from '../../db/orgs.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { savepoint } from '../../db/savepoint.ts'
@@ -32,43 +33,23 @@ export type BundleItem<T> =
   | { readonly name: string; readonly value: T }
   | { readonly name: string; readonly error: string }
 
+/** `gateways`: names of the gateways that the policy is bound to; none means all gateways. */
+type PolicyOfBundle = NewPolicy & Pick<ImportedPolicy, 'gateways'>
+
 export type ImportInput = {
   readonly agents: readonly BundleItem<Omit<NewAgent, 'gatewayId'>>[]
-  readonly policies: readonly BundleItem<ImportedPolicy>[]
+  readonly policies: readonly BundleItem<PolicyOfBundle>[]
 }
 
-/** Names of the gateways that the policy is bound to; none means all gateways. */
-export type ImportedPolicy = NewPolicy & { readonly gateways?: readonly string[] | undefined }
-
-export type ImportError = { readonly kind: 'agent' | 'policy'; readonly name: string; readonly error: string }
-export type ImportedKey = {
-  readonly name: string
-  readonly agent_id: string
-  readonly api_key: string
-  readonly api_key_prefix: string
-}
-
-export type ImportReport = {
-  readonly policies_imported: number
-  readonly agents_imported: number
-  readonly errors: readonly ImportError[]
-  /** Keys of the imported agents that are not revoked. No later response shows them. */
-  readonly agent_keys: readonly ImportedKey[]
-  /** Names of imported policies that are disabled because their own tests fail. */
-  readonly policies_disabled: readonly string[]
-  /**
-   * Names of the default policies that the import disabled: present if all were unchanged and there was no agent yet.
-   */
-  readonly defaults_disabled?: readonly string[]
-}
+type ImportError = ImportReply['errors'][number]
 
 export type Bundle = {
   /** Exports agents and policies, without any secret. */
-  exportJson(namespaces: Namespaces, by: Actor): Promise<Readonly<Record<string, unknown>>>
+  exportJson(namespaces: Namespaces, by: Actor): Promise<ExportReply>
   /** Exports gateways, connectors (without credentials), permissions and policies as manifests (YAML documents). */
   exportManifests(namespaces: Namespaces, by: Actor): Promise<string>
   /** Stores all valid items in one transaction; the report lists the invalid ones. */
-  import(by: Actor, input: ImportInput): Promise<ImportReport>
+  import(by: Actor, input: ImportInput): Promise<ImportReply>
 }
 
 export function createBundle(deps: BundleDeps): Bundle {
@@ -120,9 +101,9 @@ async function importAll(
   deps: BundleDeps,
   by: Actor,
   { agents, policies }: ImportInput,
-): Promise<ImportReport> {
+): Promise<ImportReply> {
   const errors: ImportError[] = []
-  const keys: ImportedKey[] = []
+  const keys: ImportReply['agent_keys'] = []
   const disabled: string[] = []
   const defaults = await untouchedDefaults(q)
   const agentCount = await each(q, 'agent', agents, errors, async (input) => {

@@ -1,17 +1,13 @@
-import * as z from 'zod'
-import { PolicyRecord } from '../../../core/crd/policy/policy-spec.ts'
+import type * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { ExportReply, ImportBody, ImportReply } from '../../../core/wire/export.ts'
 import {
-  AgentName,
-  Capabilities,
-  Environment,
-  GatewayName,
-  Metadata,
-  PolicyName,
-  PolicyText,
-  Runtime,
-} from '../../../core/wire/fields.ts'
+  ExportQuery,
+  ExportReply,
+  ImportBody,
+  ImportedAgent,
+  ImportedPolicy,
+  ImportReply,
+} from '../../../core/wire/export.ts'
 import { actorOf } from '../../events.ts'
 import { visibleRecords } from '../../http/auth/rights.ts'
 import { parseInput } from '../../http/input.ts'
@@ -21,28 +17,6 @@ import type { PolicyReplay } from '../policies/replay.ts'
 import type { Bundle, BundleItem } from './bundle.ts'
 
 const MAX_BUNDLE = 10 * 1024 * 1024
-
-const AgentItem = z.strictObject({
-  name: AgentName,
-  runtime: Runtime.default(''),
-  environment: Environment.default('development'),
-  status: z.enum(['active', 'suspended', 'revoked']).default('active'),
-  capabilities: Capabilities.default([]),
-  metadata: Metadata.default({}),
-})
-
-const PolicyItem = z.strictObject({
-  name: PolicyName,
-  policyYaml: PolicyText,
-  description: z.string().max(2_000).optional(),
-  priority: PolicyRecord.shape.priority.unwrap().optional(),
-  enabled: z.boolean().optional(),
-  tags: PolicyRecord.shape.tags.unwrap().optional(),
-  mode: PolicyRecord.shape.mode.unwrap().optional(),
-  version: z.int().optional(),
-  /** Names of the gateways that the policy is bound to; none means all gateways. */
-  gateways: z.array(GatewayName).max(256).optional(),
-})
 
 export type BundleRoutesDeps = { readonly bundle: Bundle; readonly policyReplay: PolicyReplay }
 
@@ -57,7 +31,7 @@ function exportRoute(bundle: Bundle): Route {
     auth: 'configuration/export',
     isNamespaced: true,
     summary: 'Agents and policies as a bundle, or the configuration as manifests; no secrets',
-    query: z.strictObject({ format: z.enum(['json', 'manifests']).default('json') }),
+    query: ExportQuery,
     response: ExportReply,
     handler: async ({ query, principal, namespaces }) => {
       const by = actorOf(principal)
@@ -83,8 +57,8 @@ function importRoute(deps: BundleRoutesDeps): Route {
     bodyLimit: MAX_BUNDLE,
     response: ImportReply,
     handler: async ({ body, ...caller }) => {
-      const agents = body.agents.map((item) => checked(AgentItem, item))
-      const policies = body.policies.map((item) => withoutVersion(checked(PolicyItem, item)))
+      const agents = body.agents.map((item) => checked(ImportedAgent, item))
+      const policies = body.policies.map((item) => withoutVersion(checked(ImportedPolicy, item)))
       const by = actorOf(caller.principal)
       return orReplayed(deps, visibleRecords(caller), () => deps.bundle.import(by, { agents, policies }))
     },
@@ -95,7 +69,7 @@ function importRoute(deps: BundleRoutesDeps): Route {
  * Returns the item without its version, which counts changes in the exporting installation. An imported policy begins
  * at 1.
  */
-function withoutVersion(item: BundleItem<z.infer<typeof PolicyItem>>) {
+function withoutVersion(item: BundleItem<ImportedPolicy>) {
   if ('error' in item) return item
   const { version: _elsewhere, ...value } = item.value
   return { name: item.name, value }

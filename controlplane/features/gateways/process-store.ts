@@ -1,5 +1,5 @@
 import type { Greeting } from '../../../core/wire/gateway/greeting.ts'
-import type { HostedWorkReport } from '../../../core/wire/hosted-work.ts'
+import type { HostedWorkReport } from '../../../core/wire/gateway/hosted-work.ts'
 import type { Query } from '../../db/query.ts'
 import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 

@@ -1,26 +1,33 @@
 import type { FastifyReply } from 'fastify'
-import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { Ok } from '../../../core/wire/fields.ts'
 import { CommandBody, CommandReply } from '../../../core/wire/gateway/commands.ts'
 import { greetingOf } from '../../../core/wire/gateway/greeting.ts'
 import type { HandlesBody, HandlesReply } from '../../../core/wire/gateway/handles.ts'
-import { HoldBody, HoldReply, LeaveBody, SpendBody, SpendReply } from '../../../core/wire/gateway/hold.ts'
 import { KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
 import { QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
 import { RecordsBody, RecordsReply } from '../../../core/wire/gateway/records.ts'
-import { AckBody, ResultBody, StatusBody, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
+import {
+  AckBody,
+  ResultBody,
+  SectionParams,
+  SectionQuery,
+  StatusBody,
+  SYNC_PATHS,
+} from '../../../core/wire/gateway/sync.ts'
 import type { GatewayCa } from '../../crypto/gateway-ca.ts'
 import { refuseRestricted } from '../../http/auth/restriction.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
 import type { Hub } from '../../sync/hub.ts'
 import type { SectionLibrary } from '../../sync/sections/library.ts'
-import type { Approvals, HoldHolder } from '../approvals/service.ts'
+import type { Approvals } from '../approvals/service.ts'
 import type { Commands } from '../commands/service.ts'
 import type { Records } from '../traffic/ingest.ts'
 import type { IngestQuota } from '../traffic/ingest-quota.ts'
 import { assertOwn } from './assert-own-agents.ts'
 import { certificate } from './certificate-routes.ts'
 import { handles } from './handle-routes.ts'
+import { holds } from './hold-routes.ts'
 import { type GatewayPrincipal, gatewayOf } from './principal.ts'
 import type { OwnProcesses } from './process-owners.ts'
 import type { Borrower } from './quota-lease-store.ts'
@@ -43,15 +50,21 @@ export type GatewayRoutesDeps = {
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }
 
-const OK = z.object({ ok: z.literal(true) })
 const RECORDS_LIMIT_BYTES = 16 * 1024 * 1024
-const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
+const RESULT_LIMIT_BYTES = 12 * 1024 * 1024
 
 /** Returns the routes that gateways call, as specified in `core/wire/gateway/sync.ts`. */
 export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
   return [
-    ...[stream(deps), section(deps), ...reports(deps), ...holds(deps)],
-    ...[records(deps), commands(deps), certificate(deps), slots(deps), handles(deps)],
+    stream(deps),
+    section(deps),
+    ...reports(deps),
+    ...holds(deps),
+    records(deps),
+    commands(deps),
+    certificate(deps),
+    slots(deps),
+    handles(deps),
   ]
 }
 
@@ -96,8 +109,8 @@ function section({ library }: GatewayRoutesDeps): Route {
     path: `${SYNC_PATHS.sections}/:name`,
     auth: 'gateway',
     summary: 'One section of the configuration; 404 when it is not the one with this hash any more',
-    params: z.object({ name: z.string().max(64) }),
-    query: z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex') }),
+    params: SectionParams,
+    query: SectionQuery,
     handler: async ({ principal, params, query, raw }) => {
       const { gatewayId, sidecar } = gatewayOf(principal)
       const { protocol } = greetingOf(raw.request.headers)
@@ -123,7 +136,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       admits: ['unchecked'],
       summary: 'A version was applied or refused, a stop took effect',
       body: AckBody,
-      response: OK,
+      response: Ok,
       handler: async ({ principal, body }) => {
         await hub.publish({ ...messageOf(principal), kind: 'ack', body })
         return { ok: true as const }
@@ -135,7 +148,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       auth: 'gateway',
       summary: 'How a gateway process fares',
       body: StatusBody,
-      response: OK,
+      response: Ok,
       handler: async ({ principal, body }) => {
         hub.seen(gatewayOf(principal))
         await hub.publish({ ...messageOf(principal), kind: 'status', body })
@@ -148,8 +161,8 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       auth: 'gateway',
       summary: 'What became of an order to execute an action',
       body: ResultBody,
-      bodyLimit: HOLD_LIMIT_BYTES,
-      response: OK,
+      bodyLimit: RESULT_LIMIT_BYTES,
+      response: Ok,
       handler: async ({ principal, body }) => {
         hub.settle(body, gatewayOf(principal).processId)
         return { ok: true as const }
@@ -161,51 +174,6 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
 function messageOf(principal: Principal) {
   const { processId, gatewayId } = gatewayOf(principal)
   return { process_id: processId, gateway_id: gatewayId }
-}
-
-function holds({ approvals }: GatewayRoutesDeps): readonly Route[] {
-  return [
-    route({
-      method: 'POST',
-      path: SYNC_PATHS.holds,
-      auth: 'gateway',
-      summary:
-        'A request waits for a person: joins the same request, passes on an unspent yes, or opens a card',
-      body: HoldBody,
-      bodyLimit: HOLD_LIMIT_BYTES,
-      response: HoldReply,
-      handler: async ({ principal, body }) => {
-        const { gatewayId, name, sidecar } = gatewayOf(principal)
-        assertOwn(sidecar, [body.agent])
-        return approvals.hold({ gatewayId, gatewayName: name, isSidecar: sidecar !== null }, body)
-      },
-    }),
-    route({
-      method: 'POST',
-      path: `${SYNC_PATHS.holds}/:id/spend`,
-      auth: 'gateway',
-      summary: 'Uses an approval for exactly the request it was given for; true once',
-      params: z.object({ id: z.string().max(100) }),
-      body: SpendBody,
-      response: SpendReply,
-      handler: async ({ principal, params, body }) =>
-        approvals.spend(holderOf(gatewayOf(principal)), params.id, body.binding),
-    }),
-    route({
-      method: 'POST',
-      path: `${SYNC_PATHS.holds}/:id/leave`,
-      auth: 'gateway',
-      summary:
-        'The requests that waited for an approval have gone away: it no longer counts against the limit',
-      params: z.object({ id: z.string().max(100) }),
-      body: LeaveBody,
-      response: z.object({ ok: z.literal(true) }),
-      handler: async ({ principal, params, body }) => {
-        await approvals.leave(holderOf(gatewayOf(principal)), params.id, body)
-        return { ok: true as const }
-      },
-    }),
-  ]
 }
 
 function records({ records: service, ingestQuota, ownProcesses }: GatewayRoutesDeps): Route {
@@ -283,10 +251,6 @@ function slots({ lend }: GatewayRoutesDeps): Route {
       return lend({ gatewayId, processId }, body)
     },
   })
-}
-
-function holderOf({ gatewayId, sidecar }: GatewayPrincipal): HoldHolder {
-  return { gatewayId, agent: sidecar?.agent.name ?? null }
 }
 
 function gone({ name }: GatewayPrincipal): ChaperoneError {

@@ -1,17 +1,6 @@
-import * as z from 'zod'
+import { HealthReply, LivenessReply, NotReadyReply, ReadinessReply } from '../../../core/wire/health.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Health } from './service.ts'
-
-const CheckView = z.object({
-  status: z.enum(['ok', 'error']),
-  latencyMs: z.number(),
-  error: z.enum(['Timeout', 'unreachable', 'unavailable']).optional(),
-})
-const HealthView = z.object({
-  status: z.enum(['healthy', 'degraded']),
-  timestamp: z.string(),
-  checks: z.object({ database: CheckView, gateway: CheckView }),
-})
 
 export function createOpsRoutes({ health }: { readonly health: Health }): readonly Route[] {
   return [
@@ -20,9 +9,9 @@ export function createOpsRoutes({ health }: { readonly health: Health }): readon
       path: '/api/health',
       auth: 'none',
       summary: 'Database and gateway; 503 when one of them fails',
-      response: HealthView,
+      response: HealthReply,
       statuses: [503],
-      failures: { 503: HealthView },
+      failures: { 503: HealthReply },
       handler: async () => {
         const report = await health.report()
         return { status: report.status === 'healthy' ? 200 : 503, body: report }
@@ -33,16 +22,17 @@ export function createOpsRoutes({ health }: { readonly health: Health }): readon
       path: '/livez',
       auth: 'none',
       summary: 'The process answers',
-      handler: async () => ({ status: 'ok' }),
+      response: LivenessReply,
+      handler: async () => ({ status: 'ok' as const }),
     }),
     route({
       method: 'GET',
       path: '/readyz',
       auth: 'none',
       summary: 'The process can do its work: its database answers; 503 else',
-      response: z.object({ status: z.enum(['ok', 'not_ready']) }),
+      response: ReadinessReply,
       statuses: [503],
-      failures: { 503: z.object({ status: z.literal('not_ready') }) },
+      failures: { 503: NotReadyReply },
       handler: async () => {
         const isReady = await health.ready()
         return { status: isReady ? 200 : 503, body: { status: isReady ? 'ok' : 'not_ready' } }

@@ -1,4 +1,5 @@
 import type { Resolve } from '../../../core/request/outbound-address.ts'
+import type { Check, HealthReply } from '../../../core/wire/health.ts'
 import { currentVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import { CallError, callGateway, checkAddress, resolveByDns } from '../gateways/dial.ts'
@@ -7,21 +8,7 @@ import { listGateways } from '../gateways/store.ts'
 const TIMEOUT_MS = 2_000
 const MAX_BODY = 64 * 1024
 
-/**
- * Reason of a failed check. `unreachable`: no answer from the address. `unavailable`: an error response, or no gateway
- * is connected.
- */
-export type CheckError = 'Timeout' | 'unreachable' | 'unavailable'
-export type Check = {
-  readonly status: 'ok' | 'error'
-  readonly latencyMs: number
-  readonly error?: CheckError
-}
-export type HealthReport = {
-  readonly status: 'healthy' | 'degraded'
-  readonly timestamp: string
-  readonly checks: { readonly database: Check; readonly gateway: Check }
-}
+type FailedCheck = NonNullable<Check['error']>
 
 export type HealthDeps = {
   readonly db: Db
@@ -34,14 +21,14 @@ export type HealthDeps = {
 
 export type Health = {
   /** Checks database and gateway, each within 2 s (spec 4.4). */
-  report(): Promise<HealthReport>
+  report(): Promise<HealthReply>
   /** Reports whether the database answers, without which this process cannot serve requests. */
   ready(): Promise<boolean>
 }
 
 export function createHealth(deps: HealthDeps): Health {
   const database = () => timed(() => currentVersion(deps.db))
-  let looking: Promise<HealthReport> | null = null
+  let looking: Promise<HealthReply> | null = null
   let asking: Promise<boolean> | null = null
   return {
     // Neither check needs a sign-in. Concurrent callers share one result, so that they cannot overload the database.
@@ -62,7 +49,7 @@ export function createHealth(deps: HealthDeps): Health {
   }
 }
 
-async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<HealthReport> {
+async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<HealthReply> {
   const [databaseCheck, gatewayCheck] = await Promise.all([database(), timed(() => gateway(deps))])
   const isHealthy = databaseCheck.status === 'ok' && gatewayCheck.status === 'ok'
   return {
@@ -105,9 +92,9 @@ async function probe(url: string, resolve: Resolve): Promise<void> {
  * roles.
  */
 class CheckFailure extends Error {
-  readonly outcome: CheckError
+  readonly outcome: FailedCheck
 
-  constructor(outcome: CheckError, cause?: unknown) {
+  constructor(outcome: FailedCheck, cause?: unknown) {
     super(outcome, { cause })
     this.outcome = outcome
   }

@@ -4,7 +4,7 @@ import {
   type HostedWorkReport,
   type HostedWorkState,
   MAX_WORK_RESULTS,
-} from '../../../core/wire/hosted-work.ts'
+} from '../../../core/wire/gateway/hosted-work.ts'
 
 /** Hosted work that one connected gateway process reports. */
 export type ProcessWork = {

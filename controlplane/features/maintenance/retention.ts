@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { CleanupReply } from '../../../core/wire/health.ts'
 import { getOrg, type OrgRow } from '../../db/orgs.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { recordEvent } from '../../events.ts'
@@ -33,37 +34,14 @@ export type RetentionDeps = {
   readonly auditRetentionDays: number | null
 }
 
-/** Numbers of deleted rows by part of the cleanup; -1 when the part failed. The other parts run regardless. */
-export type CleanupReport = {
-  readonly status: 'ok' | 'partial'
-  readonly timestamp: string
-  readonly cleaned: {
-    readonly expired_nonces: number
-    readonly expired_sessions: number
-    readonly used_nonces_cleaned: number
-    readonly old_audit_events: number
-  }
-  readonly also_cleaned: {
-    readonly old_traffic: number
-    readonly idempotency_keys: number
-    readonly invitations: number
-    readonly old_actions: number
-    readonly old_approvals: number
-    readonly stale_orders: number
-    readonly rate_slots: number
-    readonly provider_handles: number
-    readonly lost_records: number
-  }
-}
-
 export type Retention = {
   /**
    * Deletes all rows beyond their retention, one run at a time over all replicas. Throws `conflict` when another run
    * takes more than 30 s.
    */
-  run(by: Actor): Promise<CleanupReport>
+  run(by: Actor): Promise<CleanupReply>
   /** Runs when the last run was more than a day ago. */
-  runWhenDue(): Promise<CleanupReport | null>
+  runWhenDue(): Promise<CleanupReply | null>
 }
 
 const TRAFFIC_DAYS = 7
@@ -98,7 +76,7 @@ function retentionDays(
   return configured ?? PLAN_DAYS[org.plan] ?? org.auditRetentionDays
 }
 
-async function locked(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
+async function locked(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
   for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await wait(RETRY_MS)) {
     const done = await withMaintenanceLock(deps.db, () => cleanUp(deps, by))
     if (done !== undefined) return done.value
@@ -106,7 +84,7 @@ async function locked(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
   throw new ChaperoneError('conflict', { detail: 'A cleanup is running on another replica: try again later' })
 }
 
-async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
+async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
   const { db } = deps
   const timestamp = new Date().toISOString()
   await noteCleanup(db)

@@ -1,7 +1,13 @@
-import * as z from 'zod'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { covers } from '../../../core/wire/access/rights.ts'
+import { Ok } from '../../../core/wire/fields.ts'
+import {
+  ManifestsReply,
+  ObjectParams,
+  ProblemsBody,
+  RemoveObjectReply,
+} from '../../../core/wire/manifests.ts'
 import {
   ChangeSetBody,
   ChangeSetReply,
@@ -9,7 +15,6 @@ import {
   KillRelayBody,
   KillRelayReply,
   KnownPods,
-  ManifestProblem,
   NamespacesBody,
   NamespacesReply,
   OPERATOR_PATHS,
@@ -28,22 +33,6 @@ import type { KillSwitch } from '../kill-switch/service.ts'
 import type { PodReports } from '../pods/service.ts'
 import type { Desired } from './service.ts'
 
-const Key = z.object({
-  kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
-  namespace: z.string().min(1).max(253),
-  name: z.string().min(1).max(253),
-})
-const ProblemsBody = z.strictObject({
-  source: z.enum(['kubernetes', 'file']),
-  problems: z.array(ManifestProblem).max(10_000),
-})
-const Manifests = z.object({
-  objects: z.array(z.record(z.string(), z.unknown())),
-  problems: z.array(ManifestProblem),
-  config_version: z.int(),
-  /** Newest version of the configuration that all processes of a gateway have applied, by running gateway. */
-  in_force: z.record(z.string(), z.int().nullable()),
-})
 const OBJECT_LIMIT_BYTES = 2 * 1024 * 1024
 const SWEEP_LIMIT_BYTES = 32 * 1024 * 1024
 
@@ -127,7 +116,7 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
       path: `${OPERATOR_PATHS.objects}/:kind/:namespace/:name`,
       auth: 'operator',
       summary: 'One object of a manifest as it should be; a refusal says why and what to change',
-      params: Key,
+      params: ObjectParams,
       body: PushBody,
       bodyLimit: OBJECT_LIMIT_BYTES,
       response: PushReply,
@@ -147,7 +136,7 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
       path: `${OPERATOR_PATHS.objects}/:kind/:namespace/:name`,
       auth: 'operator',
       summary: 'What became of one object, and how many gateways acknowledged it',
-      params: Key,
+      params: ObjectParams,
       response: PushReply,
       handler: async ({ params }) => {
         const reply = await desired.get(params)
@@ -161,7 +150,8 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
       path: `${OPERATOR_PATHS.objects}/:kind/:namespace/:name`,
       auth: 'operator',
       summary: 'An object whose manifest is gone',
-      params: Key,
+      params: ObjectParams,
+      response: RemoveObjectReply,
       handler: async ({ params }) => ({ removed: await desired.remove(params) }),
     }),
   ]
@@ -206,6 +196,7 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
       summary: 'What is wrong with manifest files right now, by file and line',
       body: ProblemsBody,
       bodyLimit: OBJECT_LIMIT_BYTES,
+      response: Ok,
       handler: async ({ body }) => {
         await desired.problems(body.source, body.problems)
         return { ok: true as const }
@@ -217,7 +208,7 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
       auth: 'manifests/get',
       isNamespaced: true,
       summary: 'Objects that come from manifests, whether they are in force, and files with problems',
-      response: Manifests,
+      response: ManifestsReply,
       handler: async ({ namespaces }) => {
         const isShown = ({ gateway }: GatewayProcess) => covers(namespaces, namespaceOf(gateway) || null)
         const processes = state().processes.filter(isShown)

@@ -1,16 +1,13 @@
 import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
-import type { InForce, ManifestProblem } from '../../../core/wire/operator/operator.ts'
+import type { ManifestObjectView, ManifestsReply } from '../../../core/wire/manifests.ts'
+import type { InForce } from '../../../core/wire/operator/operator.ts'
 import { UNKNOWN_ORIGIN } from '../../../core/wire/operator/origin.ts'
 import { currentVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
 import { type DesiredRow, type JudgedRow, listDesiredIn, listProblems } from './store.ts'
 
-export type ManifestsView = {
-  readonly objects: ReadonlyArray<Record<string, unknown>>
-  readonly problems: readonly ManifestProblem[]
-  readonly config_version: number
-}
+export type ManifestsView = Omit<ManifestsReply, 'in_force'>
 
 /** Lists the objects of the namespaces. Files with problems have no namespace. */
 export async function readManifests(q: Query, namespaces: Namespaces): Promise<ManifestsView> {
@@ -24,7 +21,7 @@ export function inForceOf({ accepted, stored }: DesiredRow): InForce {
   return stored.outcome?.in_force ?? (accepted ? 'as_written' : 'nothing')
 }
 
-function objectView(row: JudgedRow): Record<string, unknown> {
+function objectView(row: JudgedRow): ManifestObjectView {
   const { kind, namespace, name, source, managedBy, accepted, reasons, stored, generation, judgedAt } = row
   return {
     kind,
@@ -36,8 +33,8 @@ function objectView(row: JudgedRow): Record<string, unknown> {
     generation,
     accepted,
     in_force: inForceOf(row),
-    reasons,
-    warnings: stored.warnings,
+    reasons: [...reasons],
+    warnings: [...stored.warnings],
     judged_at: judgedAt,
   }
 }

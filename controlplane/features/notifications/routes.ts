@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { Ok } from '../../../core/wire/fields.ts'
 import {
   NotificationList,
@@ -6,7 +5,7 @@ import {
   type NotificationView,
   RetryNotificationBody,
 } from '../../../core/wire/notifications.ts'
-import { WebhookSecretReply } from '../../../core/wire/settings.ts'
+import { RotateWebhookSecretBody, WebhookSecretReply } from '../../../core/wire/settings.ts'
 import { actorOf } from '../../events.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Notifications } from './service.ts'
@@ -66,7 +65,7 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
       path: '/api/dashboard/settings/webhook-secret',
       auth: 'settings/update',
       summary: 'Makes a new secret; the one before keeps signing beside it until the next rotation',
-      body: z.strictObject({}),
+      body: RotateWebhookSecretBody,
       response: WebhookSecretReply,
       handler: async ({ principal }) => ({
         webhook_secret: await notify.webhookSecret.rotate(actorOf(principal)),

@@ -1,8 +1,14 @@
 import type { FastifyRequest } from 'fastify'
-import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import {
+  BeginSignInQuery,
+  ExchangeBody,
+  SessionReply,
+  SignInCallbackQuery,
+  StartSignInBody,
+  StartSignInReply,
+} from '../../../core/wire/access/sessions.ts'
 import type { SignInErrorCode } from '../../../core/wire/access/sign-in.ts'
-import { ExchangeBody, SessionReply, StartSignInBody, StartSignInReply } from '../../../core/wire/sessions.ts'
 import { cookieValues, setOidcCallbackCookie } from '../../http/auth/oidc-callback-cookie.ts'
 import { createRateWindow, type RateWindow } from '../../http/rate-window.ts'
 import { type Route, type RouteResult, route } from '../../http/route.ts'
@@ -33,7 +39,6 @@ type Deps = Omit<OidcRoutesDeps, 'oidc'> & {
 /** Rate limit per network, which may be that of a whole office; a sign-in has four steps. */
 const ATTEMPTS_PER_MINUTE = 600
 const CALLBACK = '/api/auth/oidc/callback'
-const Text = z.string().min(1).max(4_000)
 
 /** Creates the routes of the sign-in through the identity provider; they answer 404 where there is none. */
 export function createOidcRoutes({ oidc: given, ...web }: OidcRoutesDeps): readonly Route[] {
@@ -81,7 +86,7 @@ function begin(deps: Deps): Route {
     path: '/api/auth/oidc/begin',
     auth: 'none',
     summary: 'Binds the sign-in to this browser by a cookie and goes on to the identity provider',
-    query: z.looseObject({ request: Text }),
+    query: BeginSignInQuery,
     produces: 'text/html',
     statuses: [302, 404, 429],
     handler: ({ query, raw }) =>
@@ -107,7 +112,7 @@ function callback(deps: Deps): Route {
     auth: 'none',
     summary:
       'The answer of the identity provider: goes on to the page, with a code in the fragment that it exchanges once within 60 s',
-    query: z.looseObject({}),
+    query: SignInCallbackQuery,
     produces: 'text/html',
     statuses: [302, 404, 429],
     handler: ({ raw }) =>

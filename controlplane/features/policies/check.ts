@@ -8,6 +8,7 @@ import {
 import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { fieldText, type Problem } from '../../../core/problem.ts'
 import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { PolicyCheckReply, PolicyProblem } from '../../../core/wire/policies.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
@@ -74,21 +75,13 @@ function problemsOr<T>(work: () => T): { readonly value: T } | { readonly proble
   try {
     return { value: work() }
   } catch (error) {
-    if (error instanceof ChaperoneError && error.code === 'validation')
-      return { problems: problemsOf(error.message) }
-    throw error
+    if (!(error instanceof ChaperoneError) || error.code !== 'validation') throw error
+    const whole: Problem = { code: 'text', field: null, line: null, message: error.message }
+    return { problems: (error.options.problems ?? [whole]).map(policyProblem) }
   }
 }
 
-/**
- * Splits the message at semicolons, by which the core joins problems (`line 7: rules.0.decision: Invalid option`). A
- * problem may contain a semicolon too.
- */
-function problemsOf(message: string): PolicyProblem[] {
-  return message.split(/; (?=line \d+: )/).map((part) => {
-    const match = /^line (\d+): (.*)$/s.exec(part)
-    return match === null
-      ? { line: null, message: part }
-      : { line: Number(match[1]), message: match[2] ?? '' }
-  })
+function policyProblem(problem: Problem): PolicyProblem {
+  const { code, field, line } = problem
+  return { code, field, line, message: fieldText(problem) }
 }

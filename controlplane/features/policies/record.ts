@@ -8,6 +8,7 @@ import { policyDocumentOf, policyRecordOf } from '../../../core/crd/policy/polic
 import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { manifestText } from '../../../core/problem.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { ApplyContext, ManifestObject } from '../manifests/apply-context.ts'
 import type { PolicyChanges, PolicyRow, PolicyTestResult } from './store.ts'
@@ -53,13 +54,7 @@ export function checkPolicyText(
     return { document, tests, warnings }
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
-    // The message names paths in the manifest instead of lines: lines refer to the generated text, which the author of
-    // the manifest does not have.
-    return {
-      reasons: (error.options.problems ?? [error.message]).map((message) =>
-        message.replace(/^line \d+: /, 'spec.'),
-      ),
-    }
+    return { reasons: error.options.problems?.map(manifestText) ?? [error.message] }
   }
 }
 

@@ -8,6 +8,7 @@ import {
 import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { problemText } from '../../../core/problem.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { newId } from '../../crypto/ids.ts'
@@ -221,7 +222,7 @@ function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
 /** Adds the name of the field to a message, which contains only positions in the text. */
 function namingField(error: ChaperoneError): ChaperoneError {
   return validationError(
-    (error.options.problems ?? [error.message]).map((message) => `policyYaml: ${message}`),
+    (error.options.problems?.map(problemText) ?? [error.message]).map((text) => `policyYaml: ${text}`),
   )
 }
 

@@ -1,6 +1,9 @@
-import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { CHALLENGE_PATHS, ProofNonce } from '../../../core/wire/access/installation-proof.ts'
+import {
+  CHALLENGE_PATHS,
+  ChallengeQuery,
+  ChallengeReply,
+} from '../../../core/wire/access/installation-proof.ts'
 import type { InstallationProof } from '../../crypto/installation-proof.ts'
 import { type Route, route } from '../../http/route.ts'
 
@@ -20,8 +23,8 @@ export function createChallengeRoutes({
       auth: 'none',
       summary:
         'Proves to the command line that this is the server of its data folder: an HMAC over the nonce, the folder and the address that the challenge came to, with the key in the home of the user; 404 without such a key',
-      query: z.strictObject({ nonce: ProofNonce }),
-      response: z.object({ proof: z.string() }),
+      query: ChallengeQuery,
+      response: ChallengeReply,
       statuses: [404],
       handler: async ({ query, raw }) => {
         if (installationProof === null) {

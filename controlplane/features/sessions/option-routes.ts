@@ -1,5 +1,5 @@
+import { AuthOptionsReply, RedeemOwnerLinkBody } from '../../../core/wire/access/sessions.ts'
 import { Ok } from '../../../core/wire/fields.ts'
-import { AuthOptionsReply, RedeemOwnerLinkBody } from '../../../core/wire/sessions.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Oidc } from '../oidc/service.ts'
 import type { OwnerLinks } from '../users/owner-links.ts'

@@ -1,7 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { ownerLinkOf } from '../../../core/wire/access/owner-link.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import { Ok } from '../../../core/wire/fields.ts'
 import {
   type EditingMode,
   LoginBody,
@@ -13,7 +12,8 @@ import {
   RegisterBody,
   RegisterReply,
   SessionReply,
-} from '../../../core/wire/sessions.ts'
+} from '../../../core/wire/access/sessions.ts'
+import { Ok } from '../../../core/wire/fields.ts'
 import { actorOf } from '../../events.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { deviceCookies, setDeviceCookie } from '../../http/auth/device-cookie.ts'
@@ -98,11 +98,11 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
 }
 
 /** Sets the device cookie, with which later attempts of the device are counted separately. */
-function withDevice(
-  { headers = {}, ...result }: RouteResult,
+function withDevice<Body>(
+  { headers = {}, ...result }: RouteResult<Body>,
   email: string,
   { devices, isSecure }: AuthRoutesDeps,
-): RouteResult {
+): RouteResult<Body> {
   const cookie = setDeviceCookie(email, { value: devices.issue(email), maxAgeS: DEVICE_MAX_AGE_S }, isSecure)
   const cookies = [headers['set-cookie'] ?? [], cookie].flat()
   return { ...result, headers: { ...headers, 'set-cookie': cookies } }
@@ -177,12 +177,14 @@ function namesByRight(rights: readonly RightIn[]): Record<string, string[] | nul
   return Object.fromEntries(rights.map(({ right, namespaces }) => [right, namesOf(namespaces)]))
 }
 
+type SessionBody<More> = More & { readonly ok: true; readonly page_secret?: string }
+
 /** Returns the response that begins a session: its cookie, and the secret of the page for sessions of a page. */
-export function beginSession(
+export function beginSession<More extends object>(
   { sessionId, maxAgeS, pageSecret }: StartedSession,
   isSecure: boolean,
-  more: Readonly<Record<string, unknown>>,
-): RouteResult {
+  more: More,
+): RouteResult<SessionBody<More>> {
   const secret = pageSecret === null ? {} : { page_secret: pageSecret }
   const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
   return { status: 200, body: { ok: true as const, ...more, ...secret }, headers: { 'set-cookie': cookie } }

@@ -1,5 +1,10 @@
-import * as z from 'zod'
-import { VerifyBody, VerifyReply } from '../../../core/wire/v1.ts'
+import {
+  JwksReply,
+  RotateSigningKeyBody,
+  RotateSigningKeyReply,
+  VerifyBody,
+  VerifyReply,
+} from '../../../core/wire/v1.ts'
 import { actorOf } from '../../events.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { TokenKeys } from './keys.ts'
@@ -8,7 +13,6 @@ import type { Verification } from './verification.ts'
 export type TokenRoutesDeps = { readonly verification: Verification; readonly tokenKeys: TokenKeys }
 
 const VERIFY_LIMIT_BYTES = 128 * 1024
-const Keys = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
 
 /** Creates the routes with which any recipient verifies decision tokens. */
 export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps): readonly Route[] {
@@ -34,7 +38,7 @@ export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps):
       path: '/.well-known/jwks.json',
       auth: 'none',
       summary: 'The public keys of decision tokens (RFC 7517)',
-      response: Keys,
+      response: JwksReply,
       handler: async () => ({ keys: (await tokenKeys.all()).map((key) => key.publicJwk) }),
     }),
     route({
@@ -42,8 +46,8 @@ export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps):
       path: '/api/dashboard/signing-keys',
       auth: 'settings/update',
       summary: 'Makes a new key that signs decision tokens; those signed before stay good',
-      body: z.strictObject({ action: z.literal('rotate') }),
-      response: z.object({ ok: z.literal(true), kid: z.string() }),
+      body: RotateSigningKeyBody,
+      response: RotateSigningKeyReply,
       handler: async ({ principal }) => ({
         ok: true as const,
         kid: (await tokenKeys.rotate(actorOf(principal))).kid,

@@ -2,6 +2,7 @@ import { parse } from 'yaml'
 import { DEFAULT_POLICIES } from '../../decision/policies/default-policies.ts'
 import { parsePolicyYaml } from '../../decision/policies/policy-document.ts'
 import { ChaperoneError } from '../../errors.ts'
+import { manifestText } from '../../problem.ts'
 import type { PolicySpec } from '../policy/policy-spec.ts'
 import { inSpellingOfSpec, modeOfSpec } from '../policy/policy-spelling.ts'
 import type { ExportNote } from './export-note.ts'
@@ -96,9 +97,7 @@ function readText(text: string): ReadText {
     return { document: parsePolicyYaml(text).document, problem: null }
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
-    const problems = error.options.problems ?? [error.message]
-    // A line number would refer to the stored text, which the export does not contain.
-    const problem = problems.map((message) => message.replace(/^line \d+: /, 'spec.')).join('; ')
+    const problem = error.options.problems?.map(manifestText).join('; ') ?? error.message
     return { document: asWritten(text), problem }
   }
 }

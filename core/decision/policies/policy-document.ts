@@ -7,6 +7,7 @@ import { readYamlDocuments } from '../../crd/manifests/yaml-documents.ts'
 import { PolicyDocument, type PolicyRule, type PolicyScope } from '../../crd/policy/policy-document.ts'
 import { PolicyRecord } from '../../crd/policy/policy-spec.ts'
 import { ChaperoneError } from '../../errors.ts'
+import { manifestText, type Problem, problemText } from '../../problem.ts'
 import { unstorableIn } from '../../storable.ts'
 import type { PolicyEntry } from '../../wire/gateway/sync.ts'
 import {
@@ -38,12 +39,11 @@ const MAX_TEXT = 256 * 1024
 const MAX_ALIASES = 64
 /** Maximum number of open collections and items; a valid policy has about twenty. */
 const MAX_OPEN = 100
-const MAX_MESSAGES = 20
+const MAX_PROBLEMS = 20
 
 /**
- * Reads `policyYaml`. Throws ChaperoneError `validation` whose `problems` are messages such as `line 7:
- * rules.0.decision: Invalid option`: YAML errors (including duplicate keys), unknown or invalid fields, conditions that
- * do not compile.
+ * Reads `policyYaml`. Throws ChaperoneError `validation` with `problems`: YAML errors (including duplicate keys), unknown
+ * or invalid fields, conditions that do not compile.
  */
 export function parsePolicyYaml(text: string): ParsedPolicy {
   const { document, repeated, lineOf } = readPolicyYaml(text)
@@ -62,22 +62,22 @@ export function readStoredPolicy(text: string): PolicyDocument {
 
 /** Returns the problems of conditions that do not compile, with their fields: `spec.rules.0.conditions.0: …`. */
 export function documentProblems(document: PolicyDocument): readonly string[] {
-  return conditionFailures(document, () => 'spec.')
+  return conditionFailures(document, () => null).map(manifestText)
 }
 
 type ReadPolicy = Pick<ParsedPolicy, 'document' | 'repeated'> & { readonly lineOf: LineOf }
 
 function readPolicyYaml(text: string): ReadPolicy {
-  if (text.length > MAX_TEXT) throw invalid([`the policy is longer than ${MAX_TEXT / 1024} KiB`])
+  if (text.length > MAX_TEXT) throw invalidText(`the policy is longer than ${MAX_TEXT / 1024} KiB`)
   const lines = new LineCounter()
   const yaml = readYaml(text, lines)
-  if (yaml.errors.length > 0) throw invalid(yaml.errors.map((error) => yamlMessage(error, lines)))
-  const lineOf = (path: readonly PropertyKey[]): string => `line ${lineAt(yaml, lines, path)}: `
+  if (yaml.errors.length > 0) throw invalid(yaml.errors.map((error) => yamlProblem(error, lines)))
+  const lineOf: LineOf = (path) => lineAt(yaml, lines, path)
   const value = plainValue(yaml)
   const unstorable = unstorableIn(value)
   if (unstorable !== null) {
     const { path, why } = unstorable
-    throw invalid([`${lineOf(path)}${path.join('.') || 'policy'}: ${why}`])
+    throw invalid([fieldProblem(path, why, lineOf)])
   }
   const { own, repeated } = splitFields(value, lineOf)
   return { document: validated(PolicyDocument, own, lineOf), repeated, lineOf }
@@ -92,9 +92,12 @@ export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: Repe
   if (differing.length === 0) return
   const names = differing.map(([name]) => name)
   throw invalid(
-    names.map(
-      (name) => `${name}: the policy's text and its record differ; change one or leave it out of the text`,
-    ),
+    names.map((name) => ({
+      code: 'record',
+      field: name,
+      line: null,
+      message: "the policy's text and its record differ; change one or leave it out of the text",
+    })),
   )
 }
 
@@ -178,13 +181,13 @@ function readYaml(text: string, lines: LineCounter): Document.Parsed {
   const { documents, tooDeepAt } = readYamlDocuments(text, lines, MAX_OPEN)
   const lineOf = (offset: number) => lines.linePos(offset).line
   if (tooDeepAt !== null)
-    throw invalid([`line ${lineOf(tooDeepAt)}: is nested too deeply, a policy needs fewer than ten levels`])
+    throw invalidText('is nested too deeply, a policy needs fewer than ten levels', lineOf(tooDeepAt))
   const [first, second] = documents
   if (second !== undefined) {
     const line = lineOf(second.range[0])
-    throw invalid([`line ${line}: a policy is one YAML document: take out what follows \`---\``])
+    throw invalidText('a policy is one YAML document: take out what follows `---`', line)
   }
-  if (first === undefined) throw invalid(['the policy must be a mapping with scope and rules'])
+  if (first === undefined) throw invalidText('the policy must be a mapping with scope and rules')
   return first
 }
 
@@ -192,17 +195,18 @@ function plainValue(yaml: Document.Parsed): unknown {
   try {
     return yaml.toJS({ maxAliasCount: MAX_ALIASES })
   } catch (cause) {
-    throw invalid([
+    throw invalidText(
       `the YAML uses too many aliases (${cause instanceof Error ? cause.message : String(cause)})`,
-    ])
+    )
   }
 }
 
-type LineOf = (path: readonly PropertyKey[]) => string
+/** Returns the line of a field; null in a document without a text. */
+type LineOf = (path: readonly PropertyKey[]) => number | null
 
 function splitFields(value: unknown, lineOf: LineOf): { own: unknown; repeated: RepeatedFields } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid(['the policy must be a mapping with scope and rules'])
+    throw invalidText('the policy must be a mapping with scope and rules')
   }
   const entries = Object.entries(value)
   const isRecord = ([name]: [string, unknown]): boolean => name in RecordFields.shape
@@ -221,29 +225,35 @@ function onlyStated(parsed: RepeatedFields, stated: object): RepeatedFields {
 function validated<T>(schema: z.ZodType<T>, value: unknown, lineOf: LineOf): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw invalid(result.error.issues.flatMap((issue) => issueMessages(issue, schema, lineOf)))
+  throw invalid(result.error.issues.flatMap((issue) => issueProblems(issue, schema, lineOf)))
 }
 
-function issueMessages(issue: z.core.$ZodIssue, schema: z.ZodType, lineOf: LineOf): readonly string[] {
+function issueProblems(issue: z.core.$ZodIssue, schema: z.ZodType, lineOf: LineOf): readonly Problem[] {
   const { path } = issue
-  if (issue.code !== 'unrecognized_keys')
-    return [`${lineOf(path)}${path.join('.') || 'policy'}: ${issue.message}`]
+  if (issue.code !== 'unrecognized_keys') return [fieldProblem(path, issue.message, lineOf)]
   const steps = path.map((step) => (typeof step === 'number' ? step : String(step)))
   const known = knownFields(schema, steps)
   return issue.keys.map((key) => {
     const field = [...steps, key]
-    return `${lineOf(field)}${field.join('.')}: is unknown; ${fieldAdvice(null, field, known)}`
+    return fieldProblem(field, `is unknown; ${fieldAdvice(null, field, known)}`, lineOf)
   })
 }
 
-function conditionFailures(document: PolicyDocument, lineOf: LineOf): string[] {
-  const failures: string[] = []
+function fieldProblem(path: readonly PropertyKey[], message: string, lineOf: LineOf): Problem {
+  const line = lineOf(path)
+  if (path.length === 0) return { code: 'field', field: null, line, message: `policy: ${message}` }
+  return { code: 'field', field: path.join('.'), line, message }
+}
+
+function conditionFailures(document: PolicyDocument, lineOf: LineOf): Problem[] {
+  const failures: Problem[] = []
   const patterns = patternsOf(document.scope)
   document.rules.forEach((rule, ruleIndex) => {
     const isAbout = ruleAboutOf(rule, patterns)
     rule.conditions.forEach((text, index) => {
       const path = ['rules', ruleIndex, 'conditions', index]
-      const fail = (message: string) => failures.push(`${lineOf(path)}${path.join('.')}: ${message}`)
+      const fail = (message: string) =>
+        failures.push({ code: 'condition', field: path.join('.'), line: lineOf(path), message })
       try {
         compileCondition(text, { rule: rule.name, index }, isAbout)
         const place = `rule "${rule.name}", condition ${index + 1}`
@@ -274,15 +284,20 @@ function startOf(node: unknown): number | null {
   return typeof start === 'number' ? start : null
 }
 
-function yamlMessage(error: { pos: [number, number]; message: string }, lines: LineCounter): string {
+function yamlProblem(error: { pos: [number, number]; message: string }, lines: LineCounter): Problem {
   const [firstLine = error.message] = error.message.split('\n')
-  return `line ${lines.linePos(error.pos[0]).line}: ${firstLine.replace(/ at line \d+, column \d+:?$/, '')}`
+  const message = firstLine.replace(/ at line \d+, column \d+:?$/, '')
+  return { code: 'text', field: null, line: lines.linePos(error.pos[0]).line, message }
 }
 
-/** Returns the error with the first messages, because a text that is not a policy may cause thousands. */
-function invalid(messages: readonly string[]): ChaperoneError {
-  const left = messages.length - MAX_MESSAGES
-  const more = left > 0 ? [`and ${left} more`] : []
-  const problems = [...messages.slice(0, MAX_MESSAGES), ...more]
-  return new ChaperoneError('validation', { detail: problems.join('; '), problems })
+function invalidText(message: string, line: number | null = null): ChaperoneError {
+  return invalid([{ code: 'text', field: null, line, message }])
+}
+
+/** Returns the error with the first problems, because a text that is not a policy may cause thousands. */
+function invalid(found: readonly Problem[]): ChaperoneError {
+  const left = found.length - MAX_PROBLEMS
+  const omitted: Problem = { code: 'omitted', field: null, line: null, message: `and ${left} more` }
+  const problems = [...found.slice(0, MAX_PROBLEMS), ...(left > 0 ? [omitted] : [])]
+  return new ChaperoneError('validation', { detail: problems.map(problemText).join('; '), problems })
 }

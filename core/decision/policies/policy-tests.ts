@@ -4,6 +4,7 @@ import { actionFromSpec, type KnownAction } from '../../action/spec.ts'
 import type { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import type { PolicyTest } from '../../crd/policy/policy-test.ts'
 import { ChaperoneError } from '../../errors.ts'
+import { type Problem, problemText } from '../../problem.ts'
 import { epochMsOf } from '../conditions/condition.ts'
 import type { RequestFacts } from '../decision.ts'
 import type { PlacedInput } from '../facts/environment.ts'
@@ -56,8 +57,9 @@ export function runPolicyTests(
 function refuseCostly(document: PolicyDocument): void {
   const cost = policyTestCost(document)
   if (cost <= MAX_COST) return
-  const detail = `tests: ${document.tests.length} tests of all conditions take too long (${cost} steps, at most ${MAX_COST}). Remove tests, or divide the policy into several.`
-  throw new ChaperoneError('validation', { detail, problems: [detail] })
+  const message = `${document.tests.length} tests of all conditions take too long (${cost} steps, at most ${MAX_COST}). Remove tests, or divide the policy into several.`
+  const problem: Problem = { code: 'tests', field: 'tests', line: null, message }
+  throw new ChaperoneError('validation', { detail: problemText(problem), problems: [problem] })
 }
 
 function runTest(policy: CompiledPolicy, test: PolicyTest, known: KnownAction | null): PolicyTestResult {

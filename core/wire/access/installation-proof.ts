@@ -14,6 +14,9 @@ export type InstallationKey = z.infer<typeof InstallationKey>
 /** Nonce of a challenge: 32 random bytes as base64url, new each time. */
 export const ProofNonce = z.string().regex(/^[\w-]{43}$/, 'has 32 bytes as base64url')
 
+export const ChallengeQuery = z.strictObject({ nonce: ProofNonce })
+export const ChallengeReply = z.object({ proof: z.string() })
+
 /** Paths of the challenge. A server answers `?nonce=` with `{proof}`. */
 export const CHALLENGE_PATHS = { control_plane: '/api/challenge', gateway: '/challenge' } as const
 export type Prover = keyof typeof CHALLENGE_PATHS

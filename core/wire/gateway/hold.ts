@@ -58,6 +58,8 @@ export const HoldBody = z.object({
   asker: Asker.optional(),
 })
 
+export const HoldParams = z.object({ id: z.string().max(100) })
+
 /** Reports that the client of the last request in the group `asker` disconnected. */
 export const LeaveBody = z.object({ binding: z.string(), asker: Asker })
 

@@ -3,7 +3,7 @@ import { RuleDecisionSchema } from '../../crd/fields.ts'
 import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import { AuthSpec, ConnectorType, HandleRuleSpec, ProviderToolsSpec, UserRowSpec } from '../../crd/connector-spec.ts'
 import { EnforcementLevelSchema, GatewaySpec } from '../../crd/gateway-spec.ts'
-import { HostedWorkReport } from '../hosted-work.ts'
+import { HostedWorkReport } from './hosted-work.ts'
 import { tolerant } from '../tolerant.ts'
 import { ApprovalStatus } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
@@ -34,6 +34,11 @@ export const SYNC_PATHS = {
 } as const
 
 export const PROCESS_HEADER = 'x-process-id'
+
+export const SectionParams = z.object({ name: z.string().max(64) })
+export const SectionQuery = z.object({
+  hash: z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex'),
+})
 
 // ---- sections -------------------------------------------------------------------------------------------------
 

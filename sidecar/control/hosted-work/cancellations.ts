@@ -1,7 +1,11 @@
 import type { KillSubject } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { Clock } from '../../../core/state/clock.ts'
+import {
+  type HostedWorkReport,
+  MAX_WORK_RESULTS,
+  type WorkResult,
+} from '../../../core/wire/gateway/hosted-work.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
-import { type HostedWorkReport, MAX_WORK_RESULTS, type WorkResult } from '../../../core/wire/hosted-work.ts'
 import { isoNow } from '../../process/clock.ts'
 import type { HostedWork, KnownWork } from './hosted-work.ts'
 

@@ -22,6 +22,7 @@ describe('the structure check', () => {
     ['operator/a.ts', "import type { X } from '../sidecar/x.ts'", /meet only over HTTP/],
     ['controlplane/a.ts', "const x = await import('../operator/x.ts')", /meet only over HTTP/],
     ['controlplane/features/a/routes.ts', "import { x } from './store.ts'", /never sees SQL/],
+    ['controlplane/features/a/routes.ts', "import * as z from 'zod'", /schemas .* stand in core\/wire/],
     [
       'controlplane/features/a/service.ts',
       "import { x } from '../../http/server.ts'",
@@ -60,6 +61,7 @@ describe('the structure check', () => {
     ],
     ['controlplane/features/a/service.ts', "import type { UserPrincipal } from '../../http/auth/auth.ts'"],
     ['controlplane/dashboard/a.ts', "import type { Card } from '../../core/wire/gateway/internal.ts'"],
+    ['controlplane/features/a/routes.ts', "import type * as z from 'zod'"],
     ['controlplane/main.ts', 'start(process.env)'],
     ['sidecar/pipeline/stages/forward.ts', "import { dial } from '../../upstream/dial.ts'"],
     ['test/a.test.ts', "import { x } from '../sidecar/a.ts'\nprocess.env"],

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { GatewayLive } from '../../../controlplane/sync/gateway-live.ts'
+import type { GatewayLive } from '../../../core/wire/gateways.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   type Enrolled,

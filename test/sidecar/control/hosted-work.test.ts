@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { HostedWorkReport } from '../../../core/wire/gateway/hosted-work.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
-import type { HostedWorkReport } from '../../../core/wire/hosted-work.ts'
 import { createCancelSender } from '../../../sidecar/control/hosted-work/cancel-exchange.ts'
 import {
   type Cancellations,

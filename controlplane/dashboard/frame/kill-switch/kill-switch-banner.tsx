@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
+import type { HostedWorkState } from '../../../../core/wire/gateway/hosted-work.ts'
 import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
-import type { HostedWorkState } from '../../../../core/wire/hosted-work.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'

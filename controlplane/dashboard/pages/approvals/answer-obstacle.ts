@@ -1,5 +1,5 @@
+import type { MeReply } from '../../../../core/wire/access/sessions.ts'
 import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
-import type { MeReply } from '../../../../core/wire/sessions.ts'
 import type { UserList } from '../../../../core/wire/users.ts'
 import { missingText } from './card/approver-sets.tsx'
 

@@ -12,7 +12,7 @@ import {
   Title,
 } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
-import type { AuthOptionsReply } from '../../../../core/wire/sessions.ts'
+import type { AuthOptionsReply } from '../../../../core/wire/access/sessions.ts'
 import type { ApiError } from '../../api/api-error.ts'
 import { call, type SignInReason } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'

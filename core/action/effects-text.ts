@@ -1,4 +1,4 @@
-import { EFFECT_MEANINGS, isEffectClass } from '../action/effect-class.ts'
+import { EFFECT_MEANINGS, isEffectClass } from './effect-class.ts'
 
 /**
  * Returns the explanation of a request's effect classes for approvers; null if it has none, and on cards of older

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Email, Ok, RoleSchema } from './fields.ts'
+import { Email, Ok, RoleSchema } from '../fields.ts'
 
 const SessionUser = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
 /** Secret of the page; sent with every write as `X-Service-Page-Secret`. Absent for sessions without a page. */
@@ -67,6 +67,10 @@ export const StartSignInBody = z.strictObject({
   loopback_port: z.int().min(1).max(65_535).optional(),
 })
 export const StartSignInReply = Ok.extend({ url: z.string() })
+/** Query of the browser, to which proxies may add parameters. */
+export const BeginSignInQuery = z.looseObject({ request: z.string().min(1).max(4_000) })
+/** Response of the identity provider, whose parameters the OIDC client validates. */
+export const SignInCallbackQuery = z.looseObject({})
 export const ExchangeBody = z.strictObject({ code: Bytes32, secret: Bytes32 })
 
 export type RegisterBody = z.input<typeof RegisterBody>
