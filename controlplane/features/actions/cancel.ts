@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Query } from '../../db/query.ts'
 import { endApproval } from '../approvals/answers/store.ts'
-import { appendAudit } from '../audit/store.ts'
+import { recordEvent } from '../audit/events.ts'
 import { assertMovable, type OwnAction, ownAction } from '../executions/action-of-agent.ts'
 import { spendNonces } from '../tokens/nonce-store.ts'
 import { type ActionRow, getAction, moveAction } from './store.ts'
@@ -22,9 +22,9 @@ export function createCancel({
       const isTaken = row.status === 'allowed' ? await takeNonce(q, row) : await takeApproval(q, row)
       const from = row.status
       if (!isTaken || !(await moveAction(q, row.id, { from, to: 'cancelled' }))) throw await tooLate(q, row)
-      await appendAudit(q, {
+      await recordEvent(q, {
         orgId: row.orgId,
-        eventType: 'action.cancelled',
+        type: 'action.cancelled',
         actor: { kind: 'agent', agentId: row.agentId, label: row.agent },
         actionRequestId: row.id,
         details: { action_type: row.spec.type, previous_status: from },

@@ -14,7 +14,7 @@ import {
   RespondParams,
   RespondReply,
 } from '../../../core/wire/v1.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { AgentPrincipal } from '../../http/auth/authenticate.ts'
 import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'

@@ -7,7 +7,7 @@ import {
   PatchAgentBody,
   PatchAgentReply,
 } from '../../../core/wire/agents.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { refuseRestricted } from '../../http/auth/restriction.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Origins } from '../manifests/object-origins.ts'

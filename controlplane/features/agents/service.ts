@@ -5,8 +5,8 @@ import { type IssuedKey, issueAgentKey } from '../../crypto/tokens.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
-import { originOf, recordEvent } from '../../events.ts'
-import type { Actor } from '../audit/store.ts'
+import { type Actor, originOf } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { defaultGateway } from '../gateways/names.ts'
 import {
   type AgentRow,

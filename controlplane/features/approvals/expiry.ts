@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Db, Query } from '../../db/query.ts'
-import { appendAuditAll, systemActor } from '../audit/store.ts'
+import { systemActor } from '../audit/actor.ts'
+import { recordEvents } from '../audit/events.ts'
 import { type ApprovalRow, countPending, expireOverdue } from './store.ts'
 
 export type EndedHook = ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
@@ -15,7 +16,7 @@ export async function appendExpired(
   const events = rows.map((row) => ({
     orgId: row.orgId,
     actor: systemActor('installation'),
-    eventType: 'approval.expired' as const,
+    type: 'approval.expired' as const,
     agentId: row.agentId,
     actionRequestId: row.actId,
     details: {
@@ -24,7 +25,7 @@ export async function appendExpired(
       expired_at: row.expiresAt.toISOString(),
     },
   }))
-  await appendAuditAll(q, events)
+  await recordEvents(q, events)
   for (const row of rows) await onEnded?.(q, row)
 }
 

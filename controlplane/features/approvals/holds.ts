@@ -7,7 +7,8 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import { sha256Hex } from '../../crypto/sha256.ts'
 import type { Query } from '../../db/query.ts'
 import { refuseForeign } from '../agents/foreign-agents.ts'
-import { agentActor, appendAuditAll } from '../audit/store.ts'
+import { agentActor } from '../audit/actor.ts'
+import { recordEvents } from '../audit/events.ts'
 import { holdOfExecution } from '../executions/holds.ts'
 import { foreignAgents } from '../gateways/agent-store.ts'
 import { listKillSwitches } from '../kill-switch/store.ts'
@@ -113,7 +114,7 @@ async function create(q: Query, input: HoldInput, binding: string): Promise<Appr
     timeoutS: limits.timeoutSeconds,
     asker: body.asker,
   })
-  await appendAuditAll(q, holdEvents(row, body, { orgId, owner }))
+  await recordEvents(q, holdEvents(row, body, { orgId, owner }))
   return row
 }
 
@@ -137,7 +138,7 @@ function holdEvents(row: ApprovalRow, body: HoldBody, { orgId, owner }: Pick<Hol
     ...statedDetails('risk_hints', body.risk_hints ?? {}, sha256Hex),
   }
   return [
-    { ...common, eventType: 'action.requested' as const, details: requested },
-    { ...common, eventType: 'action.pending_approval' as const, details: pendingDetails(row, body) },
+    { ...common, type: 'action.requested' as const, details: requested },
+    { ...common, type: 'action.pending_approval' as const, details: pendingDetails(row, body) },
   ]
 }

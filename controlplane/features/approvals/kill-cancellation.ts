@@ -6,7 +6,8 @@ import { entriesFor } from '../../sync/kill-switch/state.ts'
 import type { ActionStops } from '../actions/kill-checks.ts'
 import { type ActionRow, listActions, moveActions } from '../actions/store.ts'
 import type { Notify } from '../actions/submission.ts'
-import { type Actor, appendAuditAll } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordEvents } from '../audit/events.ts'
 import { listConnectorNames } from '../connectors/store.ts'
 import { cancelNonces } from '../tokens/nonce-store.ts'
 import { cancelApprovals, lockUsableApprovals, type UsableApproval } from './kill-cancellation-store.ts'
@@ -96,12 +97,12 @@ async function cancel(q: Query, deps: CancelStoppedDeps, given: Cancelled): Prom
     { by: stop.by.label, via: VIA, note },
   )
   await moveActions(q, actionsOf(cancelled), 'cancelled')
-  await appendAuditAll(
+  await recordEvents(
     q,
     cancelled.map(({ id, agentId, actId, status, card }) => ({
       orgId: deps.orgId,
       actor: stop.by,
-      eventType: 'action.cancelled' as const,
+      type: 'action.cancelled' as const,
       agentId: actions.get(actId ?? '')?.agentId ?? agentId,
       actionRequestId: actId,
       details: {

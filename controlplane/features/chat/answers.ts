@@ -7,7 +7,8 @@ import type { Db, Query } from '../../db/query.ts'
 import { namespacesOf, roleWithin } from '../../http/auth/rights.ts'
 import { unlessLate } from '../../urgent.ts'
 import type { Approvals } from '../approvals/service.ts'
-import { appendAudit, systemActor } from '../audit/store.ts'
+import { systemActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { userPrincipal } from '../authentication/service.ts'
 import { newEventId } from '../notifications/service.ts'
 import { insertMessage } from '../notifications/store.ts'
@@ -206,8 +207,8 @@ async function noteRefused({ db, orgId }: ChatAnswersDeps, { click, card, error 
   await db.tx(async (q) => {
     if (channel !== null) await tell(q, { orgId, channel, chatUser, approvalId, text: error.message })
     if (error.code !== 'forbidden') return
-    await appendAudit(q, {
-      ...{ orgId, actor: systemActor('chat'), eventType: 'approval.refused', agentId: card?.agentId ?? null },
+    await recordEvent(q, {
+      ...{ orgId, actor: systemActor('chat'), type: 'approval.refused', agentId: card?.agentId ?? null },
       actionRequestId: card?.actId ?? null,
       details: {
         ...{ via: 'chat', why: error.message, approval_id: approvalId, chat_user: chatUser },

@@ -4,9 +4,9 @@ import { newId } from '../../crypto/ids.ts'
 import { isAgentKeyForm, keyPrefix, matchesHash, sha256 } from '../../crypto/tokens.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
-import { gatewayActor } from '../../events.ts'
+import { gatewayActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { type AgentRow, findAgentByName, insertAgent, updateAgent } from '../agents/store.ts'
-import { appendAudit } from '../audit/store.ts'
 import { mayName } from '../gateways/agent-store.ts'
 import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './context.ts'
 
@@ -85,8 +85,8 @@ async function create(
     managedBy: null,
     origin: 'command_line',
   })
-  await appendAudit(q, {
-    ...{ orgId, actor: gatewayActor(gateway), eventType: 'agent.registered', agentId: row.id },
+  await recordEvent(q, {
+    ...{ orgId, actor: gatewayActor(gateway), type: 'agent.registered', agentId: row.id },
     details: { name, gateway },
   })
   await bumpVersion(q)

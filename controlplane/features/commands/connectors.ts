@@ -2,8 +2,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { ConnectorAdd, ConnectorRemove } from '../../../core/wire/gateway/internal.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
-import { gatewayActor } from '../../events.ts'
-import { appendAudit } from '../audit/store.ts'
+import { gatewayActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { authOf, ownedDomains } from '../connectors/domains.ts'
 import { placeConnector } from '../connectors/placement.ts'
 import { type ConnectorRow, deleteConnector, getConnector, listConnectors } from '../connectors/store.ts'
@@ -77,7 +77,7 @@ async function remove(
 type Changed = { readonly gateway: string } & Readonly<Record<string, unknown>>
 
 async function changed(q: Query, orgId: string, details: Changed): Promise<void> {
-  await appendAudit(q, { orgId, actor: gatewayActor(details.gateway), eventType: 'gateway.updated', details })
+  await recordEvent(q, { orgId, actor: gatewayActor(details.gateway), type: 'gateway.updated', details })
   await bumpVersion(q)
 }
 

@@ -2,8 +2,8 @@ import { EnforcementLevelSchema } from '../../../core/crd/gateway-spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { EnforcementSet, KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
 import { bumpVersion } from '../../db/config-version.ts'
-import { gatewayActor } from '../../events.ts'
-import { appendAudit } from '../audit/store.ts'
+import { gatewayActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { getGateway, upsertGateway } from '../gateways/store.ts'
 import { refuseManaged } from '../manifests/managed.ts'
 import {
@@ -52,7 +52,7 @@ async function setEnforcement(
     const spec = { ...row.spec, enforcementLevel: level }
     await upsertGateway(q, { ...row, spec, origin: 'command_line' })
     const details = { change: 'enforcement', gateway: name, level, previous, reason: reason ?? null }
-    await appendAudit(q, { orgId, actor: gatewayActor(name), eventType: 'gateway.updated', details })
+    await recordEvent(q, { orgId, actor: gatewayActor(name), type: 'gateway.updated', details })
     await bumpVersion(q)
     return { ok: true, level, previous }
   })

@@ -3,8 +3,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { PermissionSet } from '../../../core/wire/gateway/internal.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
-import { gatewayActor } from '../../events.ts'
-import { appendAudit } from '../audit/store.ts'
+import { gatewayActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { declaredNames } from '../connectors/declared-names.ts'
 import { listConnectors } from '../connectors/store.ts'
 import { refuseManaged } from '../manifests/managed.ts'
@@ -73,7 +73,7 @@ async function setPermission(
       agent,
       decision,
     }
-    await appendAudit(q, { orgId, actor: gatewayActor(gateway.name), eventType: 'gateway.updated', details })
+    await recordEvent(q, { orgId, actor: gatewayActor(gateway.name), type: 'gateway.updated', details })
     await bumpVersion(q)
     return { ok: true, id: row.id, ...warnings }
   })

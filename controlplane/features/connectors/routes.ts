@@ -17,7 +17,7 @@ import {
   SetPermissionBody,
   SetPermissionReply,
 } from '../../../core/wire/permissions.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
 import { APPROVALS_BOT_WARNING } from '../chat/bot.ts'
 import type { Origins } from '../manifests/object-origins.ts'

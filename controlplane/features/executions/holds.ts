@@ -12,7 +12,8 @@ import {
   insertApproval,
   insertApprovedHold,
 } from '../approvals/store.ts'
-import { agentActor, appendAudit } from '../audit/store.ts'
+import { agentActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { parkNonce } from '../tokens/nonce-store.ts'
 import { closeExecution, findExecution, markReleased, type RunningExecution } from './store.ts'
 
@@ -92,9 +93,9 @@ async function defer(q: Query, input: HoldInput, { execution, binding }: Deferra
   }
   await parkNonce(q, actId)
   await closeExecution(q, execution.orderId)
-  await appendAudit(q, {
+  await recordEvent(q, {
     ...{ orgId, actor: agentActor(approval.agentId, `gateway:${owner.gatewayName}`), actionRequestId: actId },
-    eventType: 'action.pending_approval',
+    type: 'action.pending_approval',
     details: pendingDetails(approval, body),
   })
   return approval

@@ -2,7 +2,8 @@ import type { ErrorCode } from '../../../core/errors.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import type { Query } from '../../db/query.ts'
 import { moveAction } from '../actions/store.ts'
-import { agentActor, appendAudit } from '../audit/store.ts'
+import { agentActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { closeExecution } from './store.ts'
 
 /** Outcome of an order. `isDone`: the upstream answered; `status` and `result` are its answer. */
@@ -53,9 +54,9 @@ export async function recordExecution(
     (isDone && (await moveAction(q, action.id, { from: 'pending_approval', to })))
   if (!isMoved) return false
   const details = { action_type: action.type, gateway_id: gatewayId, order_id: orderId, status }
-  await appendAudit(q, {
+  await recordEvent(q, {
     orgId: action.orgId,
-    eventType: isDone ? 'action.executed' : 'action.execution_failed',
+    type: isDone ? 'action.executed' : 'action.execution_failed',
     actor: agentActor(action.agentId, 'installation'),
     actionRequestId: action.id,
     details: isDone ? details : { ...details, error },

@@ -8,7 +8,7 @@ import {
   ImportedPolicy,
   ImportReply,
 } from '../../../core/wire/export.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { visibleRecords } from '../../http/auth/rights.ts'
 import { parseInput } from '../../http/input.ts'
 import { type Route, route } from '../../http/route.ts'

@@ -1,6 +1,6 @@
 import { widestScope } from '../../../core/decision/kill-switch/kill-reach.ts'
 import type { KillRelayBody, KillRelayReply } from '../../../core/wire/operator/operator.ts'
-import { systemActor } from '../audit/store.ts'
+import { systemActor } from '../audit/actor.ts'
 import { checkedScope, type KillReply, type KillSwitch } from './service.ts'
 
 /**

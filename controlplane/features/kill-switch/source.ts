@@ -1,7 +1,7 @@
 import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { Query } from '../../db/query.ts'
 import type { CancelStopped } from '../approvals/kill-cancellation.ts'
-import { systemActor } from '../audit/store.ts'
+import { systemActor } from '../audit/actor.ts'
 import { latchKillSwitch, releaseKillSwitch, scopesOfSource } from './store.ts'
 import { auditActivated, auditDeactivated } from './storing.ts'
 

@@ -4,7 +4,8 @@ import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { Hub } from '../../sync/hub.ts'
 import type { CancelStopped } from '../approvals/kill-cancellation.ts'
-import { type Actor, appendAudit, systemActor } from '../audit/store.ts'
+import { type Actor, systemActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import {
   type KillInput,
   latchKillSwitch,
@@ -215,8 +216,8 @@ export async function auditActivated(
   { orgId, scope, reason, source }: KillInput,
   { by, isChecked = true, isLifted = false }: Setter & { readonly isLifted?: boolean },
 ): Promise<void> {
-  await appendAudit(q, {
-    ...{ orgId, actor: by, eventType: 'kill_switch.activated' },
+  await recordEvent(q, {
+    ...{ orgId, actor: by, type: 'kill_switch.activated' },
     details: {
       ...{ scope, activated_by: by.label, reason, source },
       ...(isChecked ? {} : { checked: false }),
@@ -233,5 +234,5 @@ export async function auditDeactivated(
 ): Promise<void> {
   const { scope, reason = null, by, sources, override = false } = lift
   const details = { scope, deactivated_by: by.label, reason, sources, override }
-  await appendAudit(q, { orgId, actor: by, eventType: 'kill_switch.deactivated', details })
+  await recordEvent(q, { orgId, actor: by, type: 'kill_switch.deactivated', details })
 }

@@ -1,5 +1,5 @@
 import { CleanupReply } from '../../../core/wire/health.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { ControlPlaneMetrics } from '../health/metrics.ts'
 import type { Retention } from './retention.ts'

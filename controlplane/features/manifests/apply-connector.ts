@@ -6,7 +6,7 @@ import { immutableProblems } from '../../../core/crd/spec-rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { appendAudit } from '../audit/store.ts'
+import { recordEvent } from '../audit/events.ts'
 import { refuseApprovalsBot } from '../chat/bot.ts'
 import {
   authOf,
@@ -96,8 +96,8 @@ export const connectorApplier: Applier<'Connector'> = {
     if (row === undefined) return false
     await drop(context, row)
     const details = { change: 'connector.removed', connector: row.name, managed_by: row.managedBy }
-    const event = { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', manifest: row.name } as const
-    await appendAudit(q, { ...event, details })
+    const event = { orgId, actor: MANIFESTS_ACTOR, type: 'gateway.updated', manifest: row.name } as const
+    await recordEvent(q, { ...event, details })
     return true
   },
 }
@@ -286,8 +286,8 @@ async function write(
   const event = {
     orgId,
     actor: MANIFESTS_ACTOR,
-    eventType: 'gateway.updated',
+    type: 'gateway.updated',
     manifest: candidate.name,
   } as const
-  await appendAudit(q, { ...event, details })
+  await recordEvent(q, { ...event, details })
 }

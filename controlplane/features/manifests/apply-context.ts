@@ -2,7 +2,7 @@ import type { ManifestResource, ResourceKind } from '../../../core/crd/schemas.t
 import type { InForce, PushProblem, PushReply } from '../../../core/wire/operator/operator.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Query } from '../../db/query.ts'
-import { systemActor } from '../audit/store.ts'
+import { systemActor } from '../audit/actor.ts'
 import type { GroupMembers } from '../authentication/cluster/group-members.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
 import type { CheckPolicy } from '../policies/cached-check.ts'

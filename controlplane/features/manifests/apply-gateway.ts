@@ -3,7 +3,7 @@ import { killScopesOf } from '../../../core/crd/kill-scopes.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
-import { appendAudit } from '../audit/store.ts'
+import { recordEvent } from '../audit/events.ts'
 import { deleteGateway, findGatewayByName, type GatewayRow, upsertGateway } from '../gateways/store.ts'
 import { checkedScope } from '../kill-switch/service.ts'
 import {
@@ -58,7 +58,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
         origin: 'built_in',
       })
     const details = { change: 'gateway.removed', gateway: fullName, managed_by: row.managedBy }
-    await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
+    await recordEvent(q, { orgId, actor: MANIFESTS_ACTOR, type: 'gateway.updated', details })
     return true
   },
 }
@@ -91,10 +91,10 @@ async function write(
     level,
     previous: row?.spec.enforcementLevel ?? null,
   }
-  await appendAudit(q, {
+  await recordEvent(q, {
     orgId,
     actor: MANIFESTS_ACTOR,
-    eventType: row === undefined ? 'gateway.created' : 'gateway.updated',
+    type: row === undefined ? 'gateway.created' : 'gateway.updated',
     details,
   })
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { idlePermission, unreadSockets } from '../../../core/decision/permissions/permission-warnings.ts'
 import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
-import { appendAudit } from '../audit/store.ts'
+import { recordEvent } from '../audit/events.ts'
 import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
 import type { GatewayRow } from '../gateways/store.ts'
 import { type PermissionInput, replaceOwnedPermissions } from '../permissions/store.ts'
@@ -100,10 +100,10 @@ async function replace(
   const event = {
     orgId,
     actor: MANIFESTS_ACTOR,
-    eventType: 'gateway.updated',
+    type: 'gateway.updated',
     manifest: fullNameOf(key),
   } as const
-  await appendAudit(q, { ...event, details })
+  await recordEvent(q, { ...event, details })
   return true
 }
 

@@ -5,7 +5,7 @@ import { parsePolicyYaml } from '../../../core/decision/policies/policy-document
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { labelsOf } from '../../db/namespaces.ts'
-import { appendAudit } from '../audit/store.ts'
+import { recordEvent } from '../audit/events.ts'
 import { type Binding, bindGateways, bindSelected, namespaceOf, standing } from '../gateways/binding.ts'
 import {
   changesOf,
@@ -282,13 +282,13 @@ async function disable({ q }: ApplyContext, row: PolicyRow | undefined): Promise
 
 async function audit(
   { q, orgId }: ApplyContext,
-  eventType: 'policy.created' | 'policy.updated' | 'policy.deleted' | 'policy.enabled' | 'policy.disabled',
+  type: 'policy.created' | 'policy.updated' | 'policy.deleted' | 'policy.enabled' | 'policy.disabled',
   { id, name, version, managedBy }: PolicyRow,
 ): Promise<void> {
-  await appendAudit(q, {
+  await recordEvent(q, {
     orgId,
     actor: MANIFESTS_ACTOR,
-    eventType,
+    type,
     manifest: name,
     details: { policy_id: id, name, version, managed_by: managedBy },
   })

@@ -6,7 +6,7 @@ import {
   RetryNotificationBody,
 } from '../../../core/wire/notifications.ts'
 import { RotateWebhookSecretBody, WebhookSecretReply } from '../../../core/wire/settings.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Notifications } from './service.ts'
 import type { WebhookSecret } from './webhook-secret.ts'

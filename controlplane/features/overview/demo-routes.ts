@@ -1,5 +1,5 @@
 import { DemoBody, DemoReply } from '../../../core/wire/overview.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Demo } from './demo.ts'
 

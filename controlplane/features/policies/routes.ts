@@ -8,7 +8,7 @@ import {
   RemovePolicyQuery,
   SavedPolicy as SavedPolicyReply,
 } from '../../../core/wire/policies.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { visibleRecords } from '../../http/auth/rights.ts'
 import { type Route, route } from '../../http/route.ts'
 import { notReplaced } from '../../sync/sections/built-in-policies.ts'

@@ -14,7 +14,7 @@ import {
   SessionReply,
 } from '../../../core/wire/access/sessions.ts'
 import { Ok } from '../../../core/wire/fields.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { deviceCookies, setDeviceCookie } from '../../http/auth/device-cookie.ts'
 import { isForwarded } from '../../http/auth/loopback-only.ts'

@@ -11,7 +11,7 @@ import {
   SetUpGatewayBody,
   SetUpGatewayReply,
 } from '../../../core/wire/gateways.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { refuseRestricted } from '../../http/auth/restriction.ts'
 import { requireAdditionalRight } from '../../http/auth/rights.ts'
 import { type Route, route } from '../../http/route.ts'

@@ -1,6 +1,6 @@
 import { Ok } from '../../../core/wire/fields.ts'
 import { SettingsBody, SettingsReply } from '../../../core/wire/settings.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Settings } from './service.ts'
 

@@ -8,8 +8,8 @@ import {
 } from '../../crypto/signing-keys.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
-import { recordEvent } from '../../events.ts'
-import type { Actor } from '../audit/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { insertSigningKey, retireSigningKeys } from './signing-key-store.ts'
 
 export type TokenKeysDeps = {

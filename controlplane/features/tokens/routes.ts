@@ -5,7 +5,7 @@ import {
   VerifyBody,
   VerifyReply,
 } from '../../../core/wire/v1.ts'
-import { actorOf } from '../../events.ts'
+import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { TokenKeys } from './keys.ts'
 import type { Verification } from './verification.ts'

@@ -5,7 +5,8 @@ import type { RecordsBody } from '../../../core/wire/gateway/records.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { refuseForeign } from '../agents/foreign-agents.ts'
 import { touchAgents } from '../agents/store.ts'
-import { type AuditEvent, agentActor, appendAuditAll } from '../audit/store.ts'
+import { agentActor } from '../audit/actor.ts'
+import { type AuditEvent, recordEvents } from '../audit/events.ts'
 import { foreignAgents } from '../gateways/agent-store.ts'
 import { insertHandles } from '../gateways/handle-store.ts'
 import { leaseMsOf } from '../gateways/lease.ts'
@@ -129,10 +130,10 @@ async function appendEvents(q: Query, orgId: string, records: readonly TrafficRe
     }
     return eventsOf(record).map((event) => ({ ...chain, ...event }))
   })
-  if (events.length > 0) await appendAuditAll(q, events)
+  if (events.length > 0) await recordEvents(q, events)
 }
 
-type Event = Pick<AuditEvent, 'eventType' | 'details'>
+type Event = Pick<AuditEvent, 'type' | 'details'>
 
 /**
  * Returns the events for the audit log: denied, stopped by a kill switch, or executed after an approval. Other requests
@@ -152,7 +153,7 @@ function eventsOf(record: TrafficRecord): readonly Event[] {
 
 function requested(record: TrafficRecord): Event {
   const details = { ...(record.audit?.requested ?? unstated(record)), ...requestOf(record) }
-  return { eventType: 'action.requested', details }
+  return { type: 'action.requested', details }
 }
 
 /** Returns the defaults of fields that gateways of an earlier version do not send. */
@@ -174,7 +175,7 @@ function denied(record: TrafficRecord): Event {
     risk_score: audit === null || audit === undefined ? riskOf(why) : audit.risk_score,
     approval_id,
   }
-  return { eventType: 'action.denied', details }
+  return { type: 'action.denied', details }
 }
 
 /** Returns whether the record is an aggregate record. */
@@ -191,7 +192,7 @@ function executed(record: TrafficRecord): Event {
   const isFailed =
     status === null || status >= 500 || ['timeout', 'connect', 'tls'].includes(error_type ?? '')
   return {
-    eventType: isFailed ? 'action.execution_failed' : 'action.executed',
+    type: isFailed ? 'action.execution_failed' : 'action.executed',
     details: { ...requestOf(record), status, error_type, latency_ms, approval_id },
   }
 }

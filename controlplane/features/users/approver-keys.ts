@@ -2,9 +2,9 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import { issueUserKey, sha256 } from '../../crypto/tokens.ts'
 import type { Db, Query } from '../../db/query.ts'
-import { actorOf, recordEvent } from '../../events.ts'
+import { type Actor, actorOf } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
-import type { Actor } from '../audit/store.ts'
 import { useSessions } from '../sessions/store.ts'
 import {
   deleteExpiredUserKeys,

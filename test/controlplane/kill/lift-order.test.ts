@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Db } from '../../../controlplane/db/query.ts'
-import { systemActor } from '../../../controlplane/features/audit/store.ts'
+import { systemActor } from '../../../controlplane/features/audit/actor.ts'
 import {
   createKillSwitch,
   type KillChange,

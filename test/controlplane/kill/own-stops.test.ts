@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pino from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { systemActor } from '../../../controlplane/features/audit/store.ts'
+import { systemActor } from '../../../controlplane/features/audit/actor.ts'
 import {
   createKillSwitch,
   type KillChange,

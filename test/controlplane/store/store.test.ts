@@ -12,7 +12,8 @@ import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
 import { findAgentByName, insertAgent, updateAgent } from '../../../controlplane/features/agents/store.ts'
-import { appendAudit, systemActor } from '../../../controlplane/features/audit/store.ts'
+import { systemActor } from '../../../controlplane/features/audit/actor.ts'
+import { recordEvent } from '../../../controlplane/features/audit/events.ts'
 import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
 import {
   listPermissions,
@@ -88,19 +89,19 @@ describe('the audit log', () => {
   test.each(["update audit_events set details = '{}'", 'delete from audit_events', 'truncate audit_events'])(
     'refuses "%s" from the role that owns it',
     async (statement) => {
-      await appendAudit(db, { orgId, actor, eventType: 'user.login', details: {} })
+      await recordEvent(db, { orgId, actor, type: 'user.login', details: {} })
       await expect(db.query(statement)).rejects.toThrow(/permission denied/)
     },
   )
 
   test('numbers events in the order in which they were appended', async () => {
-    const first = await appendAudit(db, { orgId, actor, eventType: 'user.login', details: {} })
-    const second = await appendAudit(db, { orgId, actor, eventType: 'user.logout', details: {} })
+    const first = await recordEvent(db, { orgId, actor, type: 'user.login', details: {} })
+    const second = await recordEvent(db, { orgId, actor, type: 'user.logout', details: {} })
     expect(second).toBeGreaterThan(first)
   })
 
   test('is purged by its function only, which leaves no right behind', async () => {
-    await appendAudit(db, { orgId, actor, eventType: 'user.login', details: {} })
+    await recordEvent(db, { orgId, actor, type: 'user.login', details: {} })
     const before = await count('audit_events')
     const { rows } = await db.query<{ purged: number }>(
       "select purge_audit_events($1, now() + interval '1 s') as purged",

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Db } from '../../../controlplane/db/query.ts'
-import { systemActor } from '../../../controlplane/features/audit/store.ts'
+import { systemActor } from '../../../controlplane/features/audit/actor.ts'
 import { createKillSwitch } from '../../../controlplane/features/kill-switch/service.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,4 +1,4 @@
-import { personIdOf } from '../../../events.ts'
+import { userIdOf } from '../../audit/actor.ts'
 import type { UserPrincipal } from '../../../http/auth/authenticate.ts'
 import { roleWithin } from '../../../http/auth/rights.ts'
 import type { Answerer } from './service.ts'
@@ -7,6 +7,6 @@ import type { Answerer } from './service.ts'
 export function answererOf(user: UserPrincipal): Answerer {
   const { email, groups, namespaces, clusterCredential, clusterUser } = user
   const role = roleWithin(user, namespaces)
-  const found = { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces } as const
+  const found = { kind: 'user', userId: userIdOf(user), email, role, groups, namespaces } as const
   return { ...found, clusterCredential, clusterUser }
 }

@@ -7,8 +7,8 @@ import { covers, type Namespaces, type Role } from '../../../../core/wire/access
 import type { ApprovalStatus } from '../../../../core/wire/gateway/internal.ts'
 import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { Query } from '../../../db/query.ts'
-import { gatewayActor } from '../../../events.ts'
-import { type Actor, appendAudit, systemActor } from '../../audit/store.ts'
+import { type Actor, gatewayActor, systemActor } from '../../audit/actor.ts'
+import { recordEvent } from '../../audit/events.ts'
 import { outdateCard } from '../../chat/message-store.ts'
 import { approvalProgress } from '../progress.ts'
 import type { ApprovalsDeps } from '../service.ts'
@@ -100,7 +100,7 @@ export async function respond(
     if (answered === undefined) throw await whyNot(q, answer.id)
     await answer.within?.(q)
     const after = (await endedBy(q, answered, answer)) ?? answered
-    await appendAudit(q, { ...answeredEvent(after, answer, goneSince(locked, row)), orgId })
+    await recordEvent(q, { ...answeredEvent(after, answer, goneSince(locked, row)), orgId })
     await (after.status === 'pending' ? outdateCard(q, after.id) : onEnded?.(q, after))
     return {
       id: after.id,
@@ -164,7 +164,7 @@ function goneSince(before: ApprovalRow, { answers: left }: ApprovalRow): readonl
 
 function answeredEvent(row: EndedApproval, answer: Respond, gone: readonly string[]) {
   return {
-    eventType: 'approval.responded' as const,
+    type: 'approval.responded' as const,
     agentId: row.agentId,
     actor: actorOf(answer.by),
     actionRequestId: row.actId,
