@@ -6,12 +6,12 @@ import type { SigningKeys } from './crypto/signing-keys.ts'
 import type { Db } from './db/query.ts'
 import { createActionEnding } from './features/actions/approval-ended.ts'
 import { createActionUpkeep } from './features/actions/cleanup.ts'
-import { createActionStops } from './features/actions/kill-checks.ts'
+import { createActionKillChecks } from './features/actions/kill-checks.ts'
 import { createActionRules } from './features/actions/rules.ts'
 import { createActions } from './features/actions/service.ts'
 import type { Notify } from './features/actions/submission.ts'
 import { openWebhook } from './features/actions/webhook-address.ts'
-import { createCancelStopped } from './features/approvals/kill-cancellation.ts'
+import { createCancelKilled } from './features/approvals/kill-cancellation.ts'
 import { createAuditReading } from './features/audit/reading.ts'
 import { createExecute } from './features/executions/service.ts'
 import { createFindUrlGateway } from './features/executions/url-gateway.ts'
@@ -60,7 +60,7 @@ export async function createActionServices(deps: ActionServicesDeps) {
     notify,
   }
   const rules = createActionRules(base)
-  const stops = createActionStops({ ...base, rules })
+  const killChecks = createActionKillChecks({ ...base, rules })
   const failures = createRateWindow(FAILURES_PER_MINUTE, deps.clock.monotonicMs)
   const onFailed = (error: unknown) =>
     log.error({ err: error }, 'action could not be evaluated and is denied')
@@ -80,18 +80,18 @@ export async function createActionServices(deps: ActionServicesDeps) {
     actionRules: rules,
     actions: createActions({ ...base, rules, onFailed }),
     /** Cancels approvals and actions that a kill switch covers. */
-    cancelStopped: createCancelStopped({ ...base, stops }),
+    cancelKilled: createCancelKilled({ ...base, killChecks }),
     /** Applies the end of an approval to its action. */
     onApprovalEnded: createActionEnding(base),
     execute: createExecute({
       ...base,
       rules,
-      stops,
+      killChecks,
       relay,
       gatewayUrl: () => deps.settings.read('gateway_url'),
       findUrlGateway: createFindUrlGateway(),
     }),
-    verification: createVerification({ ...base, stops, failures }),
+    verification: createVerification({ ...base, killChecks, failures }),
     auditReading: createAuditReading(base),
   }
 }

@@ -20,7 +20,7 @@ import { createReviewedTokens } from './features/authentication/cluster/reviewed
 import { createTokenReview } from './features/authentication/cluster/token-review.ts'
 import { withRecentCallers } from './features/authentication/recent-callers.ts'
 import { createIdentities } from './features/authentication/service.ts'
-import type { VouchFor } from './features/oidc/confirmation.ts'
+import type { ConfirmAccess } from './features/oidc/confirmation.ts'
 import { createPodIdentities, type PodIdentities } from './features/pods/service.ts'
 import { startSessionPreload } from './features/sessions/preload.ts'
 import { listGroups } from './features/users/store.ts'
@@ -54,7 +54,7 @@ export async function createCallerServices(given: {
   readonly config: ControlPlaneConfig
   readonly nowMs: number
   readonly log: Logger
-  readonly vouchFor: VouchFor
+  readonly confirmAccess: ConfirmAccess
 }): Promise<CallerServices> {
   const { kubeApi, operatorAccount: account } = given.config
   const review = kubeApi === null ? null : createTokenReview(kubeApi)

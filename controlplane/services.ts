@@ -1,12 +1,11 @@
 import type { Logger } from 'pino'
 import { createCatalogue } from '../core/connectors/catalogue.ts'
-import type { Clock } from '../core/state/clock.ts'
 import type { Namespaces } from '../core/wire/access/rights.ts'
 import { createActionServices } from './action-services.ts'
-import { type CallerServices, createCallerServices } from './caller-services.ts'
+import { createCallerServices } from './caller-services.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
-import { createPasswords, type PasswordCost, type Passwords } from './crypto/password.ts'
+import { createPasswords, type PasswordCost } from './crypto/password.ts'
 import type { Db } from './db/query.ts'
 import { createScopedQuery, type ScopedReads } from './db/scoped-query.ts'
 import { createAgents } from './features/agents/service.ts'
@@ -24,15 +23,15 @@ import { createGatewayProbe } from './features/gateways/probe.ts'
 import { createControlPlaneMetrics } from './features/health/metrics.ts'
 import { createHealth } from './features/health/service.ts'
 import { createKillRelay } from './features/kill-switch/relay.ts'
-import { createKillSwitch, type KillSwitch } from './features/kill-switch/service.ts'
+import { createKillSwitch } from './features/kill-switch/service.ts'
 import { createDailyCleanup } from './features/maintenance/daily-cleanup.ts'
 import { createRetention } from './features/maintenance/retention.ts'
 import { createEditingGuard } from './features/manifests/editing-guard.ts'
 import { readOrigins } from './features/manifests/object-origins.ts'
-import { createDesired, type DesiredDeps } from './features/manifests/service.ts'
+import { createDesired } from './features/manifests/service.ts'
 import { createChatClient, createNotify } from './features/notifications/notify.ts'
 import { createSignIn } from './features/oidc/service.ts'
-import { createPodReports, type PodIdentities } from './features/pods/service.ts'
+import { createPodReports } from './features/pods/service.ts'
 import { createPolicies } from './features/policies/service.ts'
 import { createSignInDevices } from './features/sessions/devices.ts'
 import { createSessions } from './features/sessions/service.ts'
@@ -52,7 +51,7 @@ import { createUsers } from './features/users/service.ts'
 import { isLoopbackOnly } from './http/auth/loopback-only.ts'
 import { createPageServices } from './page-services.ts'
 import { createHub, type Hub } from './sync/hub.ts'
-import { createSectionLibrary, type SectionLibrary } from './sync/sections/library.ts'
+import { createSectionLibrary } from './sync/sections/library.ts'
 import type { OrganisationTokenScope } from './sync/sections/organisation-token.ts'
 
 export type ServicesDeps = {
@@ -70,69 +69,164 @@ export type Services = Awaited<ReturnType<typeof createServices>>
 
 /** Composes every service of the control plane and watches the database. `stop` ends all background work. */
 export async function createServices(deps: ServicesDeps) {
-  const { config, log, keyring, db } = { ...deps, db: editableDb(deps) }
+  const { config, log, keyring } = deps
+  const db = editableDb(deps)
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
   const catalogue = createCatalogue()
   const { knownAction } = catalogue
   const { orgId, keys } = await prepareInstallation({ ...deps, knownAction })
+  const read: ScopedReads = (namespaces) => createScopedQuery(db, namespaces)
+  const origins = (namespaces: Namespaces) => readOrigins(read(namespaces))
+  const passwords = createPasswords(deps.passwordCost)
+  const platformNamespaces = new Set(config.platformNamespaces)
+  const floorRules = { floors: config.gatewayFloors, platformNamespaces }
   const identifyBot = createBotIdentity(createChatClient(deps).api)
-  const base = { db, orgId, log, keyring, clock, knownAction, identifyBot, ...basicServices(deps) }
+  const base = {
+    db,
+    orgId,
+    log,
+    keyring,
+    clock,
+    knownAction,
+    identifyBot,
+    read,
+    origins,
+    passwords,
+    platformNamespaces,
+    floorRules,
+  }
   const settings = createSettings(base)
+  const gatewayUrl = () => settings.read('gateway_url')
   const isTokenRestricted = createTokenRestriction(db, config.approvals)
+
+  // Callers: users, agents, gateways, pods and the operator.
+  const signIn = await createSignIn({ ...base, config })
+  const callers = await createCallerServices({ ...base, ...signIn, config, nowMs: clock.nowMs() })
+  const devices = createSignInDevices(keyring)
+  const ownerLinks = createOwnerLinks({ ...base, secret: ownerLinkSecret(config) })
+
+  // Configuration and kill state of gateways, on all replicas.
   const library = createSectionLibrary({
     ...base,
     organisationToken: {
       read: (q) => settings.read('codehost_pat', q),
       scope: organisationTokenScope(config),
     },
-    ...{ approvalsChat: settings.approvalsChat, gatewayUrl: settings.gatewayUrl },
+    approvalsChat: settings.approvalsChat,
+    gatewayUrl: settings.gatewayUrl,
   })
-  const signIn = await createSignIn({ ...base, config })
-  const gateways = await createCallerServices({ ...base, ...signIn, config, nowMs: clock.nowMs() })
-  const hub = await createHub({ ...base, isOnlyReplica: config.isOnlyReplica, library, pods: gateways.pods })
-  const onOpened = () => [sweeper, notify].map((service) => service.wake())
+  const hub = await createHub({ ...base, isOnlyReplica: config.isOnlyReplica, library, pods: callers.pods })
+
+  // Actions, approvals and kill switches. An opened approval wakes the sweeper of expired ones and the notifications.
+  const onOpened = () => {
+    sweeper.wake()
+    notify.wake()
+  }
   const { onApprovalEnded: onEnded, ...v1 } = await createActionServices({
-    ...{ ...base, keys, library, hub, settings, onOpened },
+    ...base,
+    keys,
+    library,
+    hub,
+    settings,
+    onOpened,
     enqueue: (q, notification) => notify.notifications.enqueue(q, notification),
   })
-  const killSwitch = createKillSwitch({ ...base, hub, cancelStopped: v1.cancelStopped })
   const sweeper = createExpirySweeper({ ...base, onEnded })
+  const killSwitch = createKillSwitch({ ...base, hub, cancelKilled: v1.cancelKilled })
+  const approvals = createApprovals({
+    ...base,
+    announcedKills: hub.kill.announced,
+    clusterGroups: callers.clusterGroups,
+    confirmAnswer: callers.confirmAnswer,
+    onOpened,
+    onEnded,
+  })
+  const notify = await createNotify({
+    ...base,
+    config,
+    db: deps.db,
+    chatApiUrl: deps.chatApiUrl,
+    settings,
+    approvals,
+    tokenFor: v1.actions.tokenOf,
+    confirmAccess: signIn.confirmAccess,
+  })
+
+  const pages = createPageServices({ ...base, ...v1, hub, catalogue, members: callers.members })
+  const ingestQuota = createIngestQuota({ nowMs: clock.monotonicMs })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
-  const approvals = createApprovals({ ...base, ...answerServices(hub, gateways), onOpened, onEnded })
-  const pages = createPageServices({ ...base, ...v1, hub, catalogue, members: gateways.members })
-  const asked = { settings, approvals, tokenFor: v1.actions.tokenOf, vouchFor: signIn.vouchFor }
-  const notify = await createNotify({ ...base, ...deps, ...asked })
   return {
     ...v1,
     ...pages,
-    ...{ db, keys, read: base.read, origins: base.origins },
+    ...signIn,
+    db,
+    keys,
+    read,
+    origins,
+    floorRules,
     settings,
     library,
     hub,
     killSwitch,
     approvals,
     notify,
-    ...recordServices({ ...base, hub }),
     isTokenRestricted,
-    commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
-    ...operatorServices({ ...base, ...gateways, db: deps.db, killSwitch, hub, library }),
-    explain: createExplain({ library, kills: hub.kill.effective, clock }),
-    ...callerServices(gateways),
-    ...{ ...userServices({ ...base, config }), ...signIn },
+    identify: callers.identify,
+    authority: callers.authority,
+    readClientCa: callers.readClientCa,
+    breakGlass: callers.breakGlass,
+    editing: config.editing,
+    devices,
+    ownerLinks,
+    registration: createRegistration({
+      ...base,
+      ownerLinks,
+      registration: config.registration,
+      isLoopback: isLoopbackOnly(config),
+    }),
+    sessions: createSessions({ ...base, devices }),
+    passwordChange: createPasswordChange(base),
+    users: createUsers(base),
+    approverKeys: createApproverKeys(base),
     agents: createAgents(base),
-    ...{ config: createConfig(base), floorRules: base.floorRules },
+    config: createConfig(base),
     setup: createSetup({ ...base, catalogueRows: catalogue.rows }),
-    policies: createPolicies({ ...base, ...gateways }),
-    ...{ traffic: createTraffic(base), unownedHosts: createUnownedHosts(base) },
+    policies: createPolicies({ ...base, members: callers.members }),
+    explain: createExplain({ library, kills: hub.kill.effective, clock }),
+    commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
+    desired: createDesired({
+      ...base,
+      members: callers.members,
+      db: deps.db,
+      killSwitch,
+      processes: hub.processes,
+    }),
+    killRelay: createKillRelay({ killSwitch }),
+    podReports: createPodReports(deps.db),
+    state: () => ({
+      version: library.version ?? 0,
+      processes: hub.processes(),
+      refusedPods: callers.pods?.refused() ?? [],
+    }),
+    records: createRecords(base),
+    ingestQuota,
+    traffic: createTraffic(base),
+    unownedHosts: createUnownedHosts(base),
     auditExport: createAuditExport(base),
     bundle: createBundle(base),
+    probe: createGatewayProbe({ ...base, gatewayUrl }),
+    health: createHealth({ db, connected: hub.connected, gatewayUrl }),
+    metrics: createControlPlaneMetrics({
+      ...base,
+      processes: () => connectedProcesses(hub),
+      versions: () => hub.processes().map(({ version }) => version),
+      refusedBatches: ingestQuota.refused,
+    }),
     retention,
-    probe: createGatewayProbe({ ...base, gatewayUrl: () => settings.read('gateway_url') }),
-    health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
     async stop() {
       for (const service of [daily, sweeper, pages.changes]) service[Symbol.dispose]()
-      for (const service of [notify, v1.relay, hub, gateways]) await service[Symbol.asyncDispose]()
+      for (const service of [notify, v1.relay, hub, callers]) await service[Symbol.asyncDispose]()
     },
   }
 }
@@ -142,105 +236,14 @@ function editableDb({ config, db }: ServicesDeps): Db {
   return config.editing === 'yaml' ? createEditingGuard(db, new Set(config.platformNamespaces)) : db
 }
 
-function answerServices({ kill }: Hub, { clusterGroups, confirmAnswer }: CallerServices) {
-  return { announcedStops: kill.announced, clusterGroups, confirmAnswer }
-}
-
-/** Selects the services with which the server identifies callers. */
-function callerServices({ identify, authority, readClientCa, breakGlass }: CallerServices) {
-  return { identify, authority, readClientCa, breakGlass }
-}
-
-function basicServices({ config, db, passwordCost }: Pick<ServicesDeps, 'config' | 'db' | 'passwordCost'>) {
-  const read: ScopedReads = (namespaces) => createScopedQuery(db, namespaces)
-  const origins = (namespaces: Namespaces) => readOrigins(read(namespaces))
-  const platformNamespaces = new Set(config.platformNamespaces)
-  const floorRules = { floors: config.gatewayFloors, platformNamespaces }
-  return { read, origins, passwords: createPasswords(passwordCost), platformNamespaces, floorRules }
-}
-
-type RecordDeps = Parameters<typeof createRecords>[0] & {
-  readonly clock: Clock
-  readonly hub: Hub
-  readonly platformNamespaces: ReadonlySet<string>
-}
-
-/** Composes the records of gateways, their ingest quota, and the metrics of both. */
-function recordServices(given: RecordDeps) {
-  const ingestQuota = createIngestQuota({ nowMs: given.clock.monotonicMs })
-  return {
-    records: createRecords(given),
-    ingestQuota,
-    metrics: createControlPlaneMetrics({
-      ...given,
-      processes: () => connectedProcesses(given.hub),
-      versions: () => given.hub.processes().map(({ version }) => version),
-      refusedBatches: ingestQuota.refused,
-    }),
-  }
-}
-
 function organisationTokenScope(config: ControlPlaneConfig): OrganisationTokenScope {
   if (config.kubeApi === null) return { kind: 'all' }
   return { kind: 'namespaces', namespaces: new Set(config.codehostPatNamespaces) }
 }
 
-type UserServicesDeps = {
-  readonly db: Db
-  readonly orgId: string
-  readonly log: Logger
-  readonly keyring: Keyring
-  readonly passwords: Passwords
-  readonly config: ControlPlaneConfig
-}
-
-/** Composes accounts, sessions and approver keys. */
-function userServices({ config, ...base }: UserServicesDeps) {
-  const { registration } = config
-  const devices = createSignInDevices(base.keyring)
-  const ownerLinks = createOwnerLinks({ ...base, secret: ownerLinkSecret(config) })
-  return {
-    editing: config.editing,
-    devices,
-    ownerLinks,
-    registration: createRegistration({
-      ...base,
-      ownerLinks,
-      registration,
-      isLoopback: isLoopbackOnly(config),
-    }),
-    sessions: createSessions({ ...base, devices }),
-    passwordChange: createPasswordChange(base),
-    users: createUsers(base),
-    approverKeys: createApproverKeys(base),
-  }
-}
-
 function ownerLinkSecret({ kubeApi, ownerLinkSecret: place }: ControlPlaneConfig) {
   if (kubeApi === null || place === null) return null
   return createOwnerLinkSecret(createKubeClient(kubeApi), place, Date.now)
-}
-
-type OperatorServicesDeps = Omit<DesiredDeps, 'processes' | 'killSwitch'> & {
-  readonly killSwitch: KillSwitch
-  readonly hub: Pick<Hub, 'processes'>
-  readonly library: Pick<SectionLibrary, 'version'>
-  readonly pods: PodIdentities | null
-}
-
-/** Composes the services behind the operator's API. */
-function operatorServices(deps: OperatorServicesDeps) {
-  const { db, hub, library, killSwitch, pods } = deps
-  return {
-    desired: createDesired({ ...deps, processes: hub.processes }),
-    killRelay: createKillRelay({ killSwitch }),
-    podReports: createPodReports(db),
-    state: () => ({
-      version: library.version ?? 0,
-      processes: hub.processes(),
-      refusedPods: pods?.refused() ?? [],
-    }),
-  }
 }
 
 function connectedProcesses({ connected, liveOf }: Pick<Hub, 'connected' | 'liveOf'>): number {

@@ -7,7 +7,7 @@ import { ChaperoneError } from '../core/errors.ts'
 export const URGENT_MS = 600
 
 /** Resolves to null when the promise rejects or takes longer than `ms`. */
-export function unlessLate<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+export function withinMsOrNull<T>(promise: Promise<T>, ms: number): Promise<T | null> {
   return withinMs(promise, ms).catch(() => null)
 }
 

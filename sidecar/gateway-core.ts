@@ -66,13 +66,23 @@ export function createCore(config: GatewayConfig, given: Made) {
   const journal = new Journal({
     dir: join(config.dataDir, 'journal'),
     processId: newId('process'),
-    ...{ maxBytes: config.journalMaxBytes, log, metrics: metrics.journal },
+    maxBytes: config.journalMaxBytes,
+    log,
+    metrics: metrics.journal,
     onBatchReady: () => uploader.wake(),
     isSync: () => control.snapshots.current()?.gateway.audit === 'sync',
   })
   const view = createView({
-    ...{ clock, kill, journal, events, metrics, unlistedPorts, controlPlaneUrl: config.controlPlaneUrl },
-    ...{ control: () => control, deferrals: () => uploader.deferrals, ...stopped },
+    clock,
+    kill,
+    journal,
+    events,
+    metrics,
+    unlistedPorts,
+    controlPlaneUrl: config.controlPlaneUrl,
+    control: () => control,
+    deferrals: () => uploader.deferrals,
+    ...stopped,
   })
   const rate = createRateLimits({
     monotonicMs: clock.monotonicMs,
@@ -80,8 +90,15 @@ export function createCore(config: GatewayConfig, given: Made) {
   })
   const refusals = createRefusals({ journal, events, clock, newId, peers: rate, whole: config.wholeRefusals })
   const control: ControlPlane = createControlPlane({
-    ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
-    ...{ caFile: config.pod?.controlPlaneCaFile ?? null, random: Math.random, ...stopped },
+    url: config.controlPlaneUrl,
+    token,
+    processId: journal.processId,
+    kill,
+    clock,
+    log,
+    caFile: config.pod?.controlPlaneCaFile ?? null,
+    random: Math.random,
+    ...stopped,
     status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
     onSnapshot: (snapshot) => {
       cutInactive(live, snapshot)
@@ -95,11 +112,23 @@ export function createCore(config: GatewayConfig, given: Made) {
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
   const upstream = createUpstream({
     dialer: createDialer(config.pod === null ? {} : { resolve: resolveAbsolute }),
-    ...{ monotonicMs: clock.monotonicMs, onLookUp: metrics.lookUps.asked },
+    monotonicMs: clock.monotonicMs,
+    onLookUp: metrics.lookUps.asked,
   })
   const ports: PipelinePorts = {
-    ...{ kill, journal, live, events, clock, newId, rate, refusals, holds: control.holds, ...stopped },
-    ...{ lookUps: upstream.lookUps, snapshot: control.snapshots.current, lease: { step: control.leaseStep } },
+    kill,
+    journal,
+    live,
+    events,
+    clock,
+    newId,
+    rate,
+    refusals,
+    holds: control.holds,
+    ...stopped,
+    lookUps: upstream.lookUps,
+    snapshot: control.snapshots.current,
+    lease: { step: control.leaseStep },
     handles: createHandleRegistry({
       fetchOwners: createFetchHandleOwners(() => control.client),
       monotonicMs: clock.monotonicMs,
@@ -112,11 +141,27 @@ export function createCore(config: GatewayConfig, given: Made) {
   })
   const execute = createOrderExecutor({ ports, handle })
   return {
-    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate, refusals, watchdog },
+    lock,
+    address,
+    journal,
+    control,
+    uploader,
+    upstream,
+    ports,
+    kill,
+    live,
+    rate,
+    refusals,
+    watchdog,
     renewLeaves() {
       leaf.clear()
       leaf.preMint(terminatedHosts(control.snapshots.current()?.hosts ?? NO_HOSTS))
     },
-    ...{ handle, view, metrics, recent, events, ...stopped },
+    handle,
+    view,
+    metrics,
+    recent,
+    events,
+    ...stopped,
   }
 }

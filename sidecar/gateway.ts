@@ -48,7 +48,9 @@ export async function createGateway(config: GatewayConfig, log: Logger): Promise
     config.pod === null
       ? null
       : createPodCa({
-          ...{ name: config.pod.agent, own: config.ca, log },
+          name: config.pod.agent,
+          own: config.ca,
+          log,
           sign: (request) => signRequest(core.control.client, request),
           onIssued: () => core.renewLeaves(),
           random: Math.random,
@@ -81,7 +83,10 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const challenge = await challengeRoutes(config.installationKeyFile)
   const canRefuseInside = config.pod === null && !ca.isConstrained
   const listener: FrontDeps = {
-    ...{ leaf, log, canRefuseInside, refusalLeaf: createLeafCache(ca, { max: MAX_LEAVES.refused }) },
+    leaf,
+    log,
+    canRefuseInside,
+    refusalLeaf: createLeafCache(ca, { max: MAX_LEAVES.refused }),
     handle: core.handle,
     ...createConnectionRules(ports, canRefuseInside),
     onQuota: core.metrics.overQuota,
@@ -114,7 +119,11 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const { monotonicMs } = ports.clock
   if (config.captureSocket !== null)
     await openCaptureSocket({
-      ...{ path: config.captureSocket, front, listener, accepts, monotonicMs },
+      path: config.captureSocket,
+      front,
+      listener,
+      accepts,
+      monotonicMs,
       snapshot: snapshots.current,
     })
   control.start()
@@ -143,7 +152,11 @@ async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
   control.start()
   uploader.start()
   const pod = await openPod({
-    ...{ config, front, listener, issuer, log },
+    config,
+    front,
+    listener,
+    issuer,
+    log,
     waits: control.waits,
     snapshot: control.snapshots.current,
     health: view.health,

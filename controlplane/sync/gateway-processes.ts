@@ -39,7 +39,9 @@ export function processesOf({
     warnings: [...process.warnings],
   })
   const others = processRegistry.elsewhere().map(({ processId, gatewayId, facts, killState }) => ({
-    ...{ processId, gatewayId, killState },
+    processId,
+    gatewayId,
+    killState,
     name: facts.name,
     agent: facts.agent ?? null,
     greeting: facts.greeting ?? NO_GREETING,

@@ -110,7 +110,10 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const peerRegistry = createPeerRegistry()
   const orders = createOrderBook()
   const processRegistry: ProcessRegistry = createProcessRegistry({
-    ...{ db, peerRegistry, clock, replicaId: newId('process') },
+    db,
+    peerRegistry,
+    clock,
+    replicaId: newId('process'),
     leaseMs: (id) => leaseMsOf(library.configuration?.gateways.get(id)?.spec),
     onRead: () => {
       kill.countAcks()
@@ -126,12 +129,16 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const manifests = createSectionBroadcaster({ ...base, clock: steady, onReloaded: kill.resend })
   const verdicts = createVerdictBroadcaster({ db, peerRegistry })
   const mailbox = createReplicaMailbox({
-    ...{ db, peerRegistry },
+    db,
+    peerRegistry,
     apply: (peer, message) => applyMessage(peer, message, { kill, manifests, processRegistry, clock, log }),
     onFailed: (error) => log.error({ err: error }, 'messages of gateway processes could not be read'),
   })
   const sessions = createPodSessions({
-    ...{ peerRegistry, clock, log, pods: pods ?? NO_PODS },
+    peerRegistry,
+    clock,
+    log,
+    pods: pods ?? NO_PODS,
     ...(podTiming === undefined ? {} : { timing: podTiming }),
   })
   await manifests.refresh()
@@ -258,7 +265,11 @@ function sightingsOf(
 function sightingOf({ facts, lastSeenMs }: ElsewhereProcess): Sighting {
   const { name, applied_version, sent_version, agents, uptime_seconds, warnings = [] } = facts
   return {
-    ...{ name, agents, lastSeenMs, warnings, greeting: facts.greeting ?? NO_GREETING },
+    name,
+    agents,
+    lastSeenMs,
+    warnings,
+    greeting: facts.greeting ?? NO_GREETING,
     appliedVersion: applied_version,
     sentVersion: sent_version,
     uptimeSeconds: Math.floor(uptime_seconds),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
-import { inLanes, size } from '../support/proof.ts'
+import { queueLookups, size } from '../support/proof.ts'
 import type { SdkCall } from './sdk/calls.ts'
 import { type Lane, openLane, type RecordRow, recordsOf, type SentRequest } from './sdk/lane.ts'
 import { anthropicCalls, openaiCalls } from './sdk/model-calls.ts'
@@ -96,7 +96,7 @@ describe.each(SDKS)('$sdk', ({ sdk, provider, callsOf, count, unlisted }) => {
     const lanes = await Promise.all(
       Array.from({ length: LANES }, (_, at) => openLane(laptop, `${sdk}-${at}`)),
     )
-    const shares = await inLanes(lanes, LANES, (lane, at) => {
+    const shares = await queueLookups(lanes, LANES, (lane, at) => {
       const chosen = callsOf(lane.fetch).filter((_call, index) => index % STEP === 0)
       const share = chosen.filter((_call, index) => index % LANES === at)
       return callShare(lane, share, faults)

@@ -7,7 +7,7 @@ export function size(usual: number, full: number): number {
 }
 
 /** Works on all items, at most `atOnce` at a time, in order. Results in the order of the items. */
-export async function inLanes<T, R>(
+export async function queueLookups<T, R>(
   items: readonly T[],
   atOnce: number,
   work: (item: T, index: number) => Promise<R>,

@@ -26,11 +26,11 @@ export function createBatcher<T, R>(
       const results = await run(batch.map(({ item }) => item))
       for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as R)
     } catch (error) {
-      await settleApart(batch, error)
+      await settleEach(batch, error)
     }
   }
 
-  async function settleApart(batch: readonly Waiting[], error: unknown): Promise<void> {
+  async function settleEach(batch: readonly Waiting[], error: unknown): Promise<void> {
     if (batch.length === 1 || isUnavailable(error)) {
       for (const waiting of batch) waiting.reject(error)
       return

@@ -10,7 +10,7 @@ import { decidedEvents } from './events.ts'
 import { takeRefusedItems } from './refused-item-store.ts'
 import type { ActionRules } from './rules.ts'
 import { insertActions, type NewAction, type StoredAction } from './store.ts'
-import { restless, type SubmissionDeps } from './submission.ts'
+import { configurationUnstable, type SubmissionDeps } from './submission.ts'
 
 export type BatchItem = {
   readonly id: string
@@ -39,7 +39,7 @@ export function createSubmitBatch(
       if (done !== null) return done
       known = await deps.rules.reload()
     }
-    throw restless()
+    throw configurationUnstable()
   }
 }
 

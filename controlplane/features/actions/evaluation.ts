@@ -56,7 +56,7 @@ export function evaluateAction(
     place.connectors.map(({ entry }) => entry.name),
     bounds.map((bound) => decideAt({ ...place, bound }, asked)),
   )
-  const entry = stopOf(deps.kills(), agent, place)
+  const entry = killOf(deps.kills(), agent, place)
   const [bound = null] = bounds
   const environment = shownEnvironment(inputOf({ ...place, bound }, agent, asked))
   return { ...place, environment, decision: entry === null ? decision : underKillSwitch(decision, entry) }
@@ -120,7 +120,7 @@ export function executeSpec({ type, connector, parameters, resource }: Action): 
 }
 
 /** Returns the kill switch that covers this action of this agent, or null. */
-export function stopOf(
+export function killOf(
   kills: readonly KillEntry[],
   agent: Pick<AgentRow, 'id' | 'name'>,
   { gateway, action }: { readonly gateway: GatewayRules | null; readonly action: Pick<Action, 'connector'> },

@@ -9,9 +9,9 @@ import { decisionView, evaluateAction } from './evaluation.ts'
 import { getAction } from './store.ts'
 import {
   approvalView,
+  configurationUnstable,
   createSubmit,
   expiryOf,
-  restless,
   type Submission,
   type SubmissionDeps,
   type Submitted,
@@ -68,7 +68,7 @@ export function createActions(deps: SubmissionDeps): Actions {
     async dryRun(agentId, spec) {
       const known = await rules.fresh()
       const agent = known.agent(agentId)
-      if (agent === undefined) throw restless()
+      if (agent === undefined) throw configurationUnstable()
       const { decision } = evaluateAction(deps, { rules: known, agent, spec, trace: true })
       const trace = (decision.trace ?? []).map((policy) => ({ ...policy, rules: [...policy.rules] }))
       return {

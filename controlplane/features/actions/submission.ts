@@ -14,7 +14,7 @@ import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { AgentRow } from '../agents/store.ts'
-import { shareWithStops } from '../approvals/kill-cancellation-store.ts'
+import { shareKillLock } from '../approvals/kill-cancellation-store.ts'
 import { approvalProgress } from '../approvals/progress.ts'
 import { type ApprovalRow, insertApproval } from '../approvals/store.ts'
 import { actionBinding } from '../executions/approval-binding.ts'
@@ -22,7 +22,7 @@ import { listKillSwitches } from '../kill-switch/store.ts'
 import type { NotifyEvent } from '../notifications/service.ts'
 import type { TokenSeed, Tokens } from '../tokens/service.ts'
 import { createBatcher } from './batcher.ts'
-import { decisionView, type Evaluated, evaluateAction, stopOf } from './evaluation.ts'
+import { decisionView, type Evaluated, evaluateAction, killOf } from './evaluation.ts'
 import { decidedEvents, pendingEvents } from './events.ts'
 import { type IdempotentRequest, once } from './idempotency.ts'
 import type { ActionRules, ActionRulesSource } from './rules.ts'
@@ -100,7 +100,7 @@ export function createSubmit(deps: SubmissionDeps): Submit {
       if (done !== null) return done
       known = await rules.reload()
     }
-    throw restless()
+    throw configurationUnstable()
   }
 }
 
@@ -168,9 +168,9 @@ async function storePending(
 ): Promise<{ readonly submitted: Submitted; readonly approval: ApprovalRow }> {
   const { evaluated, submission } = given
   const base = baseOf(deps, given)
-  await shareWithStops(q)
+  await shareKillLock(q)
   // A kill switch was stored after the decision. The next round denies the action.
-  if (stopOf(await listKillSwitches(q), given.agent, evaluated) !== null) throw OUTDATED
+  if (killOf(await listKillSwitches(q), given.agent, evaluated) !== null) throw OUTDATED
   const approval = await insertApproval(q, {
     orgId: deps.orgId,
     kind: 'action',
@@ -269,7 +269,7 @@ async function storeAll(db: Db, items: readonly NewAction[]): Promise<readonly (
   return items.map(({ id }) => stored.get(id) ?? null)
 }
 
-export function restless(): ChaperoneError {
+export function configurationUnstable(): ChaperoneError {
   return new ChaperoneError('not_ready', {
     error: 'Rules are changing',
     detail:

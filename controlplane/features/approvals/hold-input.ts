@@ -23,7 +23,7 @@ export type HoldInput = {
   readonly body: HoldBody
   readonly orgId: string
   /** Returns the kill switches that are in force and not stored yet. */
-  readonly announcedStops: () => readonly KillEntry[]
+  readonly announcedKills: () => readonly KillEntry[]
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 }
 
@@ -33,9 +33,22 @@ export function cardFacts(body: HoldBody): CardFacts {
   const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 } = body
   const { unread_body, pins, effects } = body
   return {
-    ...{ action_type, connector, target, method, host, path, headers, parameters },
+    action_type,
+    connector,
+    target,
+    method,
+    host,
+    path,
+    headers,
+    parameters,
     ...(connector_name === undefined ? {} : { connector_name }),
-    ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body, pins },
+    risk_score,
+    risk_factors,
+    matched_rule,
+    requested_by_agent_text,
+    body_sha256,
+    unread_body,
+    pins,
     ...(effects === undefined ? {} : { effects }),
   }
 }

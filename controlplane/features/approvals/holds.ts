@@ -17,8 +17,8 @@ import { addAsker, countPendingHolds, expireLeft } from './asker-store.ts'
 import { approvalCard } from './card.ts'
 import { appendExpired } from './expiry.ts'
 import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from './hold-input.ts'
-import { holdStop } from './kill-cancellation.ts'
-import { shareWithStops } from './kill-cancellation-store.ts'
+import { killOfHold } from './kill-cancellation.ts'
+import { shareKillLock } from './kill-cancellation-store.ts'
 import {
   type ApprovalRow,
   expireOverdue,
@@ -34,9 +34,9 @@ import {
  */
 export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   const { owner, body, orgId } = input
-  await shareWithStops(q)
+  await shareKillLock(q)
   await refuseForeignAgent(q, input)
-  await refuseStopped(q, input)
+  await refuseKilled(q, input)
   await lockAgentApprovals(q, orgId, body.agent)
   const binding = bindingOf(owner.gatewayId, body.binding)
   const executed = await holdOfExecution(q, input, binding)
@@ -65,11 +65,11 @@ async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise
 }
 
 /** Rejects a request that passed its gateway before the kill switch arrived there. */
-async function refuseStopped(q: Query, { owner, body, announcedStops }: HoldInput): Promise<void> {
-  const stops = [...(await listKillSwitches(q)), ...announcedStops()]
-  if (stops.length === 0) return
+async function refuseKilled(q: Query, { owner, body, announcedKills }: HoldInput): Promise<void> {
+  const kills = [...(await listKillSwitches(q)), ...announcedKills()]
+  if (kills.length === 0) return
   const { agent, connector, connector_name } = body
-  const entry = holdStop(stops, {
+  const entry = killOfHold(kills, {
     gateway: owner.gatewayName,
     agent,
     agentId: (await findAgentIds(q, [agent])).get(agent) ?? null,

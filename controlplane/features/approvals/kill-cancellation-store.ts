@@ -8,7 +8,7 @@ const LOCK = "hashtextextended('approvals and stops', 0)"
  * Takes a shared lock until the transaction ends. Transactions that open or join an approval take it before they read
  * the kill switches: a concurrent kill switch is either read here, or finds the approval and cancels it.
  */
-export async function shareWithStops(q: Query): Promise<void> {
+export async function shareKillLock(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock_shared(${LOCK})`, [])
 }
 

@@ -3,7 +3,7 @@ import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Query } from '../../db/query.ts'
 import { entriesFor } from '../../sync/kill-switch/state.ts'
-import type { ActionStops } from '../actions/kill-checks.ts'
+import type { ActionKillChecks } from '../actions/kill-checks.ts'
 import { type ActionRow, listActions, moveActions } from '../actions/store.ts'
 import type { Notify } from '../actions/submission.ts'
 import type { Actor } from '../audit/actor.ts'
@@ -15,17 +15,17 @@ import { cancelApprovals, lockUsableApprovals, type UsableApproval } from './kil
 export type Stop = Pick<KillEntry, 'scope' | 'source' | 'reason'> & { readonly by: Actor }
 
 /** Cancels every usable approval in the scope of a kill switch, in the transaction that stores the kill switch. */
-export type CancelStopped = (q: Query, stop: Stop) => Promise<void>
+export type CancelKilled = (q: Query, stop: Stop) => Promise<void>
 
-export type CancelStoppedDeps = {
+export type CancelKilledDeps = {
   readonly orgId: string
-  readonly stops: Pick<ActionStops, 'of'>
+  readonly killChecks: Pick<ActionKillChecks, 'of'>
   readonly notify: Notify
 }
 
 const VIA = 'kill_switch'
 
-export function createCancelStopped(deps: CancelStoppedDeps): CancelStopped {
+export function createCancelKilled(deps: CancelKilledDeps): CancelKilled {
   return async (q, stop) => {
     const usable = await lockUsableApprovals(q, deps.orgId, LIMITS.approvedRetryWindowS)
     if (usable.length === 0) return
@@ -33,9 +33,9 @@ export function createCancelStopped(deps: CancelStoppedDeps): CancelStopped {
     const names = usable.some(isUnnamed) ? await listConnectorNames(q) : new Map<string, string[]>()
     const entry: KillEntry = { scope: stop.scope, source: stop.source, reason: stop.reason, since: '' }
     const isStopped = (approval: UsableApproval): boolean => {
-      if (approval.kind === 'hold') return holdStop([entry], subjectOf(approval, names)) !== null
+      if (approval.kind === 'hold') return killOfHold([entry], subjectOf(approval, names)) !== null
       const action = actions.get(approval.actId ?? '')
-      return action !== undefined && deps.stops.of(action, [entry]) !== null
+      return action !== undefined && deps.killChecks.of(action, [entry]) !== null
     }
     const cancelled = await withoutUsed(q, usable.filter(isStopped))
     await cancel(q, deps, { cancelled, actions, stop })
@@ -52,8 +52,8 @@ export type HoldSubject = {
 }
 
 /** Returns the kill switch that covers the hold, or null. */
-export function holdStop(stops: readonly KillEntry[], subject: HoldSubject): KillEntry | null {
-  return matchKill(entriesFor(stops, subject.gateway), subject)
+export function killOfHold(kills: readonly KillEntry[], subject: HoldSubject): KillEntry | null {
+  return matchKill(entriesFor(kills, subject.gateway), subject)
 }
 
 /**
@@ -87,7 +87,7 @@ type Cancelled = {
   readonly stop: Stop
 }
 
-async function cancel(q: Query, deps: CancelStoppedDeps, given: Cancelled): Promise<void> {
+async function cancel(q: Query, deps: CancelKilledDeps, given: Cancelled): Promise<void> {
   const { cancelled, actions, stop } = given
   if (cancelled.length === 0) return
   const note = killReason({ ...stop, since: '' })

@@ -2,7 +2,7 @@ import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import { satisfiedBy } from '../../../core/state/approver-answers.ts'
 import { type ApproverIdentity, areDistinctApprovers } from '../../../core/state/approver-identity.ts'
 import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
-import { personOf } from './answers/answering-user.ts'
+import { identityOf } from './answers/answering-user.ts'
 import type { ApprovalRow } from './store.ts'
 
 /** How far the answers of an approval satisfy its required groups. */
@@ -21,11 +21,11 @@ export function approvalProgress({
   answers,
 }: Pick<ApprovalRow, 'requiredGroups' | 'answers'>): ApprovalProgress {
   const approving = answers.filter(({ approved }) => approved)
-  const people = approving.map(personOf)
+  const approvers = approving.map(identityOf)
   const found = satisfiedBy(
     requiredGroups,
     approving.map(({ sets }) => sets),
-    (a, b) => areApart(people[a], people[b]),
+    (a, b) => areDistinct(approvers[a], approvers[b]),
   )
   const answerOf = found.map((index) => (index === null ? undefined : approving[index]))
   const answered = requiredGroups.map(({ groups }, set) => ({
@@ -40,6 +40,6 @@ export function approvalProgress({
   }
 }
 
-function areApart(a: ApproverIdentity | undefined, b: ApproverIdentity | undefined): boolean {
+function areDistinct(a: ApproverIdentity | undefined, b: ApproverIdentity | undefined): boolean {
   return a !== undefined && b !== undefined && areDistinctApprovers(a, b)
 }

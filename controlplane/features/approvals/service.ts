@@ -25,7 +25,7 @@ export type ApprovalsDeps = {
   /** Checks earlier answers before an approving one. Default: earlier answers count as stored. */
   readonly confirmAnswer?: ConfirmAnswer | undefined
   /** Returns the kill switches that are in force and not stored yet. */
-  readonly announcedStops: () => readonly KillEntry[]
+  readonly announcedKills: () => readonly KillEntry[]
   /** Called in the transaction that ends an approval (answered or expired), to update its action request. */
   readonly onEnded?: (q: Query, row: ApprovalRow) => Promise<void>
   /** Called after a commit that opened an approval: wakes the sweeper and posts the chat card. */

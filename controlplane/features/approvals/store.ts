@@ -275,11 +275,7 @@ export async function countPending(q: Query): Promise<number> {
 }
 
 /** Returns whether an active account is in one of these groups. */
-export async function isAnybodyInGroups(
-  q: Query,
-  orgId: string,
-  groups: readonly string[],
-): Promise<boolean> {
+export async function hasGroupMembers(q: Query, orgId: string, groups: readonly string[]): Promise<boolean> {
   const { rows } = await q.query<{ found: boolean }>(
     `select exists(select 1 from users where org_id = $1 and status = 'active' and groups && $2::text[]) as found`,
     [orgId, groups],

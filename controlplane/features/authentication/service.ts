@@ -2,15 +2,15 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { keyPrefix, matchesHash, sha256 } from '../../crypto/tokens.ts'
 import type { Db } from '../../db/query.ts'
 import type { AgentPrincipal, Identify, UserPrincipal } from '../../http/auth/authenticate.ts'
-import { URGENT_MS, unlessLate } from '../../urgent.ts'
+import { URGENT_MS, withinMsOrNull } from '../../urgent.ts'
 import { createProcessOwners } from '../gateways/process-owners.ts'
 import { findGatewayByTokenHash } from '../gateways/store.ts'
 import { createDeadline } from '../kill-switch/deadline.ts'
-import type { VouchFor } from '../oidc/confirmation.ts'
+import type { ConfirmAccess } from '../oidc/confirmation.ts'
 import { listSessionsInForce, type SessionUser, useSessions } from '../sessions/store.ts'
 import { findUserKeys, touchUserKey } from '../users/approver-key-store.ts'
 import { createAgentKeyUse, createUncheckedUse, type KeyUse } from './agent-key-use.ts'
-import { inLanes } from './lookup-lanes.ts'
+import { queueLookups } from './lookup-queue.ts'
 import { rateLimited } from './rate-limited.ts'
 import { createRecentAnswers, type Lookup } from './recent-lookups.ts'
 
@@ -33,21 +33,21 @@ export function createIdentities({
   podToken,
   operatorToken,
   clusterCallers,
-  vouchFor,
-}: { readonly db: Db; readonly vouchFor: VouchFor } & Required<
+  confirmAccess,
+}: { readonly db: Db; readonly confirmAccess: ConfirmAccess } & Required<
   Pick<Identify, 'podToken' | 'operatorToken' | 'clusterCallers'>
 >): Identities {
   const useUnchecked = createUncheckedUse(() => performance.now())
-  const sessions = createRecentAnswers(inLanes(sessionLookup(db)))
+  const sessions = createRecentAnswers(queueLookups(sessionLookup(db)))
   const agentKeys = createRecentAnswers(single(createAgentKeyUse(db)))
-  const approverKeys = createRecentAnswers(inLanes(single(approverKeyLookup(db))))
-  const gatewayTokens = createRecentAnswers(inLanes(single(gatewayLookup(db))))
+  const approverKeys = createRecentAnswers(queueLookups(single(approverKeyLookup(db))))
+  const gatewayTokens = createRecentAnswers(queueLookups(single(gatewayLookup(db))))
   /**
    * Returns the principal of a session, after the identity provider confirmed the user where a confirmation was due.
    */
-  const vouchedSession = async ([id, row]: KnownSession, shown: ShownSession) => {
-    const asked = vouchFor(row)
-    const vouched = await (shown.isUrgent ? unlessLate(asked, shown.remainingMs()) : asked)
+  const confirmedSession = async ([id, row]: KnownSession, shown: ShownSession) => {
+    const asked = confirmAccess(row)
+    const vouched = await (shown.isUrgent ? withinMsOrNull(asked, shown.remainingMs()) : asked)
     if (vouched === 'ended') return undefined
     if (vouched === null) return unchecked(sessionPrincipal([id, row], shown))
     const now = vouched === 'changed' ? (await sessions([id], false)).found.get(id) : row
@@ -65,12 +65,12 @@ export function createIdentities({
       const { found, isChecked } = await sessions(ids, isUrgent, address)
       const chosen = chooseSession([...found], pageSecret)
       if (chosen === undefined) return undefined
-      return isChecked ? vouchedSession(chosen, shown) : unchecked(sessionPrincipal(chosen, shown))
+      return isChecked ? confirmedSession(chosen, shown) : unchecked(sessionPrincipal(chosen, shown))
     },
     async approverKey(key, address) {
       const find = async () => (await approverKeys([key], false, address)).found.get(key)
       const known = await find()
-      const vouched = known === undefined ? 'ended' : await vouchFor(known)
+      const vouched = known === undefined ? 'ended' : await confirmAccess(known)
       const user = vouched === 'changed' ? await find() : known
       if (user === undefined || vouched === 'ended') return undefined
       await touchUserKey(db, user.keyId)

@@ -5,14 +5,14 @@ import { unstorableIn } from '../../../core/storable.ts'
 import type { ChatReply } from '../../../core/wire/notifications.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { namespacesOf, roleWithin } from '../../http/auth/rights.ts'
-import { unlessLate } from '../../urgent.ts'
+import { withinMsOrNull } from '../../urgent.ts'
 import type { Approvals } from '../approvals/service.ts'
 import { systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { userPrincipal } from '../authentication/service.ts'
 import { newEventId } from '../notifications/service.ts'
 import { insertMessage } from '../notifications/store.ts'
-import type { VouchFor } from '../oidc/confirmation.ts'
+import type { ConfirmAccess } from '../oidc/confirmation.ts'
 import { findIdentityOf, identityState } from '../oidc/identity-store.ts'
 import type { Settings } from '../settings/service.ts'
 import { findUserByEmail, getUser, type UserRow } from '../users/store.ts'
@@ -28,7 +28,7 @@ export type ChatAnswersDeps = {
   readonly settings: Pick<Settings, 'read'>
   readonly approvals: Pick<Approvals, 'respond'>
   readonly api: ChatApi
-  readonly vouchFor: VouchFor
+  readonly confirmAccess: ConfirmAccess
 }
 
 export type ChatAnswers = {
@@ -42,12 +42,12 @@ export type ChatAnswers = {
 
 const WINDOW_S = 300
 /** Time limit for identifying the user. The chat provider expects the response to a click within three seconds. */
-const WHO_MS = 2_000
+const IDENTIFY_MS = 2_000
 /**
  * Time limit of the confirmation by the identity provider. It continues in the background, and the next click uses its
  * result.
  */
-const VOUCH_MS = 900
+const CONFIRM_MS = 900
 
 export function createChatAnswers(deps: ChatAnswersDeps): ChatAnswers {
   return {
@@ -131,7 +131,7 @@ async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
         'Your chat account has no verified e-mail address of an active Chaperone user: ask an admin for an invitation to that address',
     })
   }
-  const now = await vouchedUser(deps, user)
+  const now = await confirmedUser(deps, user)
   await refuseUnverified(deps, now)
   if (now.role !== 'viewer') return now
   throw new ChaperoneError('forbidden', {
@@ -143,9 +143,9 @@ async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
  * Resolves the user with the groups that the identity provider confirmed within the last five minutes, as for a
  * session.
  */
-async function vouchedUser({ db, vouchFor }: ChatAnswersDeps, user: UserRow): Promise<UserRow> {
-  const asked = vouchFor({ id: user.id, identity: await identityState(db, user.id) })
-  const vouched = await unlessLate(asked, VOUCH_MS)
+async function confirmedUser({ db, confirmAccess }: ChatAnswersDeps, user: UserRow): Promise<UserRow> {
+  const asked = confirmAccess({ id: user.id, identity: await identityState(db, user.id) })
+  const vouched = await withinMsOrNull(asked, CONFIRM_MS)
   if (vouched === null) {
     const detail = 'The identity provider does not answer: nothing was answered, click again in a moment'
     throw new ChaperoneError('not_ready', { detail, retryAfterS: 2 })
@@ -171,7 +171,7 @@ async function refuseUnverified({ db }: ChatAnswersDeps, { id, email }: UserRow)
 async function emailOf({ settings, api }: ChatAnswersDeps, click: Click): Promise<string | null> {
   const token = await settings.read('chat_bot_token')
   if (token === null) throw unknownClicker('the setting chat_bot_token is empty')
-  const call = { token, signal: AbortSignal.timeout(WHO_MS) }
+  const call = { token, signal: AbortSignal.timeout(IDENTIFY_MS) }
   const reply = await api('users.info', { user: click.chatUser }, call).catch((cause: unknown) => {
     throw unknownClicker('it could not be reached', cause)
   })
@@ -208,11 +208,20 @@ async function noteRefused({ db, orgId }: ChatAnswersDeps, { click, card, error 
     if (channel !== null) await tell(q, { orgId, channel, chatUser, approvalId, text: error.message })
     if (error.code !== 'forbidden') return
     await recordEvent(q, {
-      ...{ orgId, actor: systemActor('chat'), type: 'approval.refused', agentId: card?.agentId ?? null },
+      orgId,
+      actor: systemActor('chat'),
+      type: 'approval.refused',
+      agentId: card?.agentId ?? null,
       actionRequestId: card?.actId ?? null,
       details: {
-        ...{ via: 'chat', why: error.message, approval_id: approvalId, chat_user: chatUser },
-        ...{ team, channel, message_ts: place?.ts ?? null, approved: click.approved },
+        via: 'chat',
+        why: error.message,
+        approval_id: approvalId,
+        chat_user: chatUser,
+        team,
+        channel,
+        message_ts: place?.ts ?? null,
+        approved: click.approved,
       },
     })
   })
@@ -229,7 +238,12 @@ type Telling = {
 function tell(q: Query, { orgId, channel, chatUser, approvalId, text }: Telling): Promise<void> {
   const eventId = newEventId()
   return insertMessage(q, {
-    ...{ eventId, orgId, kind: 'chat_tell' as const, orderKey: eventId, lane: CHAT_LANE, url: null },
+    eventId,
+    orgId,
+    kind: 'chat_tell' as const,
+    orderKey: eventId,
+    lane: CHAT_LANE,
+    url: null,
     event: 'approval.refused',
     subjectId: approvalId ?? 'none',
     payload: { channel, user: chatUser, text: escaped(text), parse: 'none' },

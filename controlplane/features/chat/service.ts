@@ -35,7 +35,7 @@ export type Chat = {
 
 const SLOW_DOWN_S = 5
 /** Time after which an undelivered reply to a click is discarded, in milliseconds. */
-const TELL_MS = 600_000
+const MAX_MESSAGE_AGE_MS = 600_000
 const GONE: ReadonlySet<string> = new Set(['message_not_found', 'channel_not_found', 'cant_update_message'])
 const QUIET = { unfurl_links: false, unfurl_media: false, mrkdwn: false, link_names: false, parse: 'none' }
 
@@ -108,7 +108,7 @@ async function update(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal
 async function tell(deps: ChatDeps, message: Leased, signal: AbortSignal): Promise<Delivery> {
   const token = await deps.settings.read('chat_bot_token')
   const age = message.leasedAt.getTime() - message.createdAt.getTime()
-  if (token === null || age > TELL_MS) return obsolete('too late to be of use')
+  if (token === null || age > MAX_MESSAGE_AGE_MS) return obsolete('too late to be of use')
   const reply = await deps.api('chat.postEphemeral', message.payload, { token, signal })
   return reply.ok ? { outcome: 'delivered', status: reply.status } : failure(reply)
 }

@@ -4,9 +4,9 @@ import { newId } from '../../crypto/ids.ts'
 import { isAgentKeyForm, keyPrefix, matchesHash, sha256 } from '../../crypto/tokens.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
+import { type AgentRow, findAgentByName, insertAgent, updateAgent } from '../agents/store.ts'
 import { gatewayActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { type AgentRow, findAgentByName, insertAgent, updateAgent } from '../agents/store.ts'
 import { mayName } from '../gateways/agent-store.ts'
 import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './context.ts'
 
@@ -86,7 +86,10 @@ async function create(
     origin: 'command_line',
   })
   await recordEvent(q, {
-    ...{ orgId, actor: gatewayActor(gateway), type: 'agent.registered', agentId: row.id },
+    orgId,
+    actor: gatewayActor(gateway),
+    type: 'agent.registered',
+    agentId: row.id,
     details: { name, gateway },
   })
   await bumpVersion(q)

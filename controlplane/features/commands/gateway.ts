@@ -24,8 +24,13 @@ export function createGatewayCommands(
       if (!active) (await sessionRequirement(deps))('Lifting a stop requires')
       const own = stop && { id: `${gatewayId}:${stop.id}`, retriedAfterMs: stop.retried_after_ms }
       return deps.killSwitch.set({
-        ...{ active, reason, scope, own, isChecked: restriction !== 'unchecked' },
-        ...{ source: `gateway:${name}`, by: gatewayActor(name) },
+        active,
+        reason,
+        scope,
+        own,
+        isChecked: restriction !== 'unchecked',
+        source: `gateway:${name}`,
+        by: gatewayActor(name),
       })
     },
     enforcement: (gateway, input) => setEnforcement(deps, gateway, parsed(EnforcementSet, input)),

@@ -85,7 +85,7 @@ export function isOfSameOwner(a: Claimant, b: Claimant, gateways: readonly Gatew
 }
 
 /** Returns whether the connector needs all its domains: they are its base URL, or the hosts of its type. */
-export function standTogether({ domains = [], baseUrl }: ConnectorRow['spec']): boolean {
+export function haveCommonBase({ domains = [], baseUrl }: ConnectorRow['spec']): boolean {
   return domains.length === 0 || baseUrl !== undefined
 }
 
@@ -109,7 +109,9 @@ function disputesAt(
         given.domains
           .filter((own) => covers(own, other) || covers(other, own))
           .map((own) => ({
-            ...{ connector, own, other },
+            connector,
+            own,
+            other,
             isWon: isBefore(
               { claimant: candidate, domain: own },
               { claimant: connector, domain: other },
@@ -126,14 +128,15 @@ function lostOf(
   disputes: readonly Dispute[],
 ): readonly string[] {
   const lost = new Set(disputes.filter(({ isWon }) => !isWon).map(({ own }) => own))
-  if (lost.size > 0 && standTogether(spec)) return domains
+  if (lost.size > 0 && haveCommonBase(spec)) return domains
   return domains.filter((domain) => lost.has(domain))
 }
 
 function displacedBy({ id }: GatewayRow, disputes: readonly Dispute[]): Displaced[] {
   const byConnector = Map.groupBy(disputes, ({ connector }) => connector)
   return [...byConnector].map(([connector, given]) => ({
-    ...{ connector, gatewayId: id },
+    connector,
+    gatewayId: id,
     domains: [...new Set(given.map(({ other }) => other))],
   }))
 }

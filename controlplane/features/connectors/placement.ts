@@ -71,7 +71,7 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const id = same?.id ?? newId('connector')
   const name = same?.name ?? freeName(input.type, others)
   refuseOverlaps(q, { id, name, spec, gatewayIds: [gatewayId] }, others)
-  refuseGuestsWithin(q, { name, spec }, await getGateway(q, gatewayId), others)
+  refuseSharedHosts(q, { name, spec }, await getGateway(q, gatewayId), others)
   const row = await upsertConnector(q, {
     id,
     orgId,
@@ -192,7 +192,7 @@ function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
 /**
  * Throws when a wildcard of the candidate covers a host of a guest connector, because the guest would keep that host.
  */
-function refuseGuestsWithin(
+function refuseSharedHosts(
   q: Query,
   candidate: Pick<ConnectorRow, 'name' | 'spec'>,
   gateway: GatewayRow | undefined,
@@ -202,7 +202,7 @@ function refuseGuestsWithin(
   const domains = ownedDomains(candidate)
   const guests = others.filter(
     (row) =>
-      isGuest(row, gateway) &&
+      isOfOtherNamespace(row, gateway) &&
       row.gatewayIds.includes(gateway.id) &&
       sharedPorts(candidate.spec, row.spec).length > 0,
   )
@@ -215,7 +215,10 @@ function refuseGuestsWithin(
   }
 }
 
-function isGuest(row: Pick<ConnectorRow, 'name' | 'source'>, gateway: Pick<GatewayRow, 'name'>): boolean {
+function isOfOtherNamespace(
+  row: Pick<ConnectorRow, 'name' | 'source'>,
+  gateway: Pick<GatewayRow, 'name'>,
+): boolean {
   return row.source === 'kubernetes' && namespaceOf(row) !== namespaceOf(gateway)
 }
 

@@ -46,7 +46,9 @@ const WITH_PORT = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/
 function hostOf({ host, why, agents, first, last, ...row }: UnownedHostRow): Found {
   const [, name = host, port] = WITH_PORT.exec(host) ?? []
   return {
-    ...{ gateway: row.gateway, requests: row.requests, note: row.note },
+    gateway: row.gateway,
+    requests: row.requests,
+    note: row.note,
     host: name.replace(/^\[|\]$/g, ''),
     port: port === undefined ? portOfUnowned(why ?? '') : Number(port),
     agents: [...(agents ?? [])],

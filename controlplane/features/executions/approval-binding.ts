@@ -20,7 +20,7 @@ export function actionBinding({
     .digest('hex')
 }
 
-type PersonApprovalDeps = EvaluationDeps & {
+type UserApprovalDeps = EvaluationDeps & {
   readonly db: Query
   readonly rules: Pick<ActionRulesSource, 'current'>
 }
@@ -31,8 +31,8 @@ type PersonApprovalDeps = EvaluationDeps & {
  * while its approvers still have the right to answer. The hold of a gateway compares its own approval later, when the
  * gateway requests the hold again.
  */
-export async function personApproval(
-  deps: PersonApprovalDeps,
+export async function userApproval(
+  deps: UserApprovalDeps,
   { id, approvalId, agentId, spec }: ActionRow,
 ): Promise<string | null> {
   const row = approvalId === null ? undefined : await getUsableApproval(deps.db, approvalId)

@@ -99,8 +99,11 @@ async function byUrl(
   const { request, scheme, canonical } = made
   const { body = '' } = request
   const fingerprint = fingerprintText({
-    ...{ agent, connectorType: at.place.action.connector, request: canonical },
-    ...{ rawHeaders: proxiedHeaders(request), body: body === '' ? null : sha256Hex(body) },
+    agent,
+    connectorType: at.place.action.connector,
+    request: canonical,
+    rawHeaders: proxiedHeaders(request),
+    body: body === '' ? null : sha256Hex(body),
   })
   return {
     gatewayId: null,

@@ -29,7 +29,9 @@ export async function holdOfExecution(
 ): Promise<HoldReply | undefined> {
   const { owner, body } = input
   const key = {
-    ...{ agent: body.agent, actId: body.act_id, gatewayId: owner.gatewayId },
+    agent: body.agent,
+    actId: body.act_id,
+    gatewayId: owner.gatewayId,
     requestFingerprint: body.request_fingerprint ?? null,
   }
   const execution = await findExecution(q, key)
@@ -39,7 +41,11 @@ export async function holdOfExecution(
     return { outcome: 'deferred', approval: approvalCard(await defer(q, input, { execution, binding })) }
   await markReleased(q, execution.orderId)
   const released = await insertApprovedHold(q, {
-    ...{ orgId: input.orgId, binding, gatewayId: owner.gatewayId, agent: body.agent, actId: body.act_id },
+    orgId: input.orgId,
+    binding,
+    gatewayId: owner.gatewayId,
+    agent: body.agent,
+    actId: body.act_id,
     card: cardFacts(body),
     by: `${approval.respondedBy} (${approval.id} of ${execution.actId})`,
   })
@@ -82,7 +88,12 @@ async function defer(q: Query, input: HoldInput, { execution, binding }: Deferra
   const { actId } = execution
   const action = await getAction(q, actId)
   const approval = await insertApproval(q, {
-    ...{ orgId, kind: 'action', gatewayId: owner.gatewayId, agent: body.agent, actId, binding },
+    orgId,
+    kind: 'action',
+    gatewayId: owner.gatewayId,
+    agent: body.agent,
+    actId,
+    binding,
     card: { ...cardFacts(body), requested_by_agent_text: action?.spec.context?.reason ?? null },
     requiredGroups: requiredOf(body),
     timeoutS: (await holdLimits(q, owner.gatewayId)).timeoutSeconds,
@@ -94,7 +105,9 @@ async function defer(q: Query, input: HoldInput, { execution, binding }: Deferra
   await parkNonce(q, actId)
   await closeExecution(q, execution.orderId)
   await recordEvent(q, {
-    ...{ orgId, actor: agentActor(approval.agentId, `gateway:${owner.gatewayName}`), actionRequestId: actId },
+    orgId,
+    actor: agentActor(approval.agentId, `gateway:${owner.gatewayName}`),
+    actionRequestId: actId,
     type: 'action.pending_approval',
     details: pendingDetails(approval, body),
   })

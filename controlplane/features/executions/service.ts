@@ -5,14 +5,14 @@ import type { ApprovalView, DecisionView } from '../../../core/wire/v1.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Db } from '../../db/query.ts'
 import type { EvaluationDeps } from '../actions/evaluation.ts'
-import type { ActionStops } from '../actions/kill-checks.ts'
+import type { ActionKillChecks } from '../actions/kill-checks.ts'
 import { type ActionRow, getAction } from '../actions/store.ts'
 import { approvalView } from '../actions/submission.ts'
 import { getApproval } from '../approvals/store.ts'
 import { releaseNonce, type Spent } from '../tokens/nonce-store.ts'
 import type { Tokens } from '../tokens/service.ts'
 import { assertMovable, type OwnAction, ownAction } from './action-of-agent.ts'
-import { personApproval } from './approval-binding.ts'
+import { userApproval } from './approval-binding.ts'
 import { chooseExecutor, type Executor, type ExecutorDeps, unavailable } from './executor.ts'
 import { mcpResult } from './mcp-result.ts'
 import { type ExecutionPlaceDeps, executionPlace } from './place.ts'
@@ -25,7 +25,7 @@ export type ExecutionDeps = ExecutionPlaceDeps &
     readonly db: Db
     readonly orgId: string
     readonly tokens: Tokens
-    readonly stops: ActionStops
+    readonly killChecks: ActionKillChecks
   }
 
 /**
@@ -61,7 +61,7 @@ export function createExecute(deps: ExecutionDeps): Execute {
     const { jti } = await checkedClaims(deps, row, token)
     if (isHeld(row, jti)) return heldExecution(deps, row)
     assertExecutable(deps, row)
-    const approvalId = await personApproval(deps, row)
+    const approvalId = await userApproval(deps, row)
     const executor = await chooseExecutor(deps, { row, at, agentKey, approvalId })
     const orderId = await open(deps, executor, { jti, actId: row.id, approvalId })
     if (orderId === null) return heldExecution(deps, row)
@@ -137,11 +137,11 @@ async function giveBack({ db }: ExecutionDeps, orderId: string, jti: string): Pr
   return unavailable('The gateway went away a moment ago: execute again with the same decision token')
 }
 
-function assertExecutable({ stops }: ExecutionDeps, row: ActionRow): void {
+function assertExecutable({ killChecks }: ExecutionDeps, row: ActionRow): void {
   if (row.isExpired || row.jti === null) throw tokenError('expired')
   if (row.usedBy === 'verify' || row.usedBy === 'execute') throw tokenError('used')
   assertMovable(row, 'execute')
-  const entry = stops.of(row)
+  const entry = killChecks.of(row)
   if (entry !== null) throw stopped(killReason(entry))
 }
 

@@ -54,8 +54,12 @@ export function createFindUrlGateway(options: { readonly resolve?: Resolve } = {
 
 async function assertGateway(place: GatewayAddress): Promise<void> {
   const health = await callGateway(place, {
-    ...{ method: 'GET', target: '/health', headers: ['Host', place.url.host], body: null },
-    ...{ timeoutMs: HEALTH_MS, maxBytes: HEALTH_BYTES },
+    method: 'GET',
+    target: '/health',
+    headers: ['Host', place.url.host],
+    body: null,
+    timeoutMs: HEALTH_MS,
+    maxBytes: HEALTH_BYTES,
   }).catch((error: unknown) => {
     throw error instanceof CallError ? unusable(error.message) : error
   })
@@ -92,7 +96,12 @@ function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
     method,
     target: `${scheme}://${host}${target}`,
     headers: [
-      ...['Host', host, 'User-Agent', 'chaperone', 'Proxy-Authorization', `Basic ${credential}`],
+      'Host',
+      host,
+      'User-Agent',
+      'chaperone',
+      'Proxy-Authorization',
+      `Basic ${credential}`,
       // Without a length, Node sends `Transfer-Encoding: chunked`: the gateway would expect a body of unknown length.
       ...(method === 'GET' ? [] : ['Content-Length', String(bytes?.length ?? 0)]),
       ...proxiedHeaders(request),

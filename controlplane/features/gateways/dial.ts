@@ -86,13 +86,14 @@ export function callGateway({ url, addresses }: GatewayAddress, call: Call): Pro
   const out = (isTls ? requestHttps : requestHttp)({
     host: hostOf(url),
     port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
-    ...{ method: call.method, path: call.target, headers: [...call.headers], setHost: false },
-    ...{
-      agent: false,
-      lookup: pinnedLookup(addresses),
-      signal: limit,
-      autoSelectFamily: addresses.length > 1,
-    },
+    method: call.method,
+    path: call.target,
+    headers: [...call.headers],
+    setHost: false,
+    agent: false,
+    lookup: pinnedLookup(addresses),
+    signal: limit,
+    autoSelectFamily: addresses.length > 1,
   })
   return new Promise((resolve, reject) => {
     const stood = watchConnection(out, isTls ? 'secureConnect' : 'connect')

@@ -105,8 +105,12 @@ async function ask(target: string, resolve: Resolve): Promise<ProbeReport> {
 
 function healthCall(host: string): Call {
   return {
-    ...{ method: 'GET', target: '/health', headers: ['Host', host], body: null },
-    ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY },
+    method: 'GET',
+    target: '/health',
+    headers: ['Host', host],
+    body: null,
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: MAX_BODY,
   }
 }
 

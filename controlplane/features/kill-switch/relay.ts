@@ -24,7 +24,7 @@ export type KillRelayDeps = {
  * Milliseconds within which a lower revision counts as overtaken in transit. Later, a lower revision counts as newer:
  * a cluster that was restored from a backup counts from a lower revision.
  */
-const BELIEVED_MS = 30_000
+const MAX_REVISION_AGE_MS = 30_000
 const NOTHING = { acked: 0, total: 0, ms: 0 }
 
 export function createKillRelay({ killSwitch, nowMs = () => performance.now() }: KillRelayDeps): KillRelay {
@@ -32,14 +32,14 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
   const newest = new Map<string, { readonly revision: number; readonly at: number }>()
   const isOlder = (source: string, revision: number) => {
     const known = newest.get(source)
-    return known !== undefined && revision < known.revision && nowMs() - known.at < BELIEVED_MS
+    return known !== undefined && revision < known.revision && nowMs() - known.at < MAX_REVISION_AGE_MS
   }
   function remember(source: string, revision: number): void {
     const now = nowMs()
     // Entries are in the order of their times. An expired entry has no effect, and a deleted object sends no further
     // reports, so expired entries are removed.
     for (const [known, { at }] of newest) {
-      if (now - at < BELIEVED_MS) break
+      if (now - at < MAX_REVISION_AGE_MS) break
       newest.delete(known)
     }
     newest.delete(source)
@@ -65,7 +65,9 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
       ])
       const warning = replies.find(({ stored }) => stored === false)?.warning
       return {
-        ...{ applied, effective: [...killSwitch.effective()], acknowledged: slowest(replies) },
+        applied,
+        effective: [...killSwitch.effective()],
+        acknowledged: slowest(replies),
         ...(warning === undefined ? {} : { warning }),
       }
     },

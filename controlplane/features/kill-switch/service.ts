@@ -65,10 +65,10 @@ export type KillChange = {
    * Id that a gateway gave to its own kill switch. Repeats are the same kill switch, and do not activate it again
    * after its lift.
    */
-  readonly own?: OwnStop | undefined
+  readonly own?: ForwardedKill | undefined
 }
 
-export type OwnStop = {
+export type ForwardedKill = {
   /** Id of the announcement. It is bound to the gateway: no other gateway can choose it. */
   readonly id: string
   /** Age of the kill switch at a repeated attempt, in ms. */
@@ -228,7 +228,7 @@ async function activate(context: Context, change: Scoped, deadline: Deadline): P
  */
 async function isSettled(
   { db, hub, waits = WAITS }: Context,
-  own: OwnStop,
+  own: ForwardedKill,
   deadline: Deadline,
 ): Promise<boolean> {
   const { id, retriedAfterMs } = own
@@ -247,7 +247,7 @@ async function isSettled(
  * Handles a repeated kill switch that was stored before: broadcasts the stored state, which shows whether it is still
  * in force.
  */
-async function settled({ kill }: Context['hub'], { id }: OwnStop, deadline: Deadline): Promise<Done> {
+async function settled({ kill }: Context['hub'], { id }: ForwardedKill, deadline: Deadline): Promise<Done> {
   const isRead = await deadline.limit(
     kill.refresh().then(
       () => true,

@@ -1,6 +1,6 @@
 import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { Query } from '../../db/query.ts'
-import type { CancelStopped } from '../approvals/kill-cancellation.ts'
+import type { CancelKilled } from '../approvals/kill-cancellation.ts'
 import { systemActor } from '../audit/actor.ts'
 import { latchKillSwitch, releaseKillSwitch, scopesOfSource } from './store.ts'
 import { auditActivated, auditDeactivated } from './storing.ts'
@@ -14,7 +14,7 @@ export type KillSource = {
 
 /** Replaces the scopes that one source latches, in the caller's transaction. Returns true when anything changed. */
 export async function replaceSource(
-  { orgId, cancelStopped }: { readonly orgId: string; readonly cancelStopped: CancelStopped },
+  { orgId, cancelKilled }: { readonly orgId: string; readonly cancelKilled: CancelKilled },
   q: Query,
   wanted: KillSource,
 ): Promise<boolean> {
@@ -28,7 +28,7 @@ export async function replaceSource(
       isChanged = true
       await auditActivated(q, row, { by })
     }
-    await cancelStopped(q, { scope, source, reason, by })
+    await cancelKilled(q, { scope, source, reason, by })
   }
   const surplus = (await scopesOfSource(q, orgId, source)).filter(
     (scope) => !scopes.includes(normaliseScope(scope)),

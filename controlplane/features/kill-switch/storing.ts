@@ -3,7 +3,7 @@ import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.t
 import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { Hub } from '../../sync/hub.ts'
-import type { CancelStopped } from '../approvals/kill-cancellation.ts'
+import type { CancelKilled } from '../approvals/kill-cancellation.ts'
 import { type Actor, systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import {
@@ -21,13 +21,13 @@ export type KillStoring = {
    * Stores a kill switch. Resolves to false when the first attempt failed, and retries until it is stored or lifted.
    * Never rejects.
    */
-  store(stop: AnnouncedStop): Promise<boolean>
+  store(stop: AnnouncedKill): Promise<boolean>
   /** Returns the announcements of one setter and source that are not stored yet, oldest first. */
   pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
   /**
    * Marks and audits a kill switch that was lifted before it was stored, so that no replica stores it. Never rejects.
    */
-  settleLifted(stop: AnnouncedStop): Promise<void>
+  settleLifted(stop: AnnouncedKill): Promise<void>
   /**
    * Lifts the kill switches that are latched or announced at the moment of the call. A kill switch that is announced
    * later stays, unless it has `id`. The lift is one transaction: when the answer of the commit is lost, the next read
@@ -36,13 +36,13 @@ export type KillStoring = {
   lift(change: KillLift): Promise<readonly string[]>
 }
 
-export type AnnouncedStop = {
+export type AnnouncedKill = {
   readonly announcement: KillAnnouncement
   readonly by: Actor
   /** False when the caller could not be checked, because the database or the cluster did not answer. Default true. */
   readonly isChecked?: boolean
 }
-type Setter = Omit<AnnouncedStop, 'announcement'>
+type Setter = Omit<AnnouncedKill, 'announcement'>
 
 export type KillLift = {
   readonly scope: string
@@ -59,14 +59,14 @@ export type KillStoringDeps = {
   readonly db: Db
   readonly hub: Pick<Hub, 'kill'>
   readonly orgId: string
-  readonly cancelStopped: CancelStopped
+  readonly cancelKilled: CancelKilled
   readonly log: Logger
 }
 
 const RETRY_MS = 1_000
 
 export function createKillStoring(deps: KillStoringDeps): KillStoring {
-  const { db, orgId, hub, cancelStopped, log } = deps
+  const { db, orgId, hub, cancelKilled, log } = deps
   /**
    * Lifts in progress, whose answer of the database is pending. A kill switch that is activated after them is stored
    * after them.
@@ -79,7 +79,7 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
    * Stores the kill switch in one transaction. `isLate`: an earlier attempt failed, and another replica may have lifted
    * the kill switch since.
    */
-  async function storeNow({ announcement, ...setter }: AnnouncedStop, isLate: boolean): Promise<void> {
+  async function storeNow({ announcement, ...setter }: AnnouncedKill, isLate: boolean): Promise<void> {
     const { id, entry } = announcement
     const { scope, source, reason } = entry
     const { by } = setter
@@ -90,14 +90,14 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       if (isLate && (await listLiftedSince(q, [announcement])).length > 0)
         return auditActivated(q, row, { ...setter, isLifted: true })
       if (await latchKillSwitch(q, row)) await auditActivated(q, row, setter)
-      await cancelStopped(q, { ...entry, by })
+      await cancelKilled(q, { ...entry, by })
     })
     hub.kill.settle(id)
     await hub.kill.refresh()
     actors.delete(id)
   }
 
-  async function tryToStore(stop: AnnouncedStop, isLate: boolean): Promise<boolean> {
+  async function tryToStore(stop: AnnouncedKill, isLate: boolean): Promise<boolean> {
     try {
       await storeNow(stop, isLate)
       return true
@@ -108,7 +108,7 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
     }
   }
 
-  function retryLater(stop: AnnouncedStop): void {
+  function retryLater(stop: AnnouncedKill): void {
     const { id } = stop.announcement
     const retry = async () => {
       if (!hub.kill.isAnnounced(id)) return void actors.delete(id)
@@ -168,7 +168,7 @@ function isSetBy(
 
 async function settleLifted(
   { db, orgId, log }: KillStoringDeps,
-  { announcement: { id, entry }, ...setter }: AnnouncedStop,
+  { announcement: { id, entry }, ...setter }: AnnouncedKill,
 ): Promise<void> {
   const { scope, source, reason } = entry
   const row = { orgId, scope, source, reason, activatedBy: setter.by.label }
@@ -186,7 +186,7 @@ async function settleLifted(
  */
 async function liftUnstored(
   q: Query,
-  { orgId, cancelStopped, actors }: KillStoringDeps & { readonly actors: ReadonlyMap<string, Setter> },
+  { orgId, cancelKilled, actors }: KillStoringDeps & { readonly actors: ReadonlyMap<string, Setter> },
   { by, announced }: KillLift & { readonly announced: readonly KillAnnouncement[] },
 ): Promise<readonly string[]> {
   const sources: string[] = []
@@ -196,7 +196,7 @@ async function liftUnstored(
     const setter = actors.get(id) ?? { by: systemActor(`another replica (${source})`) }
     await auditActivated(q, { orgId, scope, source, reason, activatedBy: setter.by.label }, setter)
     // The kill switch was in force before the lift, so it cancels the actions and approvals that it covered.
-    await cancelStopped(q, { ...entry, by })
+    await cancelKilled(q, { ...entry, by })
     sources.push(source)
   }
   return sources
@@ -207,7 +207,7 @@ async function release(q: Query, orgId: string, { scope, source, override }: Kil
   return (await releaseKillSwitch(q, { orgId, scope, source })) ? [source] : []
 }
 
-function setterOf({ announcement: _, ...setter }: AnnouncedStop): Setter {
+function setterOf({ announcement: _, ...setter }: AnnouncedKill): Setter {
   return setter
 }
 
@@ -217,9 +217,14 @@ export async function auditActivated(
   { by, isChecked = true, isLifted = false }: Setter & { readonly isLifted?: boolean },
 ): Promise<void> {
   await recordEvent(q, {
-    ...{ orgId, actor: by, type: 'kill_switch.activated' },
+    orgId,
+    actor: by,
+    type: 'kill_switch.activated',
     details: {
-      ...{ scope, activated_by: by.label, reason, source },
+      scope,
+      activated_by: by.label,
+      reason,
+      source,
       ...(isChecked ? {} : { checked: false }),
       // Set when the kill switch was in force on the gateways of one replica and was lifted before it was stored.
       ...(isLifted ? { lifted: true } : {}),

@@ -16,7 +16,7 @@ import {
   ownedDomains,
   wrongAuth,
 } from '../connectors/domains.ts'
-import { type Contest, contestHosts, isOfSameOwner, standTogether } from '../connectors/host-conflicts.ts'
+import { type Contest, contestHosts, haveCommonBase, isOfSameOwner } from '../connectors/host-conflicts.ts'
 import {
   type ConnectorInput,
   type ConnectorRow,
@@ -177,7 +177,7 @@ function without(
   const owned = ownedDomains(row)
   const lostAt = (gatewayId: string) => {
     const taken = lost.filter((each) => each.gatewayId === gatewayId).flatMap(({ domains }) => domains)
-    if (taken.length > 0 && standTogether(row.spec)) return owned
+    if (taken.length > 0 && haveCommonBase(row.spec)) return owned
     const all = new Set([...taken, ...(row.lostDomains[gatewayId] ?? [])])
     return owned.filter((domain) => all.has(domain))
   }

@@ -9,7 +9,7 @@ import { CHAT_API_URL, type ChatApi, createChatApi } from '../chat/api.ts'
 import { createBotCheck } from '../chat/bot-check.ts'
 import { createBotIdentity } from '../chat/bot-identity.ts'
 import { createChat } from '../chat/service.ts'
-import type { VouchFor } from '../oidc/confirmation.ts'
+import type { ConfirmAccess } from '../oidc/confirmation.ts'
 import type { Settings } from '../settings/service.ts'
 import { createOutbox } from './outbox.ts'
 import { createSender, type Send } from './send.ts'
@@ -30,7 +30,7 @@ export type NotifyDeps = {
   /** Returns the current decision token of an action; null once the token is used, expired or cancelled. */
   readonly tokenFor: (actionRequestId: string) => Promise<string | null>
   /** Checks whether the user of a click still has access. */
-  readonly vouchFor: VouchFor
+  readonly confirmAccess: ConfirmAccess
 }
 
 /** Delivers notifications and chat messages until disposed. */

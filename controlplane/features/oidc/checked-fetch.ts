@@ -50,8 +50,11 @@ async function exchange(url: URL, init: FetchInit, resolve: Resolve): Promise<Re
   const body = init.body == null ? undefined : Buffer.from(await new Response(init.body).arrayBuffer())
   const length = body === undefined ? {} : { 'content-length': String(body.length) }
   const out = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
-    ...{ method, agent: false, lookup: pinnedLookup(addresses), autoSelectFamily: addresses.length > 1 },
-    ...{ headers: { ...headers, ...length, 'accept-encoding': 'identity' } },
+    method,
+    agent: false,
+    lookup: pinnedLookup(addresses),
+    autoSelectFamily: addresses.length > 1,
+    headers: { ...headers, ...length, 'accept-encoding': 'identity' },
     ...(signal === undefined ? {} : { signal }),
   })
   out.end(body)

@@ -16,20 +16,23 @@ import type { ProviderUsers } from './users.ts'
 /**
  * Result of a check. `changed`: the provider confirmed the user in this call, and the user's rights may have changed.
  */
-export type Vouched = 'unchanged' | 'changed' | 'ended'
+export type ConfirmedAccess = 'unchanged' | 'changed' | 'ended'
 
 /**
  * Returns whether a user who signed in before may still act, by a confirmation that is at most five minutes old.
  * Rejects with `not_ready` when the provider does not answer.
  */
-export type VouchFor = (user: { readonly id: string; readonly identity: IdentityState }) => Promise<Vouched>
+export type ConfirmAccess = (user: {
+  readonly id: string
+  readonly identity: IdentityState
+}) => Promise<ConfirmedAccess>
 
 /**
  * Returns the check of users of the provider. Without a configured provider these users have no access. `isPasswordOn`:
  * users with a password may sign in.
  */
-export function createVouchFor(confirmUser: ConfirmUser | null, isPasswordOn: boolean): VouchFor {
-  const states: Readonly<Record<IdentityState, Vouched | 'ask'>> = {
+export function createConfirmAccess(confirmUser: ConfirmUser | null, isPasswordOn: boolean): ConfirmAccess {
+  const states: Readonly<Record<IdentityState, ConfirmedAccess | 'ask'>> = {
     none: isPasswordOn ? 'unchanged' : 'ended',
     ended: 'ended',
     confirmed: confirmUser === null ? 'ended' : 'unchanged',

@@ -32,8 +32,17 @@ export type Provider = {
  * unsigned token proves nothing.
  */
 const ALGORITHMS: ReadonlySet<string> = new Set([
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
 ])
 const TIMEOUT_S = 5
 /** Milliseconds after which the discovery document and the keys are read again. */
@@ -67,7 +76,8 @@ export function createProvider(
           scope: scopesOf(settings, config),
           code_challenge: await client.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
-          ...{ state, nonce },
+          state,
+          nonce,
         })
         return url.href
       }),

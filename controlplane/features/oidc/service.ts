@@ -3,7 +3,12 @@ import type { Keyring } from '../../crypto/keyring.ts'
 import type { Passwords } from '../../crypto/password.ts'
 import { readSecretFile } from '../../crypto/secret-files.ts'
 import type { Db } from '../../db/query.ts'
-import { type ConfirmUser, createConfirmation, createVouchFor, type VouchFor } from './confirmation.ts'
+import {
+  type ConfirmAccess,
+  type ConfirmUser,
+  createConfirmAccess,
+  createConfirmation,
+} from './confirmation.ts'
 import { createProvider } from './provider.ts'
 import { createSignInRequests, type SignInRequests } from './requests.ts'
 import type { OidcSettings } from './settings.ts'
@@ -23,7 +28,7 @@ export type SignIn = {
   /** Sign-in through the identity provider; null = sign-in by password only. */
   readonly oidc: Oidc | null
   readonly isPasswordOn: boolean
-  readonly vouchFor: VouchFor
+  readonly confirmAccess: ConfirmAccess
 }
 
 type Deps = {
@@ -42,7 +47,7 @@ export async function createSignIn({
   readonly config: { readonly oidc: OidcSettings | null; readonly isPasswordOn: boolean }
 }): Promise<SignIn> {
   const oidc = settings === null ? null : await createOidc({ ...deps, settings, isPasswordOn })
-  return { oidc, isPasswordOn, vouchFor: createVouchFor(oidc?.confirmUser ?? null, isPasswordOn) }
+  return { oidc, isPasswordOn, confirmAccess: createConfirmAccess(oidc?.confirmUser ?? null, isPasswordOn) }
 }
 
 async function createOidc({

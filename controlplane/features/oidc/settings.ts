@@ -63,7 +63,10 @@ export function readOidcSettings(text: (name: OidcVariable) => string | null): O
   const scopes = (values.scopes ?? 'openid profile email').split(/\s+/)
   if (!scopes.includes('openid')) throw new Error('OIDC_SCOPES lacks openid: set it to openid profile email')
   return {
-    ...{ issuer, clientId: values.clientId, clientSecretFile: values.clientSecretFile, scopes },
+    issuer,
+    clientId: values.clientId,
+    clientSecretFile: values.clientSecretFile,
+    scopes,
     groupsClaim: values.groupsClaim ?? 'groups',
     groups: groupTable(values.groups ?? ''),
     name: values.name ?? new URL(issuer).host,

@@ -118,12 +118,19 @@ async function newUser(q: Query, deps: ProviderUsersDeps, given: NewUser): Promi
   const details = { email, via: 'identity_provider', issuer: settings.issuer, subject }
   if (existing !== undefined) return takeOver(q, deps, { existing, claims, passwordHash })
   const user = await insertUser(q, {
-    ...{ id: newId('user'), orgId, email, name, passwordHash },
-    ...{ role: access.role, groups: access.approverGroups },
+    id: newId('user'),
+    orgId,
+    email,
+    name,
+    passwordHash,
+    role: access.role,
+    groups: access.approverGroups,
   })
   if (user === undefined) throw new SignInError('account_exists')
   await recordEvent(q, {
-    ...{ orgId, type: 'user.registered', details: { ...details, role: access.role } },
+    orgId,
+    type: 'user.registered',
+    details: { ...details, role: access.role },
     actor: { kind: 'user', userId: user.id, label: email },
   })
   return user

@@ -52,7 +52,7 @@ export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Pr
   )
 }
 
-export async function loudestDenials(
+export async function topDenials(
   q: ScopedQuery,
   orgId: string,
   { from, to, limit }: Pick<Span, 'from' | 'to'> & { readonly limit: number },

@@ -1,7 +1,7 @@
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ActivityReply } from '../../../core/wire/overview.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
-import { busiestAgents, countByTime, loudestDenials } from './activity-store.ts'
+import { busiestAgents, countByTime, topDenials } from './activity-store.ts'
 
 /** Period in seconds (`60`, `3600`, …) up to now, or up to `to`. */
 export type ActivityQuestion = { readonly seconds: number; readonly to?: string | undefined }
@@ -27,7 +27,7 @@ export function createActivity(deps: {
     const top = { from: span.from, to: span.to, limit: TOP }
     const [buckets, denials, agents] = await Promise.all([
       countByTime(query, orgId, span),
-      loudestDenials(query, orgId, top),
+      topDenials(query, orgId, top),
       busiestAgents(query, orgId, top),
     ])
     return {

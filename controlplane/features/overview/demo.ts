@@ -7,10 +7,10 @@ import type { SubmitReply } from '../../../core/wire/v1.ts'
 import { newId } from '../../crypto/ids.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
-import type { Actor } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
 import type { Actions } from '../actions/service.ts'
 import { findAgentByName, insertAgent } from '../agents/store.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { DEMO_AGENT } from './demo-agent.ts'
 import { findManagedAgent } from './demo-agent-store.ts'
 
@@ -97,15 +97,20 @@ function demoAgent(db: Db, orgId: string, by: Actor): Promise<string> {
     const id = newId('agent')
     const name = isTaken ? `${DEMO_AGENT.name}-${id.slice(-6)}` : DEMO_AGENT.name
     await insertAgent(q, {
-      ...{ id, orgId, name, runtime, environment, status: 'active', capabilities: [], metadata: {} },
-      ...{
-        apiKeyPrefix: null,
-        apiKeySha256: null,
-        gatewayId: null,
-        source: 'api',
-        managedBy,
-        origin: 'built_in',
-      },
+      id,
+      orgId,
+      name,
+      runtime,
+      environment,
+      status: 'active',
+      capabilities: [],
+      metadata: {},
+      apiKeyPrefix: null,
+      apiKeySha256: null,
+      gatewayId: null,
+      source: 'api',
+      managedBy,
+      origin: 'built_in',
     })
     const details = { name, runtime, environment, built_in: true, by: by.label }
     await recordEvent(q, { orgId, actor: by, agentId: id, type: 'agent.registered', details })

@@ -5,9 +5,9 @@ import { newId } from '../../crypto/ids.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import { namespaceLabels } from '../../db/namespaces.ts'
 import type { Query } from '../../db/query.ts'
+import { type AgentRow, insertAgent, listAgentsNamed, updateAgent } from '../agents/store.ts'
 import { systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { type AgentRow, insertAgent, listAgentsNamed, updateAgent } from '../agents/store.ts'
 import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 import { isAgentServed } from '../gateways/process-store.ts'
 import { findGatewayByName, type GatewayRow, getGateway } from '../gateways/store.ts'
@@ -111,17 +111,18 @@ function workloadsOf({ metadata }: AgentRow): readonly string[] {
 
 async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promise<AgentRow> {
   const agent = await insertAgent(q, {
-    ...{
-      id: newId('agent'),
-      orgId,
-      name,
-      runtime: 'kubernetes',
-      environment: 'production',
-      status: 'active',
-    },
+    id: newId('agent'),
+    orgId,
+    name,
+    runtime: 'kubernetes',
+    environment: 'production',
+    status: 'active',
     capabilities: [],
     metadata: placeInMetadata(pod, []),
-    ...{ apiKeyPrefix: null, apiKeySha256: null, gatewayId: gateway.id, source: 'kubernetes' },
+    apiKeyPrefix: null,
+    apiKeySha256: null,
+    gatewayId: gateway.id,
+    source: 'kubernetes',
     managedBy: `ServiceAccount ${pod.namespace}/${pod.serviceAccount}`,
   })
   const details = {

@@ -137,8 +137,14 @@ export function createPodIdentities(
     if (pod === null) return undefined
     const { agent, gatewayId, gatewayName } = await bindingOf(pod, presented, { isFresh, isUrgent })
     return {
-      ...{ podUid: pod.uid, namespace: pod.namespace, agent, gatewayId, gatewayName },
-      ...{ syncKey: syncKeyOf(token), tokenId: presented.hash, reviewAgeMs: ageMs },
+      podUid: pod.uid,
+      namespace: pod.namespace,
+      agent,
+      gatewayId,
+      gatewayName,
+      syncKey: syncKeyOf(token),
+      tokenId: presented.hash,
+      reviewAgeMs: ageMs,
       review: () => stateOf({ ...presented, address: null }, pod.uid),
     }
   }

@@ -14,7 +14,6 @@ import {
   SessionReply,
 } from '../../../core/wire/access/sessions.ts'
 import { Ok } from '../../../core/wire/fields.ts'
-import { actorOf } from '../audit/actor.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { deviceCookies, setDeviceCookie } from '../../http/auth/device-cookie.ts'
 import { isForwarded } from '../../http/auth/loopback-only.ts'
@@ -22,6 +21,7 @@ import { isPage } from '../../http/auth/page-secret.ts'
 import { type RightIn, rightsOf } from '../../http/auth/rights.ts'
 import { setSessionCookie } from '../../http/auth/session-cookie.ts'
 import { type Principal, type Route, type RouteResult, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { OwnerLinks } from '../users/owner-links.ts'
 import type { PasswordChange } from '../users/password-change.ts'
 import type { Registration } from '../users/registration.ts'
@@ -161,7 +161,8 @@ function password({ passwordChange, isSecure }: AuthRoutesDeps): Route {
     handler: async ({ principal, body, raw }) => {
       const user = userOf(principal)
       const session = await passwordChange.change(user, {
-        ...{ current: body.current_password, next: body.new_password },
+        current: body.current_password,
+        next: body.new_password,
         isPage: user.session?.isPage === true || isPage(raw.request),
       })
       return beginSession(session, isSecure, {})

@@ -4,7 +4,7 @@ import type { SlidingWindow } from '../../../core/state/sliding-window.ts'
 import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../../core/token.ts'
 import type { VerifyReply } from '../../../core/wire/v1.ts'
 import type { Db } from '../../db/query.ts'
-import type { ActionStops } from '../actions/kill-checks.ts'
+import type { ActionKillChecks } from '../actions/kill-checks.ts'
 import { getAction } from '../actions/store.ts'
 import type { Spent } from './nonce-store.ts'
 import type { Tokens } from './service.ts'
@@ -13,7 +13,7 @@ export type VerificationDeps = {
   readonly db: Db
   readonly orgId: string
   readonly tokens: Tokens
-  readonly stops: ActionStops
+  readonly killChecks: ActionKillChecks
   /** Counts a failed verification per address. */
   readonly failures: { hit(address: string): Taken }
 }
@@ -35,8 +35,8 @@ export function createVerification(deps: VerificationDeps): Verification {
   async function problemOf(claims: TokenClaims, act: string): Promise<string | null> {
     const problem = claimProblem(claims, { org: orgId, act })
     if (problem !== null) return TOKEN_ERRORS[problem]
-    if (deps.stops.isAnything()) {
-      const stopped = await stoppedReason(deps, claims)
+    if (deps.killChecks.isAnything()) {
+      const stopped = await killSwitchReason(deps, claims)
       if (stopped !== null) return stopped
     }
     const spent = await tokens.spend({ jti: claims.jti, actId: act, usedBy: 'verify' })
@@ -67,11 +67,14 @@ const PROBLEM: Readonly<Record<Exclude<Spent, 'spent'>, TokenProblem>> = {
 /**
  * Returns why the token is refused: it is expired or used, or a kill switch covers its action. Does not use the nonce.
  */
-async function stoppedReason({ db, stops }: VerificationDeps, claims: TokenClaims): Promise<string | null> {
+async function killSwitchReason(
+  { db, killChecks }: VerificationDeps,
+  claims: TokenClaims,
+): Promise<string | null> {
   const row = await getAction(db, claims.act)
   if (row === undefined || row.isExpired) return TOKEN_ERRORS.expired
   if (row.usedBy !== null) return TOKEN_ERRORS.used
-  const entry = stops.of(row)
+  const entry = killChecks.of(row)
   return entry === null ? null : killReason(entry)
 }
 

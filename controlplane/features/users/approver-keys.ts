@@ -2,9 +2,9 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import { issueUserKey, sha256 } from '../../crypto/tokens.ts'
 import type { Db, Query } from '../../db/query.ts'
+import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { type Actor, actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { useSessions } from '../sessions/store.ts'
 import {
   deleteExpiredUserKeys,
@@ -41,10 +41,10 @@ type ApproverKeysDeps = { readonly db: Db; readonly orgId: string }
 
 export function createApproverKeys(deps: ApproverKeysDeps): ApproverKeys {
   return {
-    list: ({ user }) => listUserKeys(deps.db, personOf(user).userId),
+    list: ({ user }) => listUserKeys(deps.db, accountOf(user).userId),
     create: (owner, wanted) => create(deps, owner, wanted),
     async revoke({ user }, id) {
-      const { userId, email } = personOf(user)
+      const { userId, email } = accountOf(user)
       await deps.db.tx(async (q) => {
         const row = await deleteUserKey(q, { id, userId })
         if (row === undefined) {
@@ -73,7 +73,7 @@ async function create(
   { user, sessionId }: KeyOwner,
   { name, days }: NewApproverKey,
 ): Promise<IssuedApproverKey> {
-  const { userId, email } = personOf(user)
+  const { userId, email } = accountOf(user)
   const { key, prefix, sha256: hash } = issueUserKey()
   return db.tx(async (q) => {
     await lockUser(q, userId)
@@ -100,7 +100,7 @@ async function refuseEndedSession(q: Query, userId: string, sessionId: string | 
   throw new ChaperoneError('unauthorized', { detail: 'The session has ended: sign in again' })
 }
 
-function personOf(user: UserPrincipal): UserPrincipal {
+function accountOf(user: UserPrincipal): UserPrincipal {
   if (user.via === 'session') return user
   throw new ChaperoneError('forbidden', {
     detail: 'The admin token is no person and has no approver keys: sign in as the user who answers',

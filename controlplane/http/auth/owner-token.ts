@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { URGENT_MS, unlessLate } from '../../urgent.ts'
+import { URGENT_MS, withinMsOrNull } from '../../urgent.ts'
 import type { Principal } from '../route.ts'
 import type { Restriction } from './restriction.ts'
 
@@ -39,7 +39,7 @@ export async function ownerTokenRestriction(
   { isTokenRestricted, breakGlass = null }: OwnerTokenDeps,
 ): Promise<Restriction | null> {
   const within = async (check: Promise<boolean>) =>
-    isUrgent ? ((await unlessLate(check, URGENT_MS)) ?? true) : check
+    isUrgent ? ((await withinMsOrNull(check, URGENT_MS)) ?? true) : check
   if (breakGlass !== null && (await within(breakGlass.isClosed(useOf(request))))) return 'break_glass'
   return (await within(isTokenRestricted(givesAccess))) ? 'machine_token' : null
 }

@@ -107,7 +107,11 @@ export function createKillBroadcaster(deps: KillBroadcasterDeps): KillBroadcaste
   })
 
   const reports = createKillReports({
-    ...{ ...deps, state, refresh, broadcast: barriers.broadcast, sendSettled: barriers.send },
+    ...deps,
+    state,
+    refresh,
+    broadcast: barriers.broadcast,
+    sendSettled: barriers.send,
     store: (announcement) => store(announcement, 'gateway'),
     settleLifted: (announcement) => store(announcement, 'lifted'),
   })

@@ -102,7 +102,8 @@ function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boo
  */
 export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
   const measured = announced.map((each) => ({
-    ...{ each, bytes: JSON.stringify(each).length },
+    each,
+    bytes: JSON.stringify(each).length,
     isNarrow: normaliseScope(each.entry.scope) !== 'all',
   }))
   measured.sort((a, b) => Number(a.isNarrow) - Number(b.isNarrow) || a.bytes - b.bytes)

@@ -74,8 +74,16 @@ function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
   const { enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest } = spec
   const { approvals, failurePolicy, audit, killSwitch } = spec
   return {
-    ...{ id, name, enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest },
-    ...{ approvals, failurePolicy, audit },
+    id,
+    name,
+    enforcementLevel,
+    defaultDecision,
+    egress,
+    rateLimit,
+    maxActionsPerRequest,
+    approvals,
+    failurePolicy,
+    audit,
     ...(killSwitch?.cancelBatches === true ? { cancelBatches: true } : {}),
   }
 }

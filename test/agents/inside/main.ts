@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { inLanes } from '../../support/proof.ts'
+import { queueLookups } from '../../support/proof.ts'
 import { cellOf, MODES } from '../mode.ts'
 import { PROGRAMS } from '../programs.ts'
 import type { Order, Outcome } from './order.ts'
@@ -26,8 +26,8 @@ async function run({ programId, modeId, installed }: Order): Promise<void> {
 const isLong = ({ modeId }: Order) => modeId === 'held-70'
 // Those that are held for long wait, and leave the cores to the others.
 await Promise.all([
-  inLanes(orders.filter(isLong), 8, run),
-  inLanes(
+  queueLookups(orders.filter(isLong), 8, run),
+  queueLookups(
     orders.filter((order) => !isLong(order)),
     3,
     run,

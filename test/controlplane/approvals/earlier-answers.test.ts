@@ -33,7 +33,7 @@ beforeAll(async () => {
   world = await startWorld()
   replica = await world.replica({
     confirmAnswer: (db) => {
-      const confirm = createConfirmAnswer({ db, kube, vouchFor: async () => 'unchanged' })
+      const confirm = createConfirmAnswer({ db, kube, confirmAccess: async () => 'unchanged' })
       return async (...given) => {
         await duringConfirmation?.()
         return confirm(...given)

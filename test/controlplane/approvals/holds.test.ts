@@ -156,7 +156,7 @@ describe('a hold whose agent left', () => {
   })
 
   test('does not count against the limit, and an agent that leaves opens no more than twice the limit', async () => {
-    const agent = 'restless'
+    const agent = 'configurationUnstable'
     for (let round = 0; round < 3; round++) {
       const opened = await Promise.all(Array.from({ length: 20 }, () => open(agent)))
       const refused = await ask(holdBody({ binding: hash(), agent, asker: 'b' }))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { readCorpus } from '../../core/connectors/golden.ts'
 import { eventually } from '../../support/eventually.ts'
-import { inLanes, size } from '../../support/proof.ts'
+import { queueLookups, size } from '../../support/proof.ts'
 import { startTestInstallation, type TestInstallation } from '../routes/installation.ts'
 import { at } from '../routes/start.ts'
 import { applyCluster, applyFolder, type Reply } from './folder.ts'
@@ -144,13 +144,13 @@ async function decisions(where: TestInstallation, agents = AGENTS): Promise<read
     return at<number>(body, 'snapshot_version') === version ? true : null
   })
   const submitted = agents.flatMap((agent) => ACTIONS.map((action) => ({ agent, action })))
-  const dryRuns = await inLanes(submitted, 8, async ({ agent, action }) => {
+  const dryRuns = await queueLookups(submitted, 8, async ({ agent, action }) => {
     const query = new URLSearchParams({ agent, action_spec: JSON.stringify(action) })
     const { status, body } = await where.admin('GET', `/api/dashboard/dry-run?${query}`)
     return `${agent} submits ${action.type}: ${status} ${at(body, 'decision', 'outcome')}`
   })
   const asked = agents.flatMap((agent) => REQUESTS.map((request) => ({ agent, request })))
-  const explained = await inLanes(asked, 8, async ({ agent, request }) => {
+  const explained = await queueLookups(asked, 8, async ({ agent, request }) => {
     const { status, body } = await explain(agent, request)
     const verdict = at(body, 'decision', 'verdict')
     return `${agent} ${request.method} ${request.url}: ${status} ${verdict} by ${at(body, 'decision', 'source')}`

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCorpus } from '../../core/connectors/golden.ts'
 import type { ActionText, RulesText } from '../../core/decision/fixtures.ts'
-import { inLanes, size } from '../../support/proof.ts'
+import { queueLookups, size } from '../../support/proof.ts'
 import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
 import { at, caller } from '../routes/start.ts'
 
@@ -82,7 +82,7 @@ async function decisions(where: TestInstallation): Promise<readonly Record<strin
       JSON.stringify(value).replaceAll(/(pol_\w+)(@\d+)?/g, (_, id: string) => `policy ${names.get(id)}`),
     )
   const asked = AGENTS.flatMap(({ name }) => SPECS.map((spec) => ({ agent: name, spec })))
-  return inLanes(asked, 8, async ({ agent, spec }) => {
+  return queueLookups(asked, 8, async ({ agent, spec }) => {
     const query = new URLSearchParams({ agent, action_spec: JSON.stringify(spec) })
     const answer = await where.admin('GET', `/api/dashboard/dry-run?${query}`)
     const { decision = {}, trace = [], policies_evaluated } = answer.body

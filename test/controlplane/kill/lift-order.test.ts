@@ -58,7 +58,7 @@ function killSwitchOn(db: Db): KillSwitch {
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
   const log = pino({ level: 'silent' })
   return createKillSwitch({
-    ...{ db, hub: replica.hub, orgId: replica.orgId, clock, log, cancelStopped: async () => undefined },
+    ...{ db, hub: replica.hub, orgId: replica.orgId, clock, log, cancelKilled: async () => undefined },
   })
 }
 

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { systemActor } from '../../../controlplane/features/audit/actor.ts'
 import {
   createKillSwitch,
+  type ForwardedKill,
   type KillChange,
-  type OwnStop,
 } from '../../../controlplane/features/kill-switch/service.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, person, type Replica, startWorld, type World } from '../sync/harness.ts'
@@ -129,11 +129,11 @@ test.each(['', 'x', `gw_1:${randomUUID()}`, `${randomUUID()} `, '../..', 1, null
 describe('without an answer of the database', () => {
   const away = () => Promise.reject(new Error('the database is away'))
   const hangs = () => new Promise<never>(() => undefined)
-  const set = (query: () => Promise<never>, own: OwnStop) => {
+  const set = (query: () => Promise<never>, own: ForwardedKill) => {
     const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
     const killSwitch = createKillSwitch({
       ...{ db: { ...replica.db, query, tx: query }, hub: replica.hub, orgId: replica.orgId, clock },
-      ...{ log: pino({ level: 'silent' }), cancelStopped: async () => undefined },
+      ...{ log: pino({ level: 'silent' }), cancelKilled: async () => undefined },
     })
     const change: KillChange = { active: true, source: 'gateway:default/local', by: systemActor('test'), own }
     return killSwitch.set(change)

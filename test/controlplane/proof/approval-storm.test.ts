@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { ControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { type DurableInstallation, startDurableInstallation } from '../../support/durable-installation.ts'
-import { count, inLanes, size } from '../../support/proof.ts'
+import { count, queueLookups, size } from '../../support/proof.ts'
 import { RISKY } from '../v1/world.ts'
 
 const APPROVALS = size(40, 1_000)
@@ -26,7 +26,7 @@ async function openApprovals(): Promise<string[]> {
   const agents = await Promise.all(
     Array.from({ length: Math.ceil(APPROVALS / PER_AGENT) }, () => here.agent(planes[0])),
   )
-  return inLanes(Array.from({ length: APPROVALS }), 8, async (_, index) => {
+  return queueLookups(Array.from({ length: APPROVALS }), 8, async (_, index) => {
     const key = agents[Math.floor(index / PER_AGENT)]?.key ?? ''
     const body = { action_spec: RISKY }
     const reply = await here.send(planeOf(index).url, 'POST', '/api/v1/actions', { key, body })
@@ -38,7 +38,7 @@ async function openApprovals(): Promise<string[]> {
 
 test(`${APPROVALS} approvals, each answered ${ANSWERS} times at once at two replicas with yes and no, have one result and one audit row each`, async () => {
   const ids = await openApprovals()
-  const results = await inLanes(ids, 8, (id) =>
+  const results = await queueLookups(ids, 8, (id) =>
     Promise.all(
       Array.from({ length: ANSWERS }, async (_, n) => {
         const decision = n % 4 < 2 ? 'approve' : 'deny'

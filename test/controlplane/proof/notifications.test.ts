@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { type DurableInstallation, startDurableInstallation } from '../../support/durable-installation.ts'
 import { eventually } from '../../support/eventually.ts'
-import { inLanes } from '../../support/proof.ts'
+import { queueLookups } from '../../support/proof.ts'
 import {
   type Recorder,
   replyCut,
@@ -26,7 +26,7 @@ afterAll(() => here?.[Symbol.asyncDispose]())
 /** Submits so many actions that want to be told; gives the ids of those that were acknowledged. */
 async function submit(plane: ControlPlaneProcess, urls: readonly string[]): Promise<string[]> {
   const { key } = await here.agent(plane)
-  return inLanes(urls, 8, async (webhook_url, n) => {
+  return queueLookups(urls, 8, async (webhook_url, n) => {
     const action_spec = n % 2 === 0 ? ALLOWED : DESTRUCTIVE
     const reply = await here.send(plane.url, 'POST', '/api/v1/actions', {
       key,

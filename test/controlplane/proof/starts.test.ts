@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { type DurableInstallation, startDurableInstallation } from '../../support/durable-installation.ts'
-import { inLanes, size } from '../../support/proof.ts'
+import { queueLookups, size } from '../../support/proof.ts'
 
 /** Starts of the control plane on a machine that is busy: each serves, or says why it cannot. */
 const STARTS = size(4, 200)
@@ -32,7 +32,7 @@ function hogCpu(): void {
 test('every start beside a CPU hog serves, or names its reason', async () => {
   hogCpu()
   const failures: string[] = []
-  await inLanes(Array.from({ length: STARTS }), LANES, async () => {
+  await queueLookups(Array.from({ length: STARTS }), LANES, async () => {
     const started = await here.start().catch((error: unknown) => String(error))
     if (typeof started === 'string') failures.push(started)
     else expect(await started.stop()).toBe(0)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { ControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { type DurableInstallation, startDurableInstallation } from '../../support/durable-installation.ts'
-import { count, inLanes, size } from '../../support/proof.ts'
+import { count, queueLookups, size } from '../../support/proof.ts'
 import { ALLOWED } from '../v1/world.ts'
 
 const TOKENS = size(80, 10_000)
@@ -32,7 +32,7 @@ async function issue(): Promise<Issued[]> {
   const keys = await Promise.all(
     Array.from({ length: Math.ceil(batches.length / BATCHES_PER_AGENT) }, () => here.agent(planes[0])),
   )
-  const lists = await inLanes(batches, 4, async (_, index) => {
+  const lists = await queueLookups(batches, 4, async (_, index) => {
     const key = keys[Math.floor(index / BATCHES_PER_AGENT)]?.key ?? ''
     const actions = Array(BATCH).fill({ action_spec: ALLOWED })
     const plane = planes[index % 2] as ControlPlaneProcess
@@ -73,7 +73,7 @@ test(`${TOKENS} tokens, each used ${USES} times at once at two replicas with a r
   for (let from = 0; from < TOKENS; from += SLICE) {
     const issued = await issue()
     expect(issued).toHaveLength(SLICE)
-    const outcomes = await inLanes(issued, 8, async (one, index) => {
+    const outcomes = await queueLookups(issued, 8, async (one, index) => {
       if (from + index === TOKENS / 2) restarted = restart()
       return Promise.all(Array.from({ length: USES }, (_, n) => use(one, n)))
     })

@@ -17,7 +17,13 @@ const KINDS = ['gateway tokens', 'sessions', 'approver keys'] as const
 
 function lookUp(kind: (typeof KINDS)[number], db: Db) {
   const identities = createIdentities({
-    ...{ db, podToken: null, operatorToken: null, clusterCallers: null, vouchFor: async () => 'unchanged' },
+    ...{
+      db,
+      podToken: null,
+      operatorToken: null,
+      clusterCallers: null,
+      confirmAccess: async () => 'unchanged',
+    },
   })
   return async (secret: string, address = ''): Promise<unknown> => {
     if (kind === 'sessions') return identities.session([secret], undefined, false, address)

@@ -34,7 +34,7 @@ const identitiesOf = (db: Db) =>
     podToken: null,
     operatorToken: null,
     clusterCallers: null,
-    vouchFor: async () => 'unchanged',
+    confirmAccess: async () => 'unchanged',
   })
 
 describe('a session that this replica never saw', () => {

@@ -30,7 +30,7 @@ function world() {
     podToken: null,
     operatorToken: null,
     clusterCallers: null,
-    vouchFor: async () => 'unchanged',
+    confirmAccess: async () => 'unchanged',
   })
   const deps: AuthDeps = {
     ...{ identify, adminTokenHash: null, operatorTokenHash: null, maintenanceSecretHash: null },

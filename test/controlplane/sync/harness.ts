@@ -11,7 +11,7 @@ import type { Db } from '../../../controlplane/db/query.ts'
 import type { ClusterGroups } from '../../../controlplane/features/approvals/answers/answerable-sets.ts'
 import type { ConfirmAnswer } from '../../../controlplane/features/approvals/answers/earlier-answers.ts'
 import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry.ts'
-import { createCancelStopped } from '../../../controlplane/features/approvals/kill-cancellation.ts'
+import { createCancelKilled } from '../../../controlplane/features/approvals/kill-cancellation.ts'
 import { createApprovalRoutes } from '../../../controlplane/features/approvals/routes.ts'
 import { createApprovals } from '../../../controlplane/features/approvals/service.ts'
 import { createGroupMembers } from '../../../controlplane/features/authentication/cluster/group-members.ts'
@@ -141,14 +141,14 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     ...(beatMs === undefined ? {} : { beatMs }),
     isOnlyReplica: given.isOnlyReplica ?? false,
   })
-  const cancelStopped = createCancelStopped({ orgId, stops: { of: () => null }, notify: async () => {} })
+  const cancelKilled = createCancelKilled({ orgId, killChecks: { of: () => null }, notify: async () => {} })
   const killSwitch = createKillSwitch({
-    ...{ db, hub, orgId, clock, log, cancelStopped },
+    ...{ db, hub, orgId, clock, log, cancelKilled },
     ...(given.waits && { waits: given.waits }),
   })
   const sweeper = createExpirySweeper({ db, log })
   const approvals = createApprovals({
-    ...{ db, orgId, announcedStops: hub.kill.announced, onOpened: sweeper.wake },
+    ...{ db, orgId, announcedKills: hub.kill.announced, onOpened: sweeper.wake },
     clusterGroups: given.clusterGroups,
     confirmAnswer: given.confirmAnswer?.(db),
   })
@@ -220,7 +220,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
           podToken: null,
           operatorToken: null,
           clusterCallers: null,
-          vouchFor: async () => 'unchanged',
+          confirmAccess: async () => 'unchanged',
         }).gatewayToken,
       },
       isTokenRestricted: async () => false,

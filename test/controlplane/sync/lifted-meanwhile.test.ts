@@ -106,7 +106,7 @@ test('the replica that announced it does not set it again either, once its datab
       hub: both.b.hub,
       orgId: both.b.orgId,
       log: pino({ level: 'silent' }),
-      cancelStopped: async () => undefined,
+      cancelKilled: async () => undefined,
     },
     clock: { nowMs: () => Date.now() - 60_000, monotonicMs: () => performance.now() },
   })

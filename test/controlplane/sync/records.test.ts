@@ -9,7 +9,7 @@ import { deleteOldLostRecords, dropOldTraffic } from '../../../controlplane/feat
 import {
   busiestAgents,
   countByTime,
-  loudestDenials,
+  topDenials,
 } from '../../../controlplane/features/overview/activity-store.ts'
 import { createRecords } from '../../../controlplane/features/traffic/ingest.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
@@ -344,7 +344,7 @@ test('every count has all requests of a row', async () => {
   expect(buckets.reduce((sum, { deny }) => sum + deny, 0)).toBe(1_241)
   expect(buckets.reduce((sum, { allow }) => sum + allow, 0)).toBe(1)
   const top = { ...span, limit: 5 }
-  expect(await loudestDenials(createScopedQuery(replica.db, 'all'), orgId, top)).toMatchObject([
+  expect(await topDenials(createScopedQuery(replica.db, 'all'), orgId, top)).toMatchObject([
     { agent: 'loud', count: 1_241 },
   ])
   expect(await busiestAgents(createScopedQuery(replica.db, 'all'), orgId, top)).toMatchObject([

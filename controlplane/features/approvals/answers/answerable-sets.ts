@@ -4,7 +4,7 @@ import { ChaperoneError } from '../../../../core/errors.ts'
 import { hasRole } from '../../../../core/wire/access/rights.ts'
 import type { RequiredGroupsView } from '../../../../core/wire/gateway/internal.ts'
 import type { Query } from '../../../db/query.ts'
-import { type ApprovalRow, isAnybodyInGroups, type StoredAnswer } from '../store.ts'
+import { type ApprovalRow, hasGroupMembers, type StoredAnswer } from '../store.ts'
 import { isMachine } from './answering-user.ts'
 import type { Answerer } from './service.ts'
 
@@ -31,11 +31,11 @@ export async function answerableSets(
 ): Promise<AnswerableSets> {
   const { requiredGroups } = row
   if (by.kind === 'operator') {
-    if (requiredGroups.some(({ groups, distinct }) => groups.length > 0 || distinct)) throw namesNoPerson(row)
+    if (requiredGroups.some(({ groups, distinct }) => groups.length > 0 || distinct)) throw needsIdentity(row)
     return { sets: [...requiredGroups.keys()], groups: [] }
   }
-  if (by.userId === null && requiredGroups.some(({ distinct }) => distinct)) throw namesNoPerson(row)
-  if (isMachine(by) && requiredGroups.some(({ distinct }) => distinct)) throw isNoPerson(row, by)
+  if (by.userId === null && requiredGroups.some(({ distinct }) => distinct)) throw needsIdentity(row)
+  if (isMachine(by) && requiredGroups.some(({ distinct }) => distinct)) throw needsPerson(row, by)
   const own: Array<readonly string[] | null> = []
   for (const set of requiredGroups) own.push(await ownGroups(q, { row, set, by, clusterGroups }))
   const sets = own.flatMap((groups, set) => (groups === null ? [] : [set]))
@@ -65,13 +65,13 @@ async function ownGroups(
   // Excludes the admin of a tenant: the groups of the platform team may have no members yet, and the admin could answer
   // for them.
   const isAdmin = hasRole(by.role, 'admin') && by.namespaces === 'all'
-  if (!isAdmin || (await isAnybodyInGroups(q, row.orgId, set.groups))) return null
+  if (!isAdmin || (await hasGroupMembers(q, row.orgId, set.groups))) return null
   const namespace = namespaceOf(row.agent)
   for (const group of set.groups) if (await clusterGroups?.(group, namespace)) return null
   return set.groups
 }
 
-function isNoPerson({ id, requiredGroups }: ApprovalRow, { email }: User): ChaperoneError {
+function needsPerson({ id, requiredGroups }: ApprovalRow, { email }: User): ChaperoneError {
   return new ChaperoneError('forbidden', {
     detail: `${id} needs different people of ${requiredText(requiredGroups)}, and ${email} is a machine of the cluster. Answer as a user.`,
     extra: { required_approver_groups: groupNames(requiredGroups) },
@@ -85,7 +85,7 @@ function outsider({ id, requiredGroups }: ApprovalRow, by: User): ChaperoneError
   })
 }
 
-function namesNoPerson({ id, requiredGroups }: ApprovalRow): ChaperoneError {
+function needsIdentity({ id, requiredGroups }: ApprovalRow): ChaperoneError {
   return new ChaperoneError('forbidden', {
     detail: `${id} needs an approver of ${requiredText(requiredGroups)}, and this token names no person. Answer in the dashboard, in the chat, or with an approver key of such a person.`,
     extra: { required_approver_groups: groupNames(requiredGroups) },

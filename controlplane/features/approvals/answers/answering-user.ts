@@ -5,7 +5,7 @@ import type { StoredAnswer } from '../store.ts'
 import type { Answerer } from './service.ts'
 
 /** Resolves the identity of the approver; null for a token that identifies no user. */
-export async function answeringPerson(q: Query, by: Answerer): Promise<ApproverIdentity | null> {
+export async function approverIdentity(q: Query, by: Answerer): Promise<ApproverIdentity | null> {
   if (by.kind === 'operator' || by.userId === null) return null
   const { userId: id, email, clusterCredential } = by
   if (clusterCredential !== undefined) {
@@ -18,7 +18,7 @@ export async function answeringPerson(q: Query, by: Answerer): Promise<ApproverI
 }
 
 /** Returns the identity of a stored answer. An answer of an older version has the user id only. */
-export function personOf({ person, user_id: id, by }: StoredAnswer): ApproverIdentity {
+export function identityOf({ person, user_id: id, by }: StoredAnswer): ApproverIdentity {
   if (person !== undefined && person !== null) return person
   const way = id?.startsWith('cluster:') ? 'token' : 'account'
   return { id: id ?? `name:${by}`, way, email: null, isEmailVerified: false }

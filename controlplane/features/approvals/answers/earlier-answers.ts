@@ -5,7 +5,7 @@ import type { Db } from '../../../db/query.ts'
 import { reviewAccess } from '../../authentication/cluster/access-review.ts'
 import { isAgent } from '../../authentication/cluster/callers.ts'
 import type { KubeClient } from '../../authentication/cluster/kube-client.ts'
-import type { VouchFor } from '../../oidc/confirmation.ts'
+import type { ConfirmAccess } from '../../oidc/confirmation.ts'
 import { identityState } from '../../oidc/identity-store.ts'
 import type { ApprovalRow, StoredAnswer } from '../store.ts'
 
@@ -19,19 +19,19 @@ export type ConfirmAnswerDeps = {
   readonly db: Db
   /** Client of the cluster's API; null outside a cluster. */
   readonly kube: Pick<KubeClient, 'create'> | null
-  readonly vouchFor: VouchFor
+  readonly confirmAccess: ConfirmAccess
 }
 
 /**
  * Confirms cluster users with the API server, and accounts with the identity provider when the last confirmation is
  * older than five minutes.
  */
-export function createConfirmAnswer({ db, kube, vouchFor }: ConfirmAnswerDeps): ConfirmAnswer {
+export function createConfirmAnswer({ db, kube, confirmAccess }: ConfirmAnswerDeps): ConfirmAnswer {
   return async (answer, namespace) => {
     const { user_id: id } = answer
     if (id === null) return true
     if (id.startsWith('cluster:')) return kube !== null && isAllowed({ db, kube }, answer, namespace)
-    return (await vouchFor({ id, identity: await identityState(db, id) })) !== 'ended'
+    return (await confirmAccess({ id, identity: await identityState(db, id) })) !== 'ended'
   }
 }
 

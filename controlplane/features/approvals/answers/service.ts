@@ -20,7 +20,7 @@ import {
   type StoredAnswer,
 } from '../store.ts'
 import { answerableSets } from './answerable-sets.ts'
-import { answeringPerson, personOf } from './answering-user.ts'
+import { approverIdentity, identityOf } from './answering-user.ts'
 import { currentAnswerer } from './current-answerer.ts'
 import { type ConfirmAnswer, voidAnswers } from './earlier-answers.ts'
 import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from './store.ts'
@@ -93,7 +93,7 @@ export async function respond(
     if (!isVisible(locked, answer)) throw notFound(given.id)
     refuseEnded(locked)
     const row = await dropVoidAnswers(q, locked, voidUsers)
-    const person = await answeringPerson(q, answer.by)
+    const person = await approverIdentity(q, answer.by)
     refuseSecondAnswer(row, answer.by, person)
     const own = await answerableSets(q, { row, clusterGroups }, answer.by)
     const answered = await addAnswer(q, row.id, { ...answerOf(answer), person, ...own })
@@ -147,7 +147,7 @@ function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: ApproverIden
   const isSame = (answer: StoredAnswer) =>
     person === null
       ? answer.user_id === null && answer.by === nameOf(by)
-      : answer.user_id !== null && isSameApprover(personOf(answer), person)
+      : answer.user_id !== null && isSameApprover(identityOf(answer), person)
   if (!row.answers.some(isSame)) return
   const missing = requiredText(approvalProgress(row).missing)
   throw new ChaperoneError('conflict', {

@@ -61,12 +61,12 @@ export function createGroupMembers({ clusterGroups, accounts, nowMs }: GroupMemb
     absence: (namespace) => (group) => {
       const answer = known.get(keyOf(group, namespace))
       if (answer?.isAllowed === true) return null
-      return `No account is in the group "${group}", and ${answer === undefined ? NOT_SAID : notAllowed(namespace)}.`
+      return `No account is in the group "${group}", and ${answer === undefined ? NOT_RESOLVED : notAllowed(namespace)}.`
     },
   }
 }
 
-const NOT_SAID = 'the cluster has not answered whether RBAC lets the group answer approvals'
+const NOT_RESOLVED = 'the cluster has not answered whether RBAC lets the group answer approvals'
 
 function notAllowed(namespace: string): string {
   const where = namespace === '' ? 'all namespaces' : `namespace ${namespace}`

@@ -8,7 +8,7 @@ const AT_ONCE = 3
  * Limits concurrent look-ups, so that callers without a valid secret cannot exhaust the database connections that kill
  * switches and heartbeats need.
  */
-export function inLanes<T>(lookup: Lookup<T>): Lookup<T> {
+export function queueLookups<T>(lookup: Lookup<T>): Lookup<T> {
   const inTurn = createFairQueue({ atOnce: AT_ONCE })
   return (secrets, turn) => inTurn(turn, () => lookup(secrets, turn))
 }
