@@ -14,7 +14,7 @@ export function createOpenApiRoutes(deps: {
       method: 'GET',
       path: '/api/openapi.json',
       auth: 'none',
-      summary: 'This document',
+      summary: 'Returns this document',
       response: OpenApiReply,
       handler: async () => {
         made ??= openApiDocument(deps.routes(), { version: VERSION, url: deps.baseUrl() })

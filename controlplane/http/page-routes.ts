@@ -48,7 +48,7 @@ function page(path: string, template: string): Route {
     method: 'GET',
     path,
     auth: 'none',
-    summary: 'The dashboard',
+    summary: 'Returns the page of the dashboard',
     handler: async () => {
       const nonce = randomBytes(16).toString('base64')
       return {
@@ -82,7 +82,7 @@ function asset(name: string, files: readonly string[], read: (name: string) => B
     method: 'GET',
     path: `/assets/${name}`,
     auth: 'none',
-    summary: 'A file of the dashboard',
+    summary: 'Returns a file of the dashboard',
     handler: async ({ raw }): Promise<RouteResult> => {
       const accepted = acceptedEncodings(raw.request.headers['accept-encoding'])
       const found = packed.find((encoding) => accepted.has(encoding.name))

@@ -14,7 +14,6 @@ import {
   RespondParams,
   RespondReply,
 } from '../../../core/wire/v1.ts'
-import { actorOf } from '../audit/actor.ts'
 import type { AgentPrincipal } from '../../http/auth/authenticate.ts'
 import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
@@ -22,6 +21,7 @@ import { agentOf, requireCapability } from '../actions/principals.ts'
 import type { Actions } from '../actions/service.ts'
 import { answererOf } from '../approvals/answers/answerer.ts'
 import type { Approvals } from '../approvals/service.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { AuditReading } from '../audit/reading.ts'
 import { checkedScope, type KillChange, type KillSwitch } from '../kill-switch/service.ts'
 import type { Policies } from '../policies/service.ts'
@@ -78,7 +78,7 @@ function policies({ policies: service }: OrgRoutesDeps): Route {
     path: '/api/v1/policies',
     auth: 'agent',
     summary:
-      'The policies, highest priority first; for an agent of a namespace without those of other namespaces',
+      'Lists the policies, highest priority first; for an agent of a namespace without those of other namespaces',
     response: PoliciesReply,
     handler: async ({ principal }) => {
       const rows = await policiesOf(service, namespaceOf(agentOf(principal).name))
@@ -106,7 +106,7 @@ function audit({ auditReading }: OrgRoutesDeps): Route {
     path: '/api/v1/audit/events',
     auth: 'agent',
     summary:
-      "The agent's own events, or with the capability audit:read all of them (of its namespace for an agent of a namespace); newest first",
+      "Lists the agent's own events, newest first; with the capability audit:read all events (of its namespace for an agent of a namespace)",
     query: AuditQuery,
     response: AuditReply,
     handler: async ({ principal, query }) => {
@@ -127,7 +127,7 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     auth: 'approvals/answer',
     isNamespaced: true,
     summary:
-      'Answers the approval of an action, each person once; `pending` until every required group has answered. 409 when it has ended or the person has answered it, 410 when time is over',
+      'Answers the approval of an action, each user once; `pending` until every required group has answered. 409 when it has ended or the user has answered it, 410 when it has expired',
     params: RespondParams,
     body: RespondBody,
     response: RespondReply,
@@ -156,7 +156,7 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     auth: 'agent_or_admin',
     admits: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
     summary:
-      'Stops everything or a scope, or lifts what this API stopped; answers whether that is stopped now. An agent of a namespace stops that namespace, or a scope within it',
+      'Activates the kill switch for everything or a scope, or lifts those of this API; returns whether a kill switch covers the scope. An agent of a namespace activates it for that namespace, or a scope within it',
     body: KillSwitchBody,
     response: KillSwitchReply,
     statuses: [403],

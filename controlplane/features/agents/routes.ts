@@ -7,9 +7,9 @@ import {
   PatchAgentBody,
   PatchAgentReply,
 } from '../../../core/wire/agents.ts'
-import { actorOf } from '../audit/actor.ts'
 import { refuseRestricted } from '../../http/auth/restriction.ts'
 import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { Origins } from '../manifests/object-origins.ts'
 import type { Config } from '../settings/configuration.ts'
 import type { AgentFields, Agents } from './service.ts'
@@ -35,7 +35,7 @@ function list({ agents, config, origins: readOrigins }: AgentRoutesDeps): Route 
     path: '/api/dashboard/agents',
     auth: 'agents/get',
     isNamespaced: true,
-    summary: 'All agents, revoked ones too',
+    summary: 'Lists all agents, including revoked ones',
     response: AgentList,
     handler: async ({ namespaces }) => {
       const [rows, gateways, origins] = await Promise.all([
@@ -54,7 +54,7 @@ function create({ agents, config }: AgentRoutesDeps): Route {
     path: '/api/dashboard/agents',
     auth: 'agents/update',
     admits: ['machine_token'],
-    summary: 'Creates an agent; its key is shown this once',
+    summary: 'Creates an agent; its key is shown once',
     body: CreateAgentBody,
     response: CreateAgentReply,
     handler: async ({ body, principal }) => {

@@ -14,7 +14,7 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       auth: 'approvals/get',
       isNamespaced: true,
       summary:
-        'Requests and actions that wait or waited for a person, newest first; fewer than `limit` at once when they are large',
+        'Lists approvals of requests and actions, newest first; fewer than `limit` at once when they are large',
       query: ApprovalsQuery,
       response: ApprovalList,
       handler: async ({ namespaces, query }) => approvals.list(namespaces, query),
@@ -25,7 +25,7 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       auth: 'approvals/answer',
       isNamespaced: true,
       summary:
-        'Answers an approval, each person once; `pending` until every required group has answered. 409 when it has ended or the person has answered it, 410 when time is over',
+        'Answers an approval, each user once; `pending` until every required group has answered. 409 when it has ended or the user has answered it, 410 when it has expired',
       body: AnswerBody,
       statuses: [410],
       response: AnswerReply,

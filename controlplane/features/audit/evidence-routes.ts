@@ -11,7 +11,7 @@ export function createEvidenceRoutes({ evidence }: EvidenceRoutesDeps): readonly
       path: '/api/dashboard/audit',
       auth: 'auditevents/get',
       isNamespaced: true,
-      summary: 'Events of the audit log, newest first',
+      summary: 'Lists events of the audit log, newest first',
       query: AuditQuery,
       response: AuditReply,
       handler: async ({ namespaces, query }) => {
@@ -29,7 +29,7 @@ export function createEvidenceRoutes({ evidence }: EvidenceRoutesDeps): readonly
       path: '/api/dashboard/evidence/:action_request_id',
       auth: 'auditevents/get',
       isNamespaced: true,
-      summary: 'Everything that is known of one action: events, approvals, governed requests',
+      summary: 'Returns the events, approvals and governed requests of one action',
       params: EvidenceParams,
       response: EvidenceReply,
       handler: async ({ namespaces, params }) => evidence.chain(namespaces, params.action_request_id),

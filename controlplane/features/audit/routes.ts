@@ -10,7 +10,7 @@ export function createAuditRoutes({ auditExport }: { readonly auditExport: Audit
       path: '/api/dashboard/audit-export',
       auth: 'auditevents/get',
       isNamespaced: true,
-      summary: 'The audit log as CSV, oldest first',
+      summary: 'Exports the audit log as CSV, oldest first',
       query: AuditExportQuery,
       produces: 'text/csv',
       handler: async ({ namespaces, query, raw }) => {

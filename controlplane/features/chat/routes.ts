@@ -19,7 +19,7 @@ export function createChatRoutes({ notify }: ChatRouteDeps): readonly Route[] {
       method: 'POST',
       path: PATH,
       auth: 'none',
-      summary: 'Answers an approval for a click in the chat; signed by the chat provider',
+      summary: 'Answers an approval by a click in the chat; signed by the chat provider',
       bodyLimit: BODY_LIMIT,
       response: ChatReply,
       handler: async ({ raw: { request } }) => {

@@ -17,8 +17,8 @@ import {
   SetPermissionBody,
   SetPermissionReply,
 } from '../../../core/wire/permissions.ts'
-import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import { APPROVALS_BOT_WARNING } from '../chat/bot.ts'
 import type { Origins } from '../manifests/object-origins.ts'
 import { rulesBeside } from '../permissions/rules-beside.ts'
@@ -45,7 +45,7 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       path: '/api/dashboard/connectors',
       auth: 'connectors/get',
       isNamespaced: true,
-      summary: 'All connectors; credentials are never shown',
+      summary: 'Lists all connectors, without credentials',
       response: ConnectorList,
       handler: async ({ namespaces }) => {
         const [rows, gateways, origins] = await Promise.all([
@@ -62,7 +62,7 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       method: 'POST',
       path: '/api/dashboard/connectors',
       auth: 'credentials/set',
-      summary: 'Adds a connector to a gateway, or gives the same one a new token',
+      summary: 'Adds a connector to a gateway, or replaces the token of an equal one',
       body: AddConnectorBody,
       response: AddConnectorReply,
       handler: async ({ body, principal }) => {
@@ -93,7 +93,7 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
       path: '/api/dashboard/permissions',
       auth: 'permissions/get',
       isNamespaced: true,
-      summary: 'Permissions of one gateway, or of all',
+      summary: 'Lists the permissions of one gateway, or of all',
       query: PermissionsQuery,
       statuses: [404],
       response: PermissionList,

@@ -9,8 +9,7 @@ export function createUnownedHostRoutes(deps: { readonly unownedHosts: UnownedHo
       path: '/api/dashboard/unowned-hosts',
       auth: 'records/get',
       isNamespaced: true,
-      summary:
-        'Hosts that agents asked for and that no connector owns, newest first, with the manifest to add',
+      summary: 'Lists requested hosts that no connector owns, newest first, with the manifest to add',
       query: UnownedHostsQuery,
       response: UnownedHostsReply,
       handler: async ({ namespaces, query }) => ({

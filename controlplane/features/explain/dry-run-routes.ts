@@ -10,7 +10,7 @@ export function createDryRunRoutes({ dryRun }: { readonly dryRun: DryRun }): rea
       path: '/api/dashboard/dry-run',
       auth: 'explanations/get',
       isNamespaced: true,
-      summary: 'What would be decided about an action spec of an agent, with the trace; nothing is stored',
+      summary: 'Returns the decision about an action spec of an agent, with the trace; stores nothing',
       query: DryRunQuery,
       statuses: [404],
       response: DryRunReply,

@@ -23,7 +23,7 @@ export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps):
       path: '/api/dashboard/explain',
       auth: 'explanations/get',
       isNamespaced: true,
-      summary: 'What would happen to a request and why; nothing is sent',
+      summary: 'Explains the decision that a request would get; sends nothing',
       query: ExplainQuery,
       statuses: [404],
       response: ExplainReply,

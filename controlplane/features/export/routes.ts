@@ -8,10 +8,10 @@ import {
   ImportedPolicy,
   ImportReply,
 } from '../../../core/wire/export.ts'
-import { actorOf } from '../audit/actor.ts'
 import { visibleRecords } from '../../http/auth/rights.ts'
 import { parseInput } from '../../http/input.ts'
 import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import { orReplayed } from '../policies/edit-replay.ts'
 import type { PolicyReplay } from '../policies/replay.ts'
 import type { Bundle, BundleItem } from './bundle.ts'
@@ -30,7 +30,7 @@ function exportRoute(bundle: Bundle): Route {
     path: '/api/dashboard/export',
     auth: 'configuration/export',
     isNamespaced: true,
-    summary: 'Agents and policies as a bundle, or the configuration as manifests; no secrets',
+    summary: 'Exports agents and policies as a bundle, or the configuration as manifests; no secrets',
     query: ExportQuery,
     response: ExportReply,
     handler: async ({ query, principal, namespaces }) => {
@@ -52,7 +52,7 @@ function importRoute(deps: BundleRoutesDeps): Route {
     method: 'POST',
     path: '/api/dashboard/import',
     auth: 'configuration/import',
-    summary: 'Takes in a bundle: agents get new keys, shown this once; policies become new entries',
+    summary: 'Imports a bundle: agents get new keys, shown once; policies become new entries',
     body: ImportBody,
     bodyLimit: MAX_BUNDLE,
     response: ImportReply,

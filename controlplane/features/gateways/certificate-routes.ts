@@ -16,7 +16,7 @@ export function certificate({ authority, library }: CertificateDeps): Route {
     path: SYNC_PATHS.certificate,
     auth: 'gateway',
     summary:
-      "Signs a sidecar's own key for a day and for the hosts whose TLS it terminates; the key itself never leaves the pod",
+      'Signs the key of a sidecar for a day, for the hosts whose TLS it terminates. The private key never leaves the pod',
     body: CertificateBody,
     response: CertificateReply,
     handler: async ({ principal, body }) => {

@@ -11,8 +11,7 @@ export function handles({ handleOwners }: Deps): Route {
     method: 'POST',
     path: SYNC_PATHS.handles,
     auth: 'gateway',
-    summary:
-      'Whose things at a provider are, by hashes of their ids: given to this agent, to another one, or not known',
+    summary: 'Returns the owners of handles, by hashes of their ids: this agent, another agent, or unknown',
     body: HandlesBody,
     response: HandlesReply,
     handler: async ({ principal, body }) => {

@@ -23,7 +23,7 @@ export function holds({ approvals }: { readonly approvals: Approvals }): readonl
       path: SYNC_PATHS.holds,
       auth: 'gateway',
       summary:
-        'A request waits for a person: joins the same request, passes on an unspent yes, or opens a card',
+        'Holds a request for approval: joins the pending approval of the same request, returns an unused approval, or opens one',
       body: HoldBody,
       bodyLimit: HOLD_LIMIT_BYTES,
       response: HoldReply,
@@ -37,7 +37,7 @@ export function holds({ approvals }: { readonly approvals: Approvals }): readonl
       method: 'POST',
       path: `${SYNC_PATHS.holds}/:id/spend`,
       auth: 'gateway',
-      summary: 'Uses an approval for exactly the request it was given for; true once',
+      summary: 'Uses an approval for the request that it was given for; true once',
       params: HoldParams,
       body: SpendBody,
       response: SpendReply,
@@ -49,7 +49,7 @@ export function holds({ approvals }: { readonly approvals: Approvals }): readonl
       path: `${SYNC_PATHS.holds}/:id/leave`,
       auth: 'gateway',
       summary:
-        'The requests that waited for an approval have gone away: it no longer counts against the limit',
+        'Reports that the clients of held requests disconnected: the approval no longer counts against the limit',
       params: HoldParams,
       body: LeaveBody,
       response: Ok,

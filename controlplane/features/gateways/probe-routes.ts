@@ -9,7 +9,7 @@ export function createProbeRoutes({ probe }: { readonly probe: GatewayProbe }): 
       path: '/api/dashboard/test-gateway',
       auth: 'records/get',
       isNamespaced: true,
-      summary: 'Asks a configured gateway how it is; without url the first one',
+      summary: 'Probes the health of a configured gateway; default: the first one',
       query: ProbeQuery,
       response: ProbeReply,
       handler: async ({ namespaces, query }) => probe(namespaces, query.url),

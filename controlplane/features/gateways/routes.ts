@@ -73,7 +73,8 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
     method: 'GET',
     path: SYNC_PATHS.stream,
     auth: 'gateway',
-    summary: 'Everything a gateway process must hear of, one JSON object a line, for as long as it listens',
+    summary:
+      'Streams configuration versions, kill switches, answers and orders to a gateway process, one JSON object per line',
     produces: 'application/x-ndjson',
     handler: async ({ principal, raw }) => {
       const owner = gatewayOf(principal)
@@ -108,7 +109,7 @@ function section({ library }: GatewayRoutesDeps): Route {
     method: 'GET',
     path: `${SYNC_PATHS.sections}/:name`,
     auth: 'gateway',
-    summary: 'One section of the configuration; 404 when it is not the one with this hash any more',
+    summary: 'Returns one section of the configuration; 404 when it no longer has this hash',
     params: SectionParams,
     query: SectionQuery,
     handler: async ({ principal, params, query, raw }) => {
@@ -134,7 +135,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       path: SYNC_PATHS.ack,
       auth: 'gateway',
       admits: ['unchecked'],
-      summary: 'A version was applied or refused, a stop took effect',
+      summary: 'Acknowledges a version that was applied or refused, or a kill switch that took effect',
       body: AckBody,
       response: Ok,
       handler: async ({ principal, body }) => {
@@ -146,7 +147,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       method: 'POST',
       path: SYNC_PATHS.status,
       auth: 'gateway',
-      summary: 'How a gateway process fares',
+      summary: 'Reports the state of a gateway process',
       body: StatusBody,
       response: Ok,
       handler: async ({ principal, body }) => {
@@ -159,7 +160,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       method: 'POST',
       path: SYNC_PATHS.results,
       auth: 'gateway',
-      summary: 'What became of an order to execute an action',
+      summary: 'Reports the result of an order to execute an action',
       body: ResultBody,
       bodyLimit: RESULT_LIMIT_BYTES,
       response: Ok,
@@ -181,7 +182,7 @@ function records({ records: service, ingestQuota, ownProcesses }: GatewayRoutesD
     method: 'POST',
     path: SYNC_PATHS.records,
     auth: 'gateway',
-    summary: 'A batch of records; answers the ids that are stored, now or before',
+    summary: 'Stores a batch of records. Returns the ids that are stored, by this request or before',
     body: RecordsBody,
     bodyLimit: RECORDS_LIMIT_BYTES,
     response: RecordsReply,
@@ -206,7 +207,7 @@ function commands({ commands: run }: GatewayRoutesDeps): Route {
     path: SYNC_PATHS.commands,
     auth: 'gateway',
     admits: ['unchecked'],
-    summary: 'What the internal API of a gateway was asked to do; the reply is what its caller gets',
+    summary: "Executes a command of a gateway's internal API and returns the reply for its caller",
     body: CommandBody,
     response: CommandReply,
     handler: async ({ principal, body }) => {
@@ -242,7 +243,7 @@ function slots({ lend }: GatewayRoutesDeps): Route {
     method: 'POST',
     path: SYNC_PATHS.slots,
     auth: 'gateway',
-    summary: 'Requests that a process may admit, of the budget that it shares with others of the same agent',
+    summary: 'Grants a quota lease: the number of requests of an agent that the process may admit',
     body: QuotaLeaseBody,
     response: QuotaLeaseReply,
     handler: async ({ principal, body }) => {

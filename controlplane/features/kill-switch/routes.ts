@@ -3,10 +3,10 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { covers, type Namespaces, type Right } from '../../../core/wire/access/rights.ts'
 import { KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
 import { KillSwitchReply, KillSwitchState } from '../../../core/wire/kill-switch.ts'
-import { actorOf } from '../audit/actor.ts'
 import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
 import { requireRight } from '../../http/auth/rights.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import { killsIn } from './kills-in.ts'
 import type { KillSwitch } from './service.ts'
 
@@ -21,7 +21,7 @@ export function createKillSwitchRoutes({
       path: '/api/dashboard/kill-switch',
       auth: 'killswitches/get',
       isNamespaced: true,
-      summary: 'What is stopped, by whom and why',
+      summary: 'Lists the kill switches in force with user and reason',
       response: KillSwitchState,
       handler: async ({ namespaces }) => ({
         effective: shownState(namespaces, killSwitch),
@@ -34,7 +34,8 @@ export function createKillSwitchRoutes({
       auth: 'killswitches/activate',
       isNamespaced: true,
       admits: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
-      summary: 'Stops a scope, or lifts it whatever stopped it (admin); says how many gateways took notice',
+      summary:
+        'Activates the kill switch for a scope, or lifts all kill switches of the scope (admin); returns how many gateways acknowledged it',
       body: KillSwitchSet,
       response: KillSwitchReply,
       handler: async ({ principal, body }) => {

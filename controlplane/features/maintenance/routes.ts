@@ -1,6 +1,6 @@
 import { CleanupReply } from '../../../core/wire/health.ts'
-import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { ControlPlaneMetrics } from '../health/metrics.ts'
 import type { Retention } from './retention.ts'
 
@@ -12,7 +12,8 @@ export function createMaintenanceRoutes({ retention, metrics }: MaintenanceRoute
       method: 'POST',
       path: '/api/maintenance/cleanup',
       auth: 'maintenance',
-      summary: 'Removes what is too old: nonces, sessions, audit events, traffic, actions, approvals',
+      summary:
+        'Deletes rows beyond their retention: nonces, sessions, audit events, traffic, actions, approvals',
       response: CleanupReply,
       statuses: [409],
       handler: async ({ principal }) => retention.run(actorOf(principal)),
@@ -21,7 +22,7 @@ export function createMaintenanceRoutes({ retention, metrics }: MaintenanceRoute
       method: 'GET',
       path: '/api/metrics',
       auth: 'maintenance',
-      summary: 'Metrics in the exposition format of Prometheus',
+      summary: 'Returns metrics in the exposition format of Prometheus',
       produces: 'text/plain',
       handler: async () => ({
         status: 200,

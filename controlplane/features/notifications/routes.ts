@@ -6,8 +6,8 @@ import {
   RetryNotificationBody,
 } from '../../../core/wire/notifications.ts'
 import { RotateWebhookSecretBody, WebhookSecretReply } from '../../../core/wire/settings.ts'
-import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { Notifications } from './service.ts'
 import type { WebhookSecret } from './webhook-secret.ts'
 
@@ -26,7 +26,7 @@ function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): rea
       method: 'GET',
       path: '/api/dashboard/notifications',
       auth: 'settings/get',
-      summary: 'Notifications and chat messages with their state, newest first',
+      summary: 'Lists notifications and chat messages with their state, newest first',
       query: NotificationsQuery,
       response: NotificationList,
       handler: async ({ query: { action_request_id: subjectId, ...page } }) => {
@@ -56,7 +56,7 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
       path: '/api/dashboard/settings/webhook-secret',
       auth: 'settings/get',
       showsSecret: true,
-      summary: 'The secret that notifications are signed with',
+      summary: 'Returns the secret that signs notifications',
       response: WebhookSecretReply,
       handler: async () => ({ webhook_secret: await notify.webhookSecret.current() }),
     }),
@@ -64,7 +64,7 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/api/dashboard/settings/webhook-secret',
       auth: 'settings/update',
-      summary: 'Makes a new secret; the one before keeps signing beside it until the next rotation',
+      summary: 'Rotates the secret; the previous one signs beside it until the next rotation',
       body: RotateWebhookSecretBody,
       response: WebhookSecretReply,
       handler: async ({ principal }) => ({

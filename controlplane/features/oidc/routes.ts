@@ -65,7 +65,7 @@ function start(deps: Deps): Route {
     path: '/api/auth/oidc/start',
     auth: 'none',
     summary:
-      'Prepares a sign-in through the identity provider: `challenge` is the SHA-256 of a secret that the page or command keeps for the exchange. Answers the address to open',
+      'Prepares a sign-in through the identity provider: `challenge` is the SHA-256 of a secret that the page or command keeps for the exchange. Returns the URL to open',
     body: StartSignInBody,
     statuses: [403, 404, 429],
     response: StartSignInReply,
@@ -85,7 +85,7 @@ function begin(deps: Deps): Route {
     method: 'GET',
     path: '/api/auth/oidc/begin',
     auth: 'none',
-    summary: 'Binds the sign-in to this browser by a cookie and goes on to the identity provider',
+    summary: 'Binds the sign-in to this browser by a cookie and redirects to the identity provider',
     query: BeginSignInQuery,
     produces: 'text/html',
     statuses: [302, 404, 429],
@@ -111,7 +111,7 @@ function callback(deps: Deps): Route {
     path: CALLBACK,
     auth: 'none',
     summary:
-      'The answer of the identity provider: goes on to the page, with a code in the fragment that it exchanges once within 60 s',
+      'Receives the answer of the identity provider and redirects to the page, with a code in the fragment that can be exchanged once within 60 s',
     query: SignInCallbackQuery,
     produces: 'text/html',
     statuses: [302, 404, 429],

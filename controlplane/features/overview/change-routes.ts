@@ -24,7 +24,7 @@ export function createEventRoutes({ changes }: { readonly changes: Changes }): r
       auth: 'records/get',
       isNamespaced: true,
       summary:
-        'What changed, never what it changed to. With `Accept: text/event-stream` a stream of events `change` with the data `{"kinds":["approvals"]}`; else one version per kind, for clients that compare',
+        'Reports which kinds of objects changed, without their content. With `Accept: text/event-stream` a stream of events `change` with the data `{"kinds":["approvals"]}`; otherwise one version per kind, for clients that compare',
       response: ChangesReply,
       handler: async ({ namespaces, raw }) => {
         if (!wantsStream(raw.request)) return { versions: await changes.versions(namespaces) }

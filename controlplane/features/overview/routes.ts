@@ -13,7 +13,8 @@ export function createOverviewRoutes(deps: {
       path: '/api/dashboard/overview',
       auth: 'records/get',
       isNamespaced: true,
-      summary: 'What runs at which level, what is stopped, what waits for a person',
+      summary:
+        'Returns the gateways with their levels, the kill switches in force and the number of pending approvals',
       response: OverviewReply,
       handler: async ({ namespaces }) => deps.overview(namespaces),
     }),
@@ -22,7 +23,7 @@ export function createOverviewRoutes(deps: {
       path: '/api/dashboard/activity',
       auth: 'records/get',
       isNamespaced: true,
-      summary: 'Requests and decisions over time, the loudest denials and the busiest agents',
+      summary: 'Returns requests and decisions over time, the most frequent denials and the busiest agents',
       query: ActivityQuery,
       response: ActivityReply,
       handler: async ({ namespaces, query }) => deps.activity(namespaces, query),

@@ -11,7 +11,8 @@ export function createEffectiveRoutes({ effectivePermissions }: EffectiveRoutesD
       path: '/api/dashboard/effective-permissions',
       auth: 'explanations/get',
       isNamespaced: true,
-      summary: 'What an agent may do with every action of a connector type, and what settles it',
+      summary:
+        'Returns the decision for an agent and every action of a connector type, and the rule that settles it',
       query: EffectiveQuery,
       statuses: [404],
       response: EffectiveReply,

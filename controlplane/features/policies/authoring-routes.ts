@@ -26,7 +26,7 @@ export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): re
       path: '/api/dashboard/policies/check',
       auth: 'policies/get',
       isNamespaced: true,
-      summary: 'What is wrong with the text of a policy, by line, and how its tests go; nothing is stored',
+      summary: 'Returns the problems of a policy text, by line, and its test results; stores nothing',
       body: PolicyCheckBody,
       response: PolicyCheckReply,
       handler: async ({ namespaces, body: { policyYaml, ...record } }) =>
@@ -38,7 +38,7 @@ export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): re
       auth: 'policies/get',
       isNamespaced: true,
       summary:
-        'Which recent requests would be decided otherwise with this policy (requires `records/get` as well); nothing is stored',
+        'Lists recent requests that this policy would decide otherwise (also requires `records/get`); stores nothing',
       body: ReplayBody,
       response: ReplayReply,
       handler: async ({ principal, namespaces: given, body: { policy_id: policyId, limit, ...draft } }) => {
@@ -55,7 +55,7 @@ export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): re
       path: '/api/dashboard/policies/:policy_id/versions',
       auth: 'policies/get',
       isNamespaced: true,
-      summary: 'The texts that a policy had, newest first',
+      summary: 'Lists the versions of a policy, newest first',
       params: PolicyVersionsParams,
       response: PolicyVersionsReply,
       handler: async ({ namespaces, params }) => deps.policyHistory(namespaces, params.policy_id),

@@ -8,10 +8,10 @@ import {
   RemovePolicyQuery,
   SavedPolicy as SavedPolicyReply,
 } from '../../../core/wire/policies.ts'
-import { actorOf } from '../audit/actor.ts'
 import { visibleRecords } from '../../http/auth/rights.ts'
 import { type Route, route } from '../../http/route.ts'
 import { notReplaced } from '../../sync/sections/built-in-policies.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { Origins } from '../manifests/object-origins.ts'
 import { orReplayed } from './edit-replay.ts'
 import type { PolicyReplay } from './replay.ts'
@@ -39,7 +39,7 @@ function list({ policies, floorRules, origins: readOrigins }: PolicyRoutesDeps):
     path: '/api/dashboard/policies',
     auth: 'policies/get',
     isNamespaced: true,
-    summary: 'All policies with their texts and how their tests went',
+    summary: 'Lists all policies with their texts and test results',
     response: PolicyList,
     handler: async ({ namespaces }) => {
       const [rows, origins] = await Promise.all([policies.list(namespaces), readOrigins(namespaces)])
@@ -73,7 +73,7 @@ function patch(deps: PolicyRoutesDeps): Route {
     method: 'PATCH',
     path: '/api/dashboard/policies',
     auth: 'policies/update',
-    summary: 'Changes a policy; 409 when expected_version is not its version any more',
+    summary: 'Changes a policy; 409 when expected_version is no longer its version',
     body: PatchPolicyBody,
     response: SavedPolicyReply,
     handler: async ({ body, ...caller }) => {

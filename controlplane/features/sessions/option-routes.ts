@@ -22,7 +22,7 @@ export function createAuthOptionRoutes({
       method: 'GET',
       path: '/api/auth/options',
       auth: 'none',
-      summary: 'How users sign in here: by password, through an identity provider, or both',
+      summary: 'Returns the authentication modes of users: password, identity provider, or both',
       response: AuthOptionsReply,
       handler: async () => ({
         password: isPasswordOn,
@@ -34,7 +34,7 @@ export function createAuthOptionRoutes({
       path: '/api/auth/owner',
       auth: 'session',
       givesAccess: true,
-      summary: 'Makes the signed-in user the first owner, with the token of an owner link',
+      summary: 'Gives the signed-in user the role of the first owner, with the token of an owner link',
       body: RedeemOwnerLinkBody,
       response: Ok,
       handler: async ({ principal, body }) => {

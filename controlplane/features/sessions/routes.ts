@@ -86,7 +86,7 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
     auth: 'ownerlinks/create',
     admits: ['machine_token'],
     summary:
-      'Makes a link with which the first owner registers, valid for an hour and once; null once there is an owner. `required`, before an agent is started on this machine: from then on the first owner registers through a link only',
+      'Creates a link with which the first owner registers, valid for an hour and once; null once there is an owner. `required` (sent before an agent starts on this machine): from then on the first owner registers through a link only',
     body: OwnerLinkBody,
     statuses: [409],
     response: OwnerLinkReply,
@@ -154,7 +154,7 @@ function password({ passwordChange, isSecure }: AuthRoutesDeps): Route {
     method: 'POST',
     path: '/api/auth/password',
     auth: 'session',
-    summary: 'Changes the password of whoever is signed in; ends every session and begins a new one',
+    summary: 'Changes the password of the signed-in user, ends all sessions of the user and begins a new one',
     body: PasswordBody,
     statuses: [429],
     response: PasswordReply,
@@ -196,7 +196,7 @@ function me({ editing }: AuthRoutesDeps): Route {
     method: 'GET',
     path: '/api/auth/me',
     auth: 'session',
-    summary: 'Who is signed in',
+    summary: 'Returns the signed-in user',
     response: MeReply,
     handler: async ({ principal }) => {
       const user = userOf(principal)

@@ -11,10 +11,10 @@ import {
   SetUpGatewayBody,
   SetUpGatewayReply,
 } from '../../../core/wire/gateways.ts'
-import { actorOf } from '../audit/actor.ts'
 import { refuseRestricted } from '../../http/auth/restriction.ts'
 import { requireAdditionalRight } from '../../http/auth/rights.ts'
 import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import { atItsFloor } from '../gateways/floor.ts'
 import type { GatewayRow } from '../gateways/store.ts'
 import type { Origins } from '../manifests/object-origins.ts'
@@ -40,7 +40,7 @@ function list(deps: ConfigRoutesDeps): Route {
     path: '/api/dashboard/gateway',
     auth: 'gateways/get',
     isNamespaced: true,
-    summary: 'All gateways, with what runs of them',
+    summary: 'Lists all gateways with the state of their processes',
     response: GatewayList,
     handler: async ({ namespaces }) => {
       const [rows, origins] = await Promise.all([deps.config.gateways(namespaces), deps.origins(namespaces)])
@@ -54,7 +54,7 @@ function wizard({ setup: service }: ConfigRoutesDeps): Route {
     method: 'POST',
     path: '/api/dashboard/gateway',
     auth: 'gateways/update',
-    summary: 'Builds a gateway with connectors, access rules and an agent; secrets are shown this once',
+    summary: 'Creates a gateway with connectors, access rules and an agent; secrets are shown once',
     body: SetUpGatewayBody,
     response: SetUpGatewayReply,
     handler: async ({ body, principal, namespaces: given }) => {
@@ -101,7 +101,7 @@ function setup({ setup: service }: ConfigRoutesDeps): Route {
     method: 'POST',
     path: '/api/dashboard/setup',
     auth: 'credentials/set',
-    summary: 'Quick setup: an agent, its connectors and what it may do',
+    summary: 'Creates an agent with its connectors and permissions',
     body: QuickSetupBody,
     response: QuickSetupReply,
     handler: async ({ body, principal, namespaces: given }) => {

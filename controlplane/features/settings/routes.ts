@@ -1,7 +1,7 @@
 import { Ok } from '../../../core/wire/fields.ts'
 import { SettingsBody, SettingsReply } from '../../../core/wire/settings.ts'
-import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { Settings } from './service.ts'
 
 export function createSettingsRoutes({ settings }: { readonly settings: Settings }): readonly Route[] {
@@ -10,7 +10,7 @@ export function createSettingsRoutes({ settings }: { readonly settings: Settings
       method: 'GET',
       path: '/api/dashboard/settings',
       auth: 'settings/get',
-      summary: 'Settings that are set; secrets are masked',
+      summary: 'Lists the stored settings; secrets are masked',
       response: SettingsReply,
       handler: async () => ({ settings: await settings.masked() }),
     }),

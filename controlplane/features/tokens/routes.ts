@@ -5,8 +5,8 @@ import {
   VerifyBody,
   VerifyReply,
 } from '../../../core/wire/v1.ts'
-import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { TokenKeys } from './keys.ts'
 import type { Verification } from './verification.ts'
 
@@ -21,7 +21,7 @@ export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps):
       method: 'POST',
       path: '/api/v1/tokens/verify',
       auth: 'none',
-      summary: 'Checks a decision token and uses it up; valid only once',
+      summary: 'Verifies a decision token and uses it; a token is valid once',
       body: VerifyBody,
       bodyLimit: VERIFY_LIMIT_BYTES,
       response: VerifyReply,
@@ -37,7 +37,7 @@ export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps):
       method: 'GET',
       path: '/.well-known/jwks.json',
       auth: 'none',
-      summary: 'The public keys of decision tokens (RFC 7517)',
+      summary: 'Returns the public keys of decision tokens (RFC 7517)',
       response: JwksReply,
       handler: async () => ({ keys: (await tokenKeys.all()).map((key) => key.publicJwk) }),
     }),
@@ -45,7 +45,7 @@ export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps):
       method: 'POST',
       path: '/api/dashboard/signing-keys',
       auth: 'settings/update',
-      summary: 'Makes a new key that signs decision tokens; those signed before stay good',
+      summary: 'Rotates the key that signs decision tokens; tokens signed before stay valid',
       body: RotateSigningKeyBody,
       response: RotateSigningKeyReply,
       handler: async ({ principal }) => ({

@@ -13,7 +13,7 @@ export function createRecordRoute({
       path: '/api/dashboard/traffic/:record_id',
       auth: 'records/get',
       isNamespaced: true,
-      summary: 'One governed request',
+      summary: 'Returns one governed request',
       params: RecordParams,
       response: RecordReply,
       handler: async ({ namespaces, params }) => ({

@@ -9,7 +9,7 @@ export function createRecordRoutes({ traffic }: { readonly traffic: Traffic }): 
       path: '/api/dashboard/traffic',
       auth: 'records/get',
       isNamespaced: true,
-      summary: 'Governed requests, newest first',
+      summary: 'Lists governed requests, newest first',
       query: TrafficQuery,
       response: TrafficReply,
       handler: async ({ namespaces, query }) => {

@@ -26,7 +26,7 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       method: 'GET',
       path: '/api/dashboard/users',
       auth: 'users/get',
-      summary: 'All users',
+      summary: 'Lists all users',
       response: UserList,
       handler: async () => ({ users: (await deps.users.list()).map(userView) }),
     }),
@@ -36,7 +36,7 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       auth: 'users/update',
       givesAccess: true,
       summary:
-        'Changes a role, suspends, activates, sets groups, makes an approver key of your own, or invites',
+        'Changes a role, suspends, activates or invites a user, sets groups, or creates an approver key of the caller',
       body: UserActionBody,
       response: UserActionReply,
       handler: async ({ body, ...input }) => act(deps, ownerOf(input), body),
