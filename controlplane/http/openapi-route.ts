@@ -8,7 +8,7 @@ export function createOpenApiRoutes(deps: {
   readonly routes: () => readonly Route[]
   readonly baseUrl: () => string
 }): readonly Route[] {
-  let made: Readonly<Record<string, unknown>> | undefined
+  let made: OpenApiReply | undefined
   return [
     route({
       method: 'GET',

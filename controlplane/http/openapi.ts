@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ERRORS } from '../../core/errors.ts'
 import { isRight, RIGHTS, type Right } from '../../core/wire/access/rights.ts'
+import type { OpenApiReply } from '../../core/wire/health.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
 import type { Route, RouteAuth } from './route.ts'
 
@@ -10,7 +11,7 @@ type Json = Readonly<Record<string, unknown>>
 export function openApiDocument(
   routes: readonly Route[],
   facts: { readonly version: string; readonly url: string },
-): Json {
+): OpenApiReply {
   const described = routes.filter(({ path }) => /^\/(api\/|\.well-known\/|livez|readyz)/.test(path))
   const byPath = Map.groupBy(described, ({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
   const paths = [...byPath].map(([path, list]) => [path, Object.fromEntries(list.map(operationEntry))])

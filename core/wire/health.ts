@@ -46,6 +46,7 @@ export const CleanupReply = z.object({
 /** The OpenAPI 3.1 document. */
 export const OpenApiReply = z.looseObject({ openapi: z.string() })
 
+export type OpenApiReply = z.infer<typeof OpenApiReply>
 export type Check = z.infer<typeof Check>
 export type HealthReply = z.infer<typeof HealthReply>
 export type CleanupReply = z.infer<typeof CleanupReply>

@@ -83,7 +83,7 @@ async function resolveInTime(resolve: Resolve, host: string): Promise<readonly A
 export function callGateway({ url, addresses }: GatewayAddress, call: Call): Promise<Answer> {
   const isTls = url.protocol === 'https:'
   const limit = AbortSignal.timeout(call.timeoutMs)
-  const out = (isTls ? requestHttps : requestHttp)({
+  const options = {
     host: hostOf(url),
     port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
     method: call.method,
@@ -94,7 +94,8 @@ export function callGateway({ url, addresses }: GatewayAddress, call: Call): Pro
     lookup: pinnedLookup(addresses),
     signal: limit,
     autoSelectFamily: addresses.length > 1,
-  })
+  }
+  const out = (isTls ? requestHttps : requestHttp)(options)
   return new Promise((resolve, reject) => {
     const stood = watchConnection(out, isTls ? 'secureConnect' : 'connect')
     const fail = (cause: Error) => reject(failure(cause, { isSent: stood(), isLate: limit.aborted, url }))

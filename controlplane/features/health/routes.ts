@@ -35,7 +35,9 @@ export function createOpsRoutes({ health }: { readonly health: Health }): readon
       failures: { 503: NotReadyReply },
       handler: async () => {
         const isReady = await health.ready()
-        return { status: isReady ? 200 : 503, body: { status: isReady ? 'ok' : 'not_ready' } }
+        return isReady
+          ? { status: 200, body: { status: 'ok' as const } }
+          : { status: 503, body: { status: 'not_ready' as const } }
       },
     }),
   ]

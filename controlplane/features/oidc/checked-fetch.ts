@@ -49,14 +49,15 @@ async function exchange(url: URL, init: FetchInit, resolve: Resolve): Promise<Re
   if (addresses.length === 0) throw new Error(`${url.hostname} has no address`)
   const body = init.body == null ? undefined : Buffer.from(await new Response(init.body).arrayBuffer())
   const length = body === undefined ? {} : { 'content-length': String(body.length) }
-  const out = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
+  const options = {
     method,
     agent: false,
     lookup: pinnedLookup(addresses),
     autoSelectFamily: addresses.length > 1,
     headers: { ...headers, ...length, 'accept-encoding': 'identity' },
     ...(signal === undefined ? {} : { signal }),
-  })
+  }
+  const out = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, options)
   out.end(body)
   const [answer] = (await once(out, 'response')) as [IncomingMessage]
   return responseOf(answer, await bodyOf(answer))

@@ -107,7 +107,7 @@ function accountOf(user: UserPrincipal): UserPrincipal {
   })
 }
 
-function noteRevoked(q: Query, { orgId, actor, email, why }: End, row: UserKeyRow): Promise<void> {
+async function noteRevoked(q: Query, { orgId, actor, email, why }: End, row: UserKeyRow): Promise<void> {
   const details = { email, key_id: row.id, prefix: row.prefix, name: row.name, why }
-  return recordEvent(q, { orgId, actor, type: 'user.key_revoked', details })
+  await recordEvent(q, { orgId, actor, type: 'user.key_revoked', details })
 }

@@ -4,9 +4,9 @@ import { hasRole, RIGHTS, type Role } from '../../../core/wire/access/rights.ts'
 import { newId } from '../../crypto/ids.ts'
 import { randomToken, sha256 } from '../../crypto/tokens.ts'
 import type { Db, Query } from '../../db/query.ts'
+import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { findIdentityOf, identityState } from '../oidc/identity-store.ts'
 import { deleteSessionsOf } from '../sessions/store.ts'
 import { endApproverKeys } from './approver-keys.ts'
@@ -195,14 +195,14 @@ async function existing(q: Query, userId: string): Promise<UserRow> {
   })
 }
 
-function note(
+async function note(
   q: Query,
   { orgId }: UsersDeps,
   by: UserPrincipal,
   type: 'user.role_changed' | 'user.suspended' | 'user.activated',
   details: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  return recordEvent(q, { orgId, actor: actorOf(by), type, details })
+  await recordEvent(q, { orgId, actor: actorOf(by), type, details })
 }
 
 /**

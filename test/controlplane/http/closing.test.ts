@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import * as z from 'zod'
 import { route } from '../../../controlplane/http/route.ts'
 import { createHttpServer } from '../../../controlplane/http/server.ts'
 
@@ -27,7 +28,7 @@ test('a request on an open connection during shutdown has a normal response', as
   const release = Promise.withResolvers<void>()
   const followed = Promise.withResolvers<void>()
   const slow = route({
-    ...{ method: 'GET', path: '/api/slow', auth: 'none', summary: '' },
+    ...{ method: 'GET', path: '/api/slow', auth: 'none', summary: '', response: z.unknown() },
     handler: async () => {
       entered.resolve()
       await release.promise
@@ -40,6 +41,7 @@ test('a request on an open connection during shutdown has a normal response', as
       path: '/api/quick',
       auth: 'none',
       summary: '',
+      response: z.unknown(),
       handler: async () => {
         followed.resolve()
         return { quick: true }

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import tls from 'node:tls'
 import pino from 'pino'
 import { afterEach, describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import type { AuthDeps } from '../../../controlplane/http/auth/authenticate.ts'
 import type { ConnectionLimitOptions } from '../../../controlplane/http/connection-limits.ts'
 import { route } from '../../../controlplane/http/route.ts'
@@ -28,7 +29,14 @@ const auth: AuthDeps = {
   ...{ adminTokenHash: null, operatorTokenHash: null, maintenanceSecretHash: null, publicUrl: null },
 }
 const routes = (['agent', 'gateway', 'none'] as const).map((who) =>
-  route({ method: 'GET', path: `/api/${who}`, auth: who, summary: '', handler: async () => ({ ok: true }) }),
+  route({
+    method: 'GET',
+    path: `/api/${who}`,
+    auth: who,
+    summary: '',
+    response: z.unknown(),
+    handler: async () => ({ ok: true }),
+  }),
 )
 
 const sockets: Socket[] = []

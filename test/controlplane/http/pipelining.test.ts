@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import pino from 'pino'
 import { expect, test } from 'vitest'
+import * as z from 'zod'
 import type { AuthDeps } from '../../../controlplane/http/auth/authenticate.ts'
 import { route } from '../../../controlplane/http/route.ts'
 import { createHttpServer } from '../../../controlplane/http/server.ts'
@@ -33,11 +34,25 @@ async function start(
     },
     routes: [
       route({
-        ...{ method: 'GET', path: '/api/gateway', auth: 'gateway', summary: '' },
+        ...{ method: 'GET', path: '/api/gateway', auth: 'gateway', summary: '', response: z.unknown() },
         handler: async () => ({ ok: true }),
       }),
-      route({ method: 'GET', path: '/api/open', auth: 'none', summary: '', handler: answer }),
-      route({ method: 'GET', path: '/api/slow', auth: 'gateway', summary: '', handler: answer }),
+      route({
+        method: 'GET',
+        path: '/api/open',
+        auth: 'none',
+        summary: '',
+        response: z.unknown(),
+        handler: answer,
+      }),
+      route({
+        method: 'GET',
+        path: '/api/slow',
+        auth: 'gateway',
+        summary: '',
+        response: z.unknown(),
+        handler: answer,
+      }),
     ],
   })
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
