@@ -25,7 +25,7 @@ const names = (text: string, kind: string) =>
     .filter((one) => one.kind === kind)
     .map(
       ({ metadata, spec }) =>
-        `${metadata.namespace}/${metadata.name}${spec['enabled'] === false ? ' off' : ''}`,
+        `${metadata.namespace}/${metadata.name}${spec['mode'] === 'disabled' ? ' off' : ''}`,
     )
     .toSorted()
 
