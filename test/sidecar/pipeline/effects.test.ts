@@ -1,12 +1,10 @@
+import { describe, expect, it } from 'vitest'
+import { effectsText } from '../../../core/action/effects-text.ts'
+import { type GitObject, idOf, packOf, pushBody } from '../../support/git-pack.ts'
+import { expectRefused, JSON_BODY, LIST, MERGE, start } from './pipeline-world.ts'
 
 const OF_CODEHOST = { connector_type: 'codehost' } as const
 const [NONE, OLD] = ['0'.repeat(40), '1'.repeat(40)]
-import { JSON_BODY, LIST, MERGE, start } from './pipeline-world.ts'
-import { describe, expect, it } from 'vitest'
-import { effectsText } from '../../../core/action/effects-text.ts'
-import { expect, it } from 'vitest'
-import { expectRefused, JSON_BODY, LIST, MERGE, start } from './pipeline-world.ts'
-import { type GitObject, idOf, packOf, pushBody } from '../../support/git-pack.ts'
 
 it('shows the effect classes of a request on its card and in its record', async () => {
   const world = await start({ permissions: [['codehost.*', 'require_approval']] })
