@@ -7,7 +7,7 @@ import { readYamlDocuments } from '../../crd/manifests/yaml-documents.ts'
 import { PolicyDocument, type PolicyRule, type PolicyScope } from '../../crd/policy/policy-document.ts'
 import { PolicyRecord } from '../../crd/policy/policy-spec.ts'
 import { ChaperoneError } from '../../errors.ts'
-import { manifestText, type Problem, problemText } from '../../problem.ts'
+import { manifestText, type Problem } from '../../problem.ts'
 import { unstorableIn } from '../../storable.ts'
 import type { PolicyEntry } from '../../wire/gateway/sync.ts'
 import {
@@ -19,6 +19,7 @@ import {
 import { verdictOfRule } from '../vocabulary.ts'
 import { type CompiledPolicy, type CompiledRule, foldScope } from './compiled-policy.ts'
 import { invalidRule } from './invalid-rule.ts'
+import { fieldProblem, invalid, invalidText, type LineOf, yamlProblem } from './policy-problems.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
@@ -36,10 +37,11 @@ export type ParsedPolicy = {
 }
 
 const MAX_TEXT = 256 * 1024
+
 const MAX_ALIASES = 64
+
 /** Maximum number of open collections and items; a valid policy has about twenty. */
 const MAX_OPEN = 100
-const MAX_PROBLEMS = 20
 
 /**
  * Reads `policyYaml`. Throws ChaperoneError `validation` with `problems`: YAML errors (including duplicate keys), unknown
@@ -201,9 +203,6 @@ function plainValue(yaml: Document.Parsed): unknown {
   }
 }
 
-/** Returns the line of a field; null in a document without a text. */
-type LineOf = (path: readonly PropertyKey[]) => number | null
-
 function splitFields(value: unknown, lineOf: LineOf): { own: unknown; repeated: RepeatedFields } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidText('the policy must be a mapping with scope and rules')
@@ -237,12 +236,6 @@ function issueProblems(issue: z.core.$ZodIssue, schema: z.ZodType, lineOf: LineO
     const field = [...steps, key]
     return fieldProblem(field, `is unknown; ${fieldAdvice(null, field, known)}`, lineOf)
   })
-}
-
-function fieldProblem(path: readonly PropertyKey[], message: string, lineOf: LineOf): Problem {
-  const line = lineOf(path)
-  if (path.length === 0) return { code: 'field', field: null, line, message: `policy: ${message}` }
-  return { code: 'field', field: path.join('.'), line, message }
 }
 
 function conditionFailures(document: PolicyDocument, lineOf: LineOf): Problem[] {
@@ -282,22 +275,4 @@ function startOf(node: unknown): number | null {
     return null
   const [start] = node.range as unknown[]
   return typeof start === 'number' ? start : null
-}
-
-function yamlProblem(error: { pos: [number, number]; message: string }, lines: LineCounter): Problem {
-  const [firstLine = error.message] = error.message.split('\n')
-  const message = firstLine.replace(/ at line \d+, column \d+:?$/, '')
-  return { code: 'text', field: null, line: lines.linePos(error.pos[0]).line, message }
-}
-
-function invalidText(message: string, line: number | null = null): ChaperoneError {
-  return invalid([{ code: 'text', field: null, line, message }])
-}
-
-/** Returns the error with the first problems, because a text that is not a policy may cause thousands. */
-function invalid(found: readonly Problem[]): ChaperoneError {
-  const left = found.length - MAX_PROBLEMS
-  const omitted: Problem = { code: 'omitted', field: null, line: null, message: `and ${left} more` }
-  const problems = [...found.slice(0, MAX_PROBLEMS), ...(left > 0 ? [omitted] : [])]
-  return new ChaperoneError('validation', { detail: problems.map(problemText).join('; '), problems })
 }
