@@ -23,7 +23,7 @@ import { createIdentities } from './features/authentication/service.ts'
 import type { ConfirmAccess } from './features/oidc/confirmation.ts'
 import { createPodIdentities, type PodIdentities } from './features/pods/service.ts'
 import { startSessionPreload } from './features/sessions/preload.ts'
-import { listGroups } from './features/users/store.ts'
+import { listGroups } from './features/users/rows.ts'
 import type { Identify } from './http/auth/authenticate.ts'
 import type { BreakGlass } from './http/auth/owner-token.ts'
 

@@ -1,7 +1,7 @@
 import type { StateOrder } from '../../core/wire/gateway/kill.ts'
-import { SYNC_CHANNEL } from '../features/kill-switch/store.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
+import { SYNC_CHANNEL } from './sync-channel.ts'
 
 export async function currentEpoch(q: Query): Promise<number> {
   const { rows } = await q.query<{ epoch: number }>('select epoch from state_order', [])

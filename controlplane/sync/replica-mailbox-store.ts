@@ -1,6 +1,6 @@
 import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { Query } from '../db/query.ts'
-import { SYNC_CHANNEL } from '../features/kill-switch/store.ts'
+import { SYNC_CHANNEL } from '../db/sync-channel.ts'
 
 /** Prefix of the payload on SYNC_CHANNEL that signals a message for a process; the id of the process follows. */
 export const MAILBOX_PAYLOAD = 'mailbox '

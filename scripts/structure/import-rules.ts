@@ -47,7 +47,7 @@ const LAYERS: readonly Layer[] = [
   },
   {
     from: ROUTES,
-    mayNot: /^controlplane\/(db|features\/.*store\.ts$)/,
+    mayNot: /^controlplane\/(db|features\/.*(store|rows)\.ts$)/,
     because: 'a route calls a service; it never sees SQL',
     allowsTypes: true,
   },
@@ -59,8 +59,8 @@ const LAYERS: readonly Layer[] = [
     allowsTypes: true,
   },
   {
-    from: /^controlplane\/(db\/|features\/.*store\.ts$)/,
-    mayNot: /^controlplane\/(http\/|sync\/|features\/(?!.*store\.ts$))/,
+    from: /^controlplane\/(db\/|features\/.*(store|rows)\.ts$)/,
+    mayNot: /^controlplane\/(http\/|sync\/|features\/(?!.*(store|rows)\.ts$))/,
     because: 'the store imports nothing above it',
   },
   {

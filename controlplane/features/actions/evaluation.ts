@@ -16,7 +16,7 @@ import { isRefusal } from '../../../core/request/canonical.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { DecisionView } from '../../../core/wire/v1.ts'
 import { entriesFor } from '../../sync/kill-switch/state.ts'
-import type { AgentRow } from '../agents/store.ts'
+import type { AgentRow } from '../agents/rows.ts'
 import { knownByName } from './names.ts'
 import type { ActionRules, GatewayRules } from './rules.ts'
 

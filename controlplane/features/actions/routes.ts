@@ -12,11 +12,11 @@ import {
   SubmitBody,
   SubmitReply,
 } from '../../../core/wire/v1.ts'
+import { agentOf } from '../../http/auth/agent-principal.ts'
 import { validationError } from '../../http/input.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
 import type { Execute, Execution } from '../executions/service.ts'
 import { idempotentRequest } from './idempotency.ts'
-import { agentOf } from './principals.ts'
 import type { Actions } from './service.ts'
 
 export type ActionRoutesDeps = {

@@ -7,7 +7,7 @@ import { currentVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import type { Configuration } from '../../sync/sections/configuration.ts'
 import type { SectionLibrary } from '../../sync/sections/library.ts'
-import type { AgentRow } from '../agents/store.ts'
+import type { AgentRow } from '../agents/rows.ts'
 
 /** The rules of the gateway that an agent belongs to. */
 export type GatewayRules = {

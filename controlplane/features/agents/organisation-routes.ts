@@ -14,18 +14,18 @@ import {
   RespondParams,
   RespondReply,
 } from '../../../core/wire/v1.ts'
+import { agentOf, requireCapability } from '../../http/auth/agent-principal.ts'
 import type { AgentPrincipal } from '../../http/auth/authenticate.ts'
 import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
-import { agentOf, requireCapability } from '../actions/principals.ts'
 import type { Actions } from '../actions/service.ts'
 import { answererOf } from '../approvals/answers/answerer.ts'
 import type { Approvals } from '../approvals/service.ts'
 import { actorOf } from '../audit/actor.ts'
 import type { AuditReading } from '../audit/reading.ts'
 import { checkedScope, type KillChange, type KillSwitch } from '../kill-switch/service.ts'
+import type { PolicyRow } from '../policies/rows.ts'
 import type { Policies } from '../policies/service.ts'
-import type { PolicyRow } from '../policies/store.ts'
 import { policySummary } from '../policies/view.ts'
 import type { Agents } from './service.ts'
 

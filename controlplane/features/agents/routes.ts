@@ -12,8 +12,8 @@ import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
 import type { Origins } from '../manifests/object-origins.ts'
 import type { Config } from '../settings/configuration.ts'
+import type { AgentRow } from './rows.ts'
 import type { AgentFields, Agents } from './service.ts'
-import type { AgentRow } from './store.ts'
 
 export type AgentRoutesDeps = {
   readonly agents: Agents

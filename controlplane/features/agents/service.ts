@@ -8,15 +8,8 @@ import { createScopedQuery } from '../../db/scoped-query.ts'
 import { type Actor, originOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { defaultGateway } from '../gateways/names.ts'
-import {
-  type AgentRow,
-  type AgentStatus,
-  findAgentByName,
-  insertAgent,
-  listAgentsIn,
-  lockAgent,
-  updateAgent,
-} from './store.ts'
+import { type AgentRow, type AgentStatus, findAgentByName, listAgentsIn } from './rows.ts'
+import { insertAgent, lockAgent, updateAgent } from './store.ts'
 
 export type AgentsDeps = { readonly db: Db; readonly orgId: string }
 

@@ -1,56 +1,11 @@
-import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Query } from '../../db/query.ts'
-import { onlyRow, type Source } from '../../db/rows.ts'
-import type { ScopedQuery } from '../../db/scoped-query.ts'
-
-export type AgentStatus = 'active' | 'suspended' | 'revoked'
-
-export type AgentRow = {
-  readonly id: string
-  readonly orgId: string
-  readonly name: string
-  readonly runtime: string
-  readonly environment: string
-  readonly status: AgentStatus
-  readonly capabilities: readonly string[]
-  readonly metadata: Readonly<Record<string, unknown>>
-  readonly apiKeyPrefix: string | null
-  readonly apiKeySha256: Buffer | null
-  readonly gatewayId: string | null
-  readonly source: Source
-  readonly managedBy: string | null
-  /** Where the agent was created; null for an agent that was created for the ServiceAccount of a pod. */
-  readonly origin: RowOrigin | null
-  readonly lastSeenAt: Date | null
-  readonly createdAt: Date
-}
+import { onlyRow } from '../../db/rows.ts'
+import { type AgentRow, COLUMNS } from './rows.ts'
 
 export type AgentInput = Omit<AgentRow, 'lastSeenAt' | 'createdAt' | 'origin'> &
   Partial<Pick<AgentRow, 'origin'>>
+
 export type AgentChanges = Partial<Omit<AgentInput, 'id' | 'orgId'>>
-
-const COLUMNS = `id, org_id as "orgId", name, runtime, environment, status, capabilities, metadata,
-  api_key_prefix as "apiKeyPrefix", api_key_sha256 as "apiKeySha256", gateway_id as "gatewayId", source,
-  managed_by as "managedBy", origin, last_seen_at as "lastSeenAt", created_at as "createdAt"`
-
-/** Returns all agents by name, including revoked ones. */
-export async function listAgents(q: Query): Promise<readonly AgentRow[]> {
-  const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents order by name, created_at, id`, [])
-  return rows
-}
-
-export async function listAgentsIn(q: ScopedQuery): Promise<readonly AgentRow[]> {
-  return q.rows<AgentRow>(
-    [],
-    (within) => `select ${COLUMNS} from agents where ${within.name('name')} order by name, created_at, id`,
-  )
-}
-
-/** Returns the unrevoked agent with the name. */
-export async function findAgentIn(q: ScopedQuery, name: string): Promise<AgentRow | undefined> {
-  const select = `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`
-  return (await q.rows<AgentRow>([name], (within) => `${select} and ${within.name('name')}`))[0]
-}
 
 async function getAgent(q: Query, id: string): Promise<AgentRow | undefined> {
   const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents where id = $1`, [id])
@@ -61,24 +16,6 @@ async function getAgent(q: Query, id: string): Promise<AgentRow | undefined> {
 export async function lockAgent(q: Query, id: string): Promise<AgentRow | undefined> {
   const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents where id = $1 for update`, [id])
   return rows[0]
-}
-
-/** Returns the unrevoked agent with the name; revocation releases the name. */
-export async function findAgentByName(q: Query, name: string): Promise<AgentRow | undefined> {
-  const { rows } = await q.query<AgentRow>(
-    `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`,
-    [name],
-  )
-  return rows[0]
-}
-
-/** Returns every agent that bears or bore the name, oldest first. */
-export async function listAgentsNamed(q: Query, name: string): Promise<readonly AgentRow[]> {
-  const { rows } = await q.query<AgentRow>(
-    `select ${COLUMNS} from agents where name = $1 order by created_at, id`,
-    [name],
-  )
-  return rows
 }
 
 export async function insertAgent(q: Query, row: AgentInput): Promise<AgentRow> {

@@ -4,7 +4,7 @@ import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { Query } from '../../db/query.ts'
-import { getGateway } from '../gateways/store.ts'
+import { getGateway } from '../gateways/rows.ts'
 import type { ApprovalRow, CardFacts } from './store.ts'
 
 /**

@@ -8,7 +8,7 @@ import { type ActionRow, listActions, moveActions } from '../actions/store.ts'
 import type { Notify } from '../actions/submission.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvents } from '../audit/events.ts'
-import { listConnectorNames } from '../connectors/store.ts'
+import { listConnectorNames } from '../connectors/rows.ts'
 import { cancelNonces } from '../tokens/nonce-store.ts'
 import { cancelApprovals, lockUsableApprovals, type UsableApproval } from './kill-cancellation-store.ts'
 

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/query.ts'
-import { hasOwner } from '../users/store.ts'
+import { hasOwner } from '../users/rows.ts'
 
 /** Restriction of the CLI token. `session`: once an owner exists, it answers no approvals and changes no rules. */
 export type ApprovalsMode = 'session' | 'token'

@@ -12,7 +12,7 @@ import type { ClusterUser } from '../../db/cluster-user.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
-import { SYNC_CHANNEL } from '../kill-switch/store.ts'
+import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
 import { ALL_ANSWERS_COUNT } from './answers/counting-store.ts'
 
 export type ApprovalKind = 'action' | 'hold'

@@ -6,7 +6,7 @@ import type { ScopedReads } from '../../db/scoped-query.ts'
 import { validationError } from '../../http/input.ts'
 import { approvalCard } from '../approvals/card.ts'
 import { listApprovalsOfAction } from '../approvals/store.ts'
-import { listTrafficOfAction } from '../traffic/record-store.ts'
+import { listTrafficOfAction } from '../traffic/rows.ts'
 import { type AuditExportRow, type AuditFilter, listAuditAfter, listAuditBefore } from './export-store.ts'
 
 export type Evidence = {

@@ -1,5 +1,5 @@
 import type { Query } from '../../db/query.ts'
-import type { AgentRow } from '../agents/store.ts'
+import type { AgentRow } from '../agents/rows.ts'
 
 /** A presented key: its prefix and its hash. */
 export type ShownKey = { readonly prefix: string; readonly sha256: Buffer }

@@ -1,7 +1,7 @@
 import { sha256 } from '../../crypto/tokens.ts'
 import { URGENT_MS, withinMs } from '../../urgent.ts'
 import { networkOf } from '../sessions/attempts.ts'
-import { SESSION_LIFE } from '../sessions/store.ts'
+import { SESSION_LIFE } from '../sessions/rows.ts'
 
 /**
  * Resolves the principals of secrets from the database. Omits secrets without an active principal. `turn`: a name in

@@ -6,7 +6,8 @@ import { gatewayActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { authOf, ownedDomains } from '../connectors/domains.ts'
 import { placeConnector } from '../connectors/placement.ts'
-import { type ConnectorRow, deleteConnector, getConnector, listConnectors } from '../connectors/store.ts'
+import { type ConnectorRow, getConnector, listConnectors } from '../connectors/rows.ts'
+import { deleteConnector } from '../connectors/store.ts'
 import { refuseManaged } from '../manifests/managed.ts'
 import {
   type CommandDeps,

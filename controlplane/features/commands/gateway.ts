@@ -4,7 +4,8 @@ import { EnforcementSet, KillSwitchSet } from '../../../core/wire/gateway/intern
 import { bumpVersion } from '../../db/config-version.ts'
 import { gatewayActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { getGateway, upsertGateway } from '../gateways/store.ts'
+import { getGateway } from '../gateways/rows.ts'
+import { upsertGateway } from '../gateways/store.ts'
 import { refuseManaged } from '../manifests/managed.ts'
 import {
   type CommandDeps,

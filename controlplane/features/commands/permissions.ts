@@ -5,11 +5,12 @@ import { bumpVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
 import { gatewayActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { declaredNames } from '../connectors/declared-names.ts'
-import { listConnectors } from '../connectors/store.ts'
+import { declaredNames } from '../connectors/domains.ts'
+import { listConnectors } from '../connectors/rows.ts'
 import { refuseManaged } from '../manifests/managed.ts'
+import { listPermissions, type PermissionRow } from '../permissions/rows.ts'
 import { rulesBeside } from '../permissions/rules-beside.ts'
-import { listPermissions, type PermissionRow, upsertPermission } from '../permissions/store.ts'
+import { upsertPermission } from '../permissions/store.ts'
 import {
   type CommandDeps,
   type CommandGateway,

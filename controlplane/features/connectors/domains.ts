@@ -1,7 +1,7 @@
 import { connectorOfType, TYPES_WITHOUT_HOSTS } from '../../../core/connectors/registry.ts'
 import { checkUserRows } from '../../../core/connectors/rows/user-rows.ts'
 import type { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
-import type { ConnectorRow } from './store.ts'
+import type { ConnectorRow } from './rows.ts'
 
 type Owner = Pick<ConnectorRow, 'name' | 'spec'>
 
@@ -103,4 +103,9 @@ export function wrongAuth(auth: ConnectorSpec['auth']): string | null {
     return 'auth type header needs the name of the header, such as X-API-Key'
   }
   return null
+}
+
+/** Returns the action names of the rows that a Connector declares. */
+export function declaredNames({ spec }: Pick<ConnectorRow, 'spec'>): readonly string[] {
+  return spec.actions.map(({ action }) => action)
 }

@@ -1,9 +1,9 @@
 import { namespaceOf } from '../gateways/binding.ts'
-import type { GatewayRow } from '../gateways/store.ts'
+import type { GatewayRow } from '../gateways/rows.ts'
 import type { HostClaims } from '../manifests/store.ts'
 import { ownedDomains, sharedPorts } from './domains.ts'
 import { claimedSince, covers } from './host-claims.ts'
-import type { ConnectorRow } from './store.ts'
+import type { ConnectorRow } from './rows.ts'
 
 export type Claimant = Pick<ConnectorRow, 'id' | 'name' | 'spec' | 'gatewayIds' | 'source'>
 

@@ -9,12 +9,13 @@ import type { Query } from '../../db/query.ts'
 import { validationError } from '../../http/input.ts'
 import { type IdentifyBot, refuseApprovalsBot } from '../chat/bot.ts'
 import { namespaceOf } from '../gateways/binding.ts'
-import { type GatewayRow, getGateway } from '../gateways/store.ts'
+import { type GatewayRow, getGateway } from '../gateways/rows.ts'
 import { refuseManaged } from '../manifests/managed.ts'
 import { EditedInYaml } from '../policies/edited-in-yaml.ts'
 import { authOf, findOverlaps, missingDomains, ownedDomains, sharedPorts, wrongAuth } from './domains.ts'
 import { covers } from './host-claims.ts'
-import { type ConnectorRow, listConnectors, upsertConnector } from './store.ts'
+import { type ConnectorRow, listConnectors } from './rows.ts'
+import { upsertConnector } from './store.ts'
 
 /** A connector as users enter it; `token` in plain text. */
 export type NewConnector = {

@@ -21,12 +21,11 @@ import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
 import { APPROVALS_BOT_WARNING } from '../chat/bot.ts'
 import type { Origins } from '../manifests/object-origins.ts'
+import type { PermissionRow } from '../permissions/rows.ts'
 import { rulesBeside } from '../permissions/rules-beside.ts'
-import type { PermissionRow } from '../permissions/store.ts'
 import type { Config } from '../settings/configuration.ts'
-import { declaredNames } from './declared-names.ts'
-import { authOf, connectorWarnings, ownedDomains } from './domains.ts'
-import type { ConnectorRow } from './store.ts'
+import { authOf, connectorWarnings, declaredNames, ownedDomains } from './domains.ts'
+import type { ConnectorRow } from './rows.ts'
 
 export type ConnectorRoutesDeps = {
   readonly config: Config

@@ -4,10 +4,10 @@ import { knownHostText } from '../../../core/decision/known-hosts.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { UnownedHost } from '../../../core/wire/connectors.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
-import { type GatewayRow, listGatewaysIn } from '../gateways/store.ts'
+import { type GatewayRow, listGatewaysIn } from '../gateways/rows.ts'
 import { ownedDomains, portsOf } from './domains.ts'
 import { covers } from './host-claims.ts'
-import { type ConnectorRow, listConnectorsIn } from './store.ts'
+import { type ConnectorRow, listConnectorsIn } from './rows.ts'
 import { listUnownedHosts, type UnownedHostRow } from './unowned-host-store.ts'
 
 export type UnownedHosts = {

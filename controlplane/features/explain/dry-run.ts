@@ -4,7 +4,7 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { DryRunReply } from '../../../core/wire/v1.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import type { Actions } from '../actions/service.ts'
-import { findAgentIn } from '../agents/store.ts'
+import { findAgentIn } from '../agents/rows.ts'
 
 /** Returns the decision that the named agent would get. Throws `not_found` when the agent does not exist. */
 export type DryRun = (namespaces: Namespaces, agentName: string, spec: ActionSpec) => Promise<DryRunReply>

@@ -15,13 +15,13 @@ import { LOG_DECISION } from '../../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { recordPath } from '../../../core/request/redact.ts'
+import { requestOf, tunnelRequest } from '../../../core/request/request-of-url.ts'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { Clock } from '../../../core/state/clock.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { entriesFor } from '../../sync/kill-switch/state.ts'
 import type { SectionLibrary } from '../../sync/sections/library.ts'
-import { requestOf, tunnelRequest } from './request.ts'
 
 export type ExplainDeps = {
   readonly library: SectionLibrary

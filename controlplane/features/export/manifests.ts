@@ -3,11 +3,11 @@ import type { PolicyFacts } from '../../../core/crd/manifests/policy-manifests.t
 import { type ManifestRows, manifestsText, rowManifests } from '../../../core/crd/manifests/row-manifests.ts'
 import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
-import { listConnectorsIn } from '../connectors/store.ts'
-import { gatewayNamesIn, listGatewaysIn } from '../gateways/store.ts'
+import { listConnectorsIn } from '../connectors/rows.ts'
+import { gatewayNamesIn, listGatewaysIn } from '../gateways/rows.ts'
 import { listDesiredIn } from '../manifests/store.ts'
-import { listPermissionsIn } from '../permissions/store.ts'
-import { listPoliciesIn, type PolicyRow } from '../policies/store.ts'
+import { listPermissionsIn } from '../permissions/rows.ts'
+import { listPoliciesIn, type PolicyRow } from '../policies/rows.ts'
 
 const HEAD = `# Exported by Chaperone. Credentials are never exported: make a Secret for each secretRef below.\n`
 

@@ -1,7 +1,7 @@
 import { admits, type Labels, selects } from '../../../core/crd/allowed-namespaces.ts'
 import type { GatewayRef, LabelSelector } from '../../../core/crd/fields.ts'
 import type { PushProblem } from '../../../core/wire/operator/operator.ts'
-import type { GatewayRow } from './store.ts'
+import type { GatewayRow } from './rows.ts'
 
 /** Member of `Gateway.spec.allowedNamespaces` for a kind. */
 export type BoundKind = 'permissions' | 'policies' | 'connectors'

@@ -1,6 +1,6 @@
 import { type FloorRules, floored } from '../../../core/crd/floors.ts'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
-import type { GatewayRow } from './store.ts'
+import type { GatewayRow } from './rows.ts'
 
 /**
  * Returns the row with the spec in force, which the minimum strictness (floor) may have raised. The stored row keeps

@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { covers } from '../../../core/wire/access/rights.ts'
 import type { Query } from '../../db/query.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
-import { findAgentIn } from '../agents/store.ts'
+import { findAgentIn } from '../agents/rows.ts'
 import {
   findGatewayByName,
   findGatewayIn,
@@ -11,7 +11,7 @@ import {
   gatewayNamesIn,
   getGateway,
   listGatewaysIn,
-} from './store.ts'
+} from './rows.ts'
 
 /** The gateway that runs with the control plane on one machine. */
 export const LOCAL_GATEWAY = 'default/local'

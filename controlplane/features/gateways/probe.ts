@@ -2,9 +2,9 @@ import type { Resolve } from '../../../core/request/outbound-address.ts'
 import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { validationError } from '../../http/input.ts'
-import { listConnectorsIn } from '../connectors/store.ts'
+import { listConnectorsIn } from '../connectors/rows.ts'
 import { type Call, CallError, callGateway, checkAddress, resolveByDns } from './dial.ts'
-import { listGatewaysIn } from './store.ts'
+import { listGatewaysIn } from './rows.ts'
 
 const TIMEOUT_MS = 2_000
 const MAX_BODY = 64 * 1024

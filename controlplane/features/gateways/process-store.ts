@@ -1,7 +1,7 @@
 import type { Greeting } from '../../../core/wire/gateway/greeting.ts'
 import type { HostedWorkReport } from '../../../core/wire/gateway/hosted-work.ts'
 import type { Query } from '../../db/query.ts'
-import { SYNC_CHANNEL } from '../kill-switch/store.ts'
+import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
 
 /** Payload on SYNC_CHANNEL when processes connected, disconnected or acknowledged a kill state. */
 export const PROCESSES_PAYLOAD = 'processes'

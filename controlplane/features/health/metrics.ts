@@ -3,8 +3,8 @@ import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { countRelations } from '../../../core/wire/gateway/version-relation.ts'
 import type { Db } from '../../db/query.ts'
 import { VERSION } from '../../version.ts'
-import { type ActionCounts, countActions } from '../actions/count-store.ts'
-import { listInvalidPolicies } from '../policies/store.ts'
+import { type ActionCounts, countActions } from '../actions/rows.ts'
+import { listInvalidPolicies } from '../policies/rows.ts'
 
 export type ControlPlaneMetrics = {
   /** Returns the metrics in the exposition format of Prometheus (spec 4.5). */

@@ -3,7 +3,7 @@ import type { Check, HealthReply } from '../../../core/wire/health.ts'
 import { currentVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import { CallError, callGateway, checkAddress, resolveByDns } from '../gateways/dial.ts'
-import { listGateways } from '../gateways/store.ts'
+import { listGateways } from '../gateways/rows.ts'
 
 const TIMEOUT_MS = 2_000
 const MAX_BODY = 64 * 1024

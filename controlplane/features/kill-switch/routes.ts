@@ -1,4 +1,5 @@
 import { namespaceOfScope, normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { killsIn } from '../../../core/decision/kill-switch/kills-in.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { covers, type Namespaces, type Right } from '../../../core/wire/access/rights.ts'
 import { KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
@@ -7,7 +8,6 @@ import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
 import { requireRight } from '../../http/auth/rights.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
-import { killsIn } from './kills-in.ts'
 import type { KillSwitch } from './service.ts'
 
 export function createKillSwitchRoutes({

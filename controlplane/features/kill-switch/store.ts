@@ -1,9 +1,8 @@
 import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
 import type { Query } from '../../db/query.ts'
+import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
 
-/** Notifies every replica at commit that kill switches (`kill`) or one approval (its id) changed. */
-export const SYNC_CHANNEL = 'chaperone_sync'
 export const KILL_PAYLOAD = 'kill'
 
 export type KillInput = {
@@ -16,11 +15,6 @@ export type KillInput = {
 
 /** The latched kill switches, and the position of this state in the total order of all states. */
 export type StoredKills = { readonly order: StateOrder; readonly entries: readonly KillEntry[] }
-
-/** Lists the latched kill switches, oldest first. */
-export async function listKillSwitches(q: Query): Promise<readonly KillEntry[]> {
-  return (await readKillSwitches(q)).entries
-}
 
 export async function readKillSwitches(q: Query): Promise<StoredKills> {
   const { rows } = await q.query<Joined>(

@@ -1,6 +1,6 @@
 import type { Db, Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
-import { SESSION_LIFE } from '../sessions/store.ts'
+import { SESSION_LIFE } from '../sessions/rows.ts'
 
 /** Advisory lock key: an arbitrary number, the same in all replicas. */
 const LOCK = 7_245_118_020

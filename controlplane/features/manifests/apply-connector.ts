@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../../core/connectors/credentials/clear-text.ts'
-import { CONNECTOR_RULES } from '../../../core/crd/rules.ts'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
+import { CONNECTOR_RULES } from '../../../core/crd/rules.ts'
 import { immutableProblems } from '../../../core/crd/spec-rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
@@ -17,12 +17,8 @@ import {
   wrongAuth,
 } from '../connectors/domains.ts'
 import { type Contest, contestHosts, haveCommonBase, isOfSameOwner } from '../connectors/host-conflicts.ts'
-import {
-  type ConnectorInput,
-  type ConnectorRow,
-  deleteConnector,
-  upsertConnector,
-} from '../connectors/store.ts'
+import type { ConnectorRow } from '../connectors/rows.ts'
+import { type ConnectorInput, deleteConnector, upsertConnector } from '../connectors/store.ts'
 import { type Binding, bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
 import {
   type Applier,

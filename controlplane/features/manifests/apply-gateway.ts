@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import { killScopesOf } from '../../../core/crd/kill-scopes.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { killScopesOf } from '../../../core/crd/kill-scopes.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import { recordEvent } from '../audit/events.ts'
-import { deleteGateway, findGatewayByName, type GatewayRow, upsertGateway } from '../gateways/store.ts'
+import { findGatewayByName, type GatewayRow } from '../gateways/rows.ts'
+import { deleteGateway, upsertGateway } from '../gateways/store.ts'
 import { checkedScope } from '../kill-switch/service.ts'
 import {
   type Applied,

@@ -3,7 +3,7 @@ import { idlePermission, unreadSockets } from '../../../core/decision/permission
 import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
 import { recordEvent } from '../audit/events.ts'
 import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
-import type { GatewayRow } from '../gateways/store.ts'
+import type { GatewayRow } from '../gateways/rows.ts'
 import { type PermissionInput, replaceOwnedPermissions } from '../permissions/store.ts'
 import {
   type Applier,

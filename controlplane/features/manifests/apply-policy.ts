@@ -18,15 +18,8 @@ import {
   recordOf,
   type Wanted,
 } from '../policies/record.ts'
-import {
-  deletePolicy,
-  findManagedPolicy,
-  insertPolicy,
-  type PolicyChanges,
-  type PolicyRow,
-  type PolicyTestResult,
-  updatePolicy,
-} from '../policies/store.ts'
+import { findManagedPolicy, type PolicyRow, type PolicyTestResult } from '../policies/rows.ts'
+import { deletePolicy, insertPolicy, type PolicyChanges, updatePolicy } from '../policies/store.ts'
 import {
   type Applied,
   type Applier,

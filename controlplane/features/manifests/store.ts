@@ -5,7 +5,7 @@ import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
-import type { PermissionRow } from '../permissions/store.ts'
+import type { PermissionRow } from '../permissions/rows.ts'
 
 export type ManifestSource = 'kubernetes' | 'file'
 

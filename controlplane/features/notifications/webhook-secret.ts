@@ -4,7 +4,8 @@ import type { Sealed } from '../../crypto/sealed.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { getSetting, putSetting } from '../settings/store.ts'
+import { getSetting } from '../settings/rows.ts'
+import { putSetting } from '../settings/store.ts'
 import { insertSettingOnce } from './store.ts'
 
 export type WebhookSecret = {

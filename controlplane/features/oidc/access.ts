@@ -1,4 +1,4 @@
-import type { LowerRole } from '../users/store.ts'
+import type { LowerRole } from '../users/rows.ts'
 import type { GroupAccess } from './settings.ts'
 
 /** Access of a user of the identity provider. */

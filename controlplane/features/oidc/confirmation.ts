@@ -2,14 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Db } from '../../db/query.ts'
-import {
-  claimIdentity,
-  type IdentityState,
-  identityState,
-  releaseIdentity,
-  type UserIdentity,
-} from './identity-store.ts'
+import { claimIdentity, releaseIdentity, type UserIdentity } from './identity-store.ts'
 import type { Provider } from './provider.ts'
+import { type IdentityState, identityState } from './rows.ts'
 import { SignInError } from './sign-in-error.ts'
 import type { ProviderUsers } from './users.ts'
 

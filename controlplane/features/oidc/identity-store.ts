@@ -1,8 +1,7 @@
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
+import { COLUMNS, CONFIRMED_S } from './rows.ts'
 
-/** Seconds that a confirmation by the provider is valid. */
-const CONFIRMED_S = 300
 /** Seconds that one replica has for a request to the provider; after that another replica may send one. */
 const CLAIM_S = 15
 
@@ -16,8 +15,6 @@ export type UserIdentity = {
   readonly isEmailVerified: boolean
 }
 
-const COLUMNS = `user_id as "userId", issuer, subject, tokens, email_verified as "isEmailVerified"`
-
 export async function findIdentity(
   q: Query,
   { issuer, subject }: Pick<UserIdentity, 'issuer' | 'subject'>,
@@ -26,13 +23,6 @@ export async function findIdentity(
     `select ${COLUMNS} from user_identities where issuer = $1 and subject = $2`,
     [issuer, subject],
   )
-  return rows[0]
-}
-
-export async function findIdentityOf(q: Query, userId: string): Promise<UserIdentity | undefined> {
-  const { rows } = await q.query<UserIdentity>(`select ${COLUMNS} from user_identities where user_id = $1`, [
-    userId,
-  ])
   return rows[0]
 }
 
@@ -52,26 +42,6 @@ export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
       ...[row.tokens === null ? null : JSON.stringify(row.tokens), row.isEmailVerified],
     ],
   )
-}
-
-/**
- * State of a user at the identity provider. `none`: a user with a password. `ended`: the provider no longer confirms
- * the user.
- */
-export type IdentityState = 'none' | 'confirmed' | 'stale' | 'ended'
-
-/** Returns the SQL of the IdentityState of a row of `user_identities`; the row may be missing in a left join. */
-export function identityStateSql(alias: string): string {
-  return `case when ${alias}.user_id is null then 'none' when ${alias}.tokens is null then 'ended'
-    when ${alias}.checked_at > now() - interval '${CONFIRMED_S} seconds' then 'confirmed' else 'stale' end`
-}
-
-export async function identityState(q: Query, userId: string): Promise<IdentityState> {
-  const { rows } = await q.query<{ state: IdentityState }>(
-    `select ${identityStateSql('i')} as state from user_identities i where user_id = $1`,
-    [userId],
-  )
-  return rows[0]?.state ?? 'none'
 }
 
 /** Claims the identity if it needs a confirmation and no other replica has claimed it. */

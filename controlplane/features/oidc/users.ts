@@ -6,26 +6,13 @@ import { type Actor, systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { deleteSessionsOf } from '../sessions/store.ts'
 import { endApproverKeys } from '../users/approver-keys.ts'
-import {
-  findUserByEmail,
-  hasOtherOwner,
-  insertUser,
-  lockUser,
-  lockUserChanges,
-  setPasswordHash,
-  type UserRow,
-  updateUser,
-} from '../users/store.ts'
+import { findUserByEmail, hasOtherOwner, lockUser, type UserRow } from '../users/rows.ts'
+import { insertUser, lockUserChanges, setPasswordHash, updateUser } from '../users/store.ts'
 import { type Access, accessOf } from './access.ts'
 import type { ProviderUser } from './claims.ts'
-import {
-  deleteIdentity,
-  findIdentity,
-  findIdentityOf,
-  saveIdentity,
-  type UserIdentity,
-} from './identity-store.ts'
+import { deleteIdentity, findIdentity, saveIdentity, type UserIdentity } from './identity-store.ts'
 import type { Confirmed, ProviderTokens } from './provider.ts'
+import { findIdentityOf } from './rows.ts'
 import type { OidcSettings } from './settings.ts'
 import { SignInError } from './sign-in-error.ts'
 

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
+import { killsIn } from '../../../core/decision/kill-switch/kills-in.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { GatewayLive } from '../../../core/wire/gateways.ts'
 import type { ChangeKind } from '../../../core/wire/overview.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
-import { listGatewaysIn } from '../gateways/store.ts'
-import { killsIn } from '../kill-switch/kills-in.ts'
+import { listGatewaysIn } from '../gateways/rows.ts'
 import { readChangeMarks } from './change-mark-store.ts'
 
 export type ChangesDeps = {

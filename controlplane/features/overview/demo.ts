@@ -8,10 +8,10 @@ import { newId } from '../../crypto/ids.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import type { Actions } from '../actions/service.ts'
-import { findAgentByName, insertAgent } from '../agents/store.ts'
+import { DEMO_AGENT, findAgentByName } from '../agents/rows.ts'
+import { insertAgent } from '../agents/store.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { DEMO_AGENT } from './demo-agent.ts'
 import { findManagedAgent } from './demo-agent-store.ts'
 
 export type DemoDeps = {

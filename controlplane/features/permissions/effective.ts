@@ -10,10 +10,10 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { EffectiveAction, EffectiveReply } from '../../../core/wire/permissions.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import type { ActionRules, ActionRulesSource, GatewayRules } from '../actions/rules.ts'
-import { type AgentRow, listAgentsIn } from '../agents/store.ts'
+import { type AgentRow, listAgentsIn } from '../agents/rows.ts'
 import type { CatalogueReading } from '../connectors/catalogue.ts'
-import { listConnectorsIn } from '../connectors/store.ts'
-import { gatewayNamesIn } from '../gateways/store.ts'
+import { listConnectorsIn } from '../connectors/rows.ts'
+import { gatewayNamesIn } from '../gateways/rows.ts'
 
 export type EffectivePermissionsDeps = {
   readonly read: ScopedReads

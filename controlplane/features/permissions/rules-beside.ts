@@ -1,4 +1,4 @@
-import type { PermissionRow } from './store.ts'
+import type { PermissionRow } from './rows.ts'
 
 type Placed = Pick<PermissionRow, 'gatewayId' | 'agent'>
 

@@ -5,12 +5,13 @@ import { newId } from '../../crypto/ids.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import { namespaceLabels } from '../../db/namespaces.ts'
 import type { Query } from '../../db/query.ts'
-import { type AgentRow, insertAgent, listAgentsNamed, updateAgent } from '../agents/store.ts'
+import { type AgentRow, listAgentsNamed } from '../agents/rows.ts'
+import { insertAgent, updateAgent } from '../agents/store.ts'
 import { systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 import { isAgentServed } from '../gateways/process-store.ts'
-import { findGatewayByName, type GatewayRow, getGateway } from '../gateways/store.ts'
+import { findGatewayByName, type GatewayRow, getGateway } from '../gateways/rows.ts'
 
 /** The operator's report of a pod. */
 export type PodClaims = {

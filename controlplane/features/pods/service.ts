@@ -9,7 +9,7 @@ import type { TokenState } from '../../http/route.ts'
 import { URGENT_MS, withinMs } from '../../urgent.ts'
 import type { PresentedToken, ReviewedTokens } from '../authentication/cluster/reviewed-tokens.ts'
 import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
-import { getGateways } from '../gateways/store.ts'
+import { getGateways } from '../gateways/rows.ts'
 import { tokenTimes } from '../tokens/times.ts'
 import { admitsAgents, bindPod, type PodBinding } from './binding.ts'
 import {

@@ -1,7 +1,7 @@
 import type { KnownPod, PodIdentityReport } from '../../../core/wire/operator/operator.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
-import { SYNC_CHANNEL } from '../kill-switch/store.ts'
+import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
 
 /** Payload on SYNC_CHANNEL after reports of deleted pods. */
 export const PODS_PAYLOAD = 'pods'
@@ -11,6 +11,7 @@ export const PODS_PAYLOAD = 'pods'
  * deleted pods.
  */
 const KEEP_DELETED = "interval '1 day'"
+
 /**
  * Time for which a replaced token is accepted: a request with it may be in flight when the first one with the new token
  * arrives.
@@ -104,28 +105,10 @@ export async function noteUnknownPod(q: Query, podUid: string): Promise<number> 
   return onlyRow(rows).waitedS
 }
 
-/** Returns whether the operator reported the pod as one with a sidecar, deleted pods included. */
-export async function isGovernedPod(q: Query, podUid: string): Promise<boolean> {
-  const { rows } = await q.query('select 1 from pod_identities where pod_uid = $1', [podUid])
-  return rows.length > 0
-}
-
 /** Stores the ServiceAccount that the API server returned for the token of a pod. */
 export async function setServiceAccount(q: Query, podUid: string, name: string): Promise<void> {
   await q.query(
     'update pod_identities set service_account = $2 where pod_uid = $1 and service_account is distinct from $2',
     [podUid, name],
   )
-}
-
-/** Returns whether a pod with a sidecar uses the ServiceAccount, or did so until a day ago. */
-export async function isGovernedServiceAccount(
-  q: Query,
-  account: { readonly namespace: string; readonly name: string },
-): Promise<boolean> {
-  const { rows } = await q.query(
-    'select 1 from pod_identities where namespace = $1 and service_account = $2 limit 1',
-    [account.namespace, account.name],
-  )
-  return rows.length > 0
 }

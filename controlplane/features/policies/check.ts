@@ -13,7 +13,7 @@ import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { PolicyCheckReply, PolicyProblem } from '../../../core/wire/policies.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
-import { listGroupsIn } from '../users/store.ts'
+import { listGroupsIn } from '../users/rows.ts'
 
 /**
  * Returns the problems of a text and the results of its tests, and stores nothing. Never throws for an invalid text.

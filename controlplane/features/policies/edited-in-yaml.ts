@@ -1,7 +1,7 @@
 import type { ResourceKind } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { ReplayReply } from '../../../core/wire/policies.ts'
-import type { PolicyTestResult } from './store.ts'
+import type { PolicyTestResult } from './rows.ts'
 
 /** A policy with the changes of a refused edit; a removed policy decides nothing. */
 export type EditedPolicy = {

@@ -11,7 +11,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { manifestText } from '../../../core/problem.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { ApplyContext, ManifestObject } from '../manifests/apply-context.ts'
-import type { PolicyChanges, PolicyRow, PolicyTestResult } from './store.ts'
+import type { PolicyRow, PolicyTestResult } from './rows.ts'
+import type { PolicyChanges } from './store.ts'
 
 /** Row of a policy as its manifest states it. */
 export type Wanted = {

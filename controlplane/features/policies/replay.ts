@@ -13,14 +13,14 @@ import { proxiedInputs, withCredential } from '../../../core/decision/proxied.ts
 import { LOG_DECISION } from '../../../core/decision/vocabulary.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
+import { requestOf } from '../../../core/request/request-of-url.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ReplayReply } from '../../../core/wire/policies.ts'
 import type { ScopedQuery, ScopedReads } from '../../db/scoped-query.ts'
 import { knownByName } from '../actions/names.ts'
 import type { ActionRulesSource, GatewayRules } from '../actions/rules.ts'
-import { type AgentRow, listAgentsIn } from '../agents/store.ts'
-import { requestOf } from '../explain/request.ts'
-import { listTraffic } from '../traffic/store.ts'
+import { type AgentRow, listAgentsIn } from '../agents/rows.ts'
+import { listTraffic } from '../traffic/rows.ts'
 import { getPolicyIn } from './store.ts'
 
 export type PolicyReplayDeps = {

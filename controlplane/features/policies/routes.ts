@@ -15,8 +15,8 @@ import { actorOf } from '../audit/actor.ts'
 import type { Origins } from '../manifests/object-origins.ts'
 import { orReplayed } from './edit-replay.ts'
 import type { PolicyReplay } from './replay.ts'
+import type { PolicyRow } from './rows.ts'
 import type { Policies, SavedPolicy } from './service.ts'
-import type { PolicyRow } from './store.ts'
 import { createTextProblems, policyDetails } from './view.ts'
 
 export type PolicyRoutesDeps = {

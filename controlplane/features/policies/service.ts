@@ -15,21 +15,19 @@ import { newId } from '../../crypto/ids.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
+import { validationError } from '../../http/input.ts'
 import { type Actor, originOf, systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { validationError } from '../../http/input.ts'
 import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
 import { refuseManaged } from '../manifests/managed.ts'
-import { listGroups } from '../users/store.ts'
+import { listGroups } from '../users/rows.ts'
+import { listPoliciesIn, type PolicyRow, type PolicyTestResult } from './rows.ts'
 import {
   countPolicies,
   deletePolicy,
   insertPolicy,
-  listPoliciesIn,
   lockPolicy,
   type PolicyChanges,
-  type PolicyRow,
-  type PolicyTestResult,
   updatePolicy,
 } from './store.ts'
 

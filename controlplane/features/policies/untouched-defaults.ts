@@ -1,8 +1,7 @@
 import { DEFAULT_POLICIES } from '../../../core/decision/policies/default-policies.ts'
 import type { Query } from '../../db/query.ts'
-import { listAgents } from '../agents/store.ts'
-import { isDemoAgent } from '../overview/demo-agent.ts'
-import { listPolicies, type PolicyRow } from './store.ts'
+import { isDemoAgent, listAgents } from '../agents/rows.ts'
+import { listPolicies, type PolicyRow } from './rows.ts'
 
 /** Returns the default policies if none was edited and there are no other policies and no agents; else none. */
 export async function untouchedDefaults(q: Query): Promise<readonly PolicyRow[]> {

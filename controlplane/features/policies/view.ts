@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { ObjectOrigin } from '../../../core/wire/operator/origin.ts'
 import type { PolicyDetails, PolicySummary } from '../../../core/wire/policies.ts'
-import type { PolicyRow } from './store.ts'
+import type { PolicyRow } from './rows.ts'
 
 export function policySummary(row: PolicyRow): PolicySummary {
   const { id, name, description, enabled, priority, tags } = row

@@ -1,9 +1,9 @@
 import { AuthOptionsReply, RedeemOwnerLinkBody } from '../../../core/wire/access/sessions.ts'
 import { Ok } from '../../../core/wire/fields.ts'
+import { userOf } from '../../http/auth/user-principal.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Oidc } from '../oidc/service.ts'
 import type { OwnerLinks } from '../users/owner-links.ts'
-import { userOf } from './routes.ts'
 
 export type AuthOptionsDeps = {
   readonly oidc: Pick<Oidc, 'name'> | null

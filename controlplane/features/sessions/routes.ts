@@ -14,19 +14,20 @@ import {
   SessionReply,
 } from '../../../core/wire/access/sessions.ts'
 import { Ok } from '../../../core/wire/fields.ts'
-import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { deviceCookies, setDeviceCookie } from '../../http/auth/device-cookie.ts'
 import { isForwarded } from '../../http/auth/loopback-only.ts'
 import { isPage } from '../../http/auth/page-secret.ts'
 import { type RightIn, rightsOf } from '../../http/auth/rights.ts'
 import { setSessionCookie } from '../../http/auth/session-cookie.ts'
-import { type Principal, type Route, type RouteResult, route } from '../../http/route.ts'
+import { beginSession } from '../../http/auth/session-reply.ts'
+import { userOf } from '../../http/auth/user-principal.ts'
+import { type Route, type RouteResult, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
 import type { OwnerLinks } from '../users/owner-links.ts'
 import type { PasswordChange } from '../users/password-change.ts'
 import type { Registration } from '../users/registration.ts'
 import { DEVICE_MAX_AGE_S, type SignInDevices } from './devices.ts'
-import type { Sessions, StartedSession } from './service.ts'
+import type { Sessions } from './service.ts'
 
 export type AuthRoutesDeps = {
   readonly registration: Registration
@@ -43,12 +44,6 @@ export type AuthRoutesDeps = {
 
 export function createAuthRoutes(deps: AuthRoutesDeps): readonly Route[] {
   return [register(deps), ownerLink(deps), login(deps), logout(deps), password(deps), me(deps)]
-}
-
-/** Returns the user of a `session` or role route, which always has one. */
-export function userOf(principal: Principal): UserPrincipal {
-  if (principal.kind === 'user') return principal
-  throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
 }
 
 function refusePasswords({ isPasswordOn }: AuthRoutesDeps): void {
@@ -176,19 +171,6 @@ function namesOf(namespaces: Namespaces): string[] | null {
 
 function namesByRight(rights: readonly RightIn[]): Record<string, string[] | null> {
   return Object.fromEntries(rights.map(({ right, namespaces }) => [right, namesOf(namespaces)]))
-}
-
-type SessionBody<More> = More & { readonly ok: true; readonly page_secret?: string }
-
-/** Returns the response that begins a session: its cookie, and the secret of the page for sessions of a page. */
-export function beginSession<More extends object>(
-  { sessionId, maxAgeS, pageSecret }: StartedSession,
-  isSecure: boolean,
-  more: More,
-): RouteResult<SessionBody<More>> {
-  const secret = pageSecret === null ? {} : { page_secret: pageSecret }
-  const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
-  return { status: 200, body: { ok: true as const, ...more, ...secret }, headers: { 'set-cookie': cookie } }
 }
 
 function me({ editing }: AuthRoutesDeps): Route {

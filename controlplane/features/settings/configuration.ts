@@ -11,24 +11,14 @@ import { type Actor, originOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { type ApprovalsBotDeps, approvalsBotConnectors } from '../chat/bot.ts'
 import { type NewConnector, type Placed, placeConnector } from '../connectors/placement.ts'
-import { type ConnectorRow, deleteConnector, getConnector, listConnectorsIn } from '../connectors/store.ts'
+import { type ConnectorRow, getConnector, listConnectorsIn } from '../connectors/rows.ts'
+import { deleteConnector } from '../connectors/store.ts'
 import { defaultGateway, requireGateway, requireGatewayIn } from '../gateways/names.ts'
-import {
-  type GatewayRow,
-  gatewayNamesIn,
-  listGatewaysIn,
-  lockGateway,
-  upsertGateway,
-} from '../gateways/store.ts'
+import { type GatewayRow, gatewayNamesIn, listGatewaysIn } from '../gateways/rows.ts'
+import { lockGateway, upsertGateway } from '../gateways/store.ts'
 import { refuseManaged } from '../manifests/managed.ts'
-import {
-  deletePermission,
-  getPermission,
-  listPermissions,
-  listPermissionsIn,
-  type PermissionRow,
-  upsertPermission,
-} from '../permissions/store.ts'
+import { getPermission, listPermissions, listPermissionsIn, type PermissionRow } from '../permissions/rows.ts'
+import { deletePermission, upsertPermission } from '../permissions/store.ts'
 import { readSetting } from './stored-setting.ts'
 
 export type ConfigDeps = { readonly db: Db } & ApprovalsBotDeps

@@ -9,7 +9,8 @@ import type { Query } from '../../db/query.ts'
 import { systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { LOCAL_GATEWAY } from '../gateways/names.ts'
-import { findGatewayByName, upsertGateway } from '../gateways/store.ts'
+import { findGatewayByName } from '../gateways/rows.ts'
+import { upsertGateway } from '../gateways/store.ts'
 import { createDefaultPolicies, type PoliciesDeps } from '../policies/service.ts'
 
 export type InstallationDeps = Pick<PoliciesDeps, 'db' | 'knownAction'> & {

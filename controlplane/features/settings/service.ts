@@ -2,11 +2,12 @@ import { CHANNEL_ID } from '../../../core/decision/policies/approvals-channel.ts
 import { MASK } from '../../../core/wire/settings.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
+import { validationError } from '../../http/input.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { validationError } from '../../http/input.ts'
 import { type ApprovalsBotDeps, refuseConnectorsBot } from '../chat/bot.ts'
-import { deleteSetting, getSetting, listSettings, putSetting } from './store.ts'
+import { getSetting } from './rows.ts'
+import { deleteSetting, listSettings, putSetting } from './store.ts'
 import { readSetting, settingPlace } from './stored-setting.ts'
 
 /** Keys of the settings, as in spec 2.9. */

@@ -11,18 +11,6 @@ export async function listSettings(q: Query, orgId: string): Promise<readonly St
   return rows
 }
 
-export async function getSetting(
-  q: Query,
-  orgId: string,
-  key: string,
-): Promise<StoredSetting['value'] | undefined> {
-  const { rows } = await q.query<StoredSetting>(
-    'select key, value from settings where org_id = $1 and key = $2',
-    [orgId, key],
-  )
-  return rows[0]?.value
-}
-
 export async function putSetting(q: Query, orgId: string, setting: StoredSetting): Promise<void> {
   await q.query(
     `insert into settings (org_id, key, value) values ($1, $2, $3)

@@ -1,6 +1,6 @@
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Query } from '../../db/query.ts'
-import { getSetting } from './store.ts'
+import { getSetting } from './rows.ts'
 
 type Place = { readonly orgId: string; readonly keyring: Keyring }
 

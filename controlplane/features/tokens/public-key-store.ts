@@ -1,16 +1,1 @@
-import type { Query } from '../../db/query.ts'
-
 export type PublicKeyRow = { readonly kid: string; readonly jwk: Record<string, unknown> }
-
-/**
- * Lists public keys of decision tokens, including those retired within the last day, because their tokens may still be
- * valid.
- */
-export async function listPublicKeys(q: Query): Promise<readonly PublicKeyRow[]> {
-  const { rows } = await q.query<PublicKeyRow>(
-    `select kid, public_jwk as jwk from signing_keys
-     where retired_at is null or retired_at > now() - interval '1 day' order by kid`,
-    [],
-  )
-  return rows
-}

@@ -11,11 +11,11 @@ import {
   type TokenProblem,
   tokenHeader,
 } from '../../../core/token.ts'
+import { createBatcher } from '../../batcher.ts'
 import { pooledRandom } from '../../crypto/random.ts'
 import type { SigningKey } from '../../crypto/signing-keys.ts'
 import type { Db } from '../../db/query.ts'
 import { isAnswerLost, isUnavailable } from '../../db/unavailable.ts'
-import { createBatcher } from '../actions/batcher.ts'
 import type { ActionRow } from '../actions/store.ts'
 import type { TokenKeys } from './keys.ts'
 import { type Spending, type Spent, spendNonces } from './nonce-store.ts'

@@ -9,9 +9,8 @@ import { agentActor } from '../audit/actor.ts'
 import { type AuditEvent, recordEvents } from '../audit/events.ts'
 import { foreignAgents } from '../gateways/agent-store.ts'
 import { insertHandles } from '../gateways/handle-store.ts'
-import { leaseMsOf } from '../gateways/lease.ts'
 import { ownerKey } from '../gateways/process-owners.ts'
-import { getGateway } from '../gateways/store.ts'
+import { getGateway, leaseMsOf } from '../gateways/rows.ts'
 import {
   findActionOwners,
   findAgentIds,

@@ -2,7 +2,8 @@ import type { TrafficRecord } from '../../../core/record.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { validationError } from '../../http/input.ts'
-import { listTraffic, type TrafficCursor, type TrafficFilter } from './store.ts'
+import { listTraffic } from './rows.ts'
+import type { TrafficCursor, TrafficFilter } from './store.ts'
 
 export type TrafficPage = {
   readonly traffic: readonly TrafficRecord[]

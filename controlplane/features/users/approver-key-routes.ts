@@ -6,8 +6,8 @@ import {
   CreateKeyReply,
   RevokeKeyQuery,
 } from '../../../core/wire/users.ts'
+import { userOf } from '../../http/auth/user-principal.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
-import { userOf } from '../sessions/routes.ts'
 import type { UserKeyRow } from './approver-key-store.ts'
 import type { ApproverKeys, KeyOwner } from './approver-keys.ts'
 

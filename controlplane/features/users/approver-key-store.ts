@@ -1,7 +1,7 @@
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
-import { identityStateSql } from '../oidc/identity-store.ts'
-import type { SessionUser } from '../sessions/store.ts'
+import { identityStateSql } from '../oidc/rows.ts'
+import type { SessionUser } from '../sessions/rows.ts'
 
 /** An approver key without its secret. */
 export type UserKeyRow = {

@@ -14,7 +14,7 @@ import {
   listUserKeys,
   type UserKeyRow,
 } from './approver-key-store.ts'
-import { lockUser } from './store.ts'
+import { lockUser } from './rows.ts'
 
 /** Maximum number of approver keys per user. */
 const MAX_KEYS = 20

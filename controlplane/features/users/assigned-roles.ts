@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { covers, hasRole, RIGHTS, type Right, type Role, reachOf } from '../../../core/wire/access/rights.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
-import type { UserRow } from './store.ts'
+import type { UserRow } from './rows.ts'
 
 /** A role and its namespaces; null = every namespace. */
 export type GivenRole = { readonly role: Role; readonly namespaces: readonly string[] | null }

@@ -2,12 +2,13 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { randomToken, sha256 } from '../../crypto/tokens.ts'
 import { requireOwnerLink } from '../../db/orgs.ts'
 import type { Db, Query } from '../../db/query.ts'
+import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { type Actor, actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import type { OwnerLinkSecret } from './owner-link-secret.ts'
 import { deleteOwnerLinks, insertOwnerLink, isOwnerLink } from './owner-link-store.ts'
-import { hasOwner, lockRegistrations, lockUser, lockUserChanges, updateUser } from './store.ts'
+import { hasOwner, lockUser } from './rows.ts'
+import { lockRegistrations, lockUserChanges, updateUser } from './store.ts'
 
 export type OwnerLinksDeps = {
   readonly db: Db

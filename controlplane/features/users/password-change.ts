@@ -1,15 +1,16 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Passwords } from '../../crypto/password.ts'
 import type { Db } from '../../db/query.ts'
-import { actorOf } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { validationError } from '../../http/input.ts'
+import { actorOf } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import { countPasswordCheck, forgetPasswordChecks } from '../sessions/attempts.ts'
 import { type StartedSession, startSession } from '../sessions/service.ts'
 import { deleteSessionsOf } from '../sessions/store.ts'
 import { endApproverKeys } from './approver-keys.ts'
-import { getUser, lockUser, setPasswordHash, type UserRow } from './store.ts'
+import { getUser, lockUser, type UserRow } from './rows.ts'
+import { setPasswordHash } from './store.ts'
 
 export type PasswordChange = {
   /**

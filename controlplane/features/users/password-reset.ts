@@ -3,11 +3,12 @@ import type { Passwords } from '../../crypto/password.ts'
 import type { Db } from '../../db/query.ts'
 import { systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { findIdentityOf } from '../oidc/identity-store.ts'
+import { findIdentityOf } from '../oidc/rows.ts'
 import { forgetAccountAttempts } from '../sessions/attempts.ts'
 import { deleteSessionsOf } from '../sessions/store.ts'
 import { endApproverKeys } from './approver-keys.ts'
-import { findUserByEmail, lockUser, setPasswordHash } from './store.ts'
+import { findUserByEmail, lockUser } from './rows.ts'
+import { setPasswordHash } from './store.ts'
 
 export type PasswordResetDeps = { readonly db: Db; readonly orgId: string; readonly passwords: Passwords }
 

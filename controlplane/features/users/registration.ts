@@ -11,7 +11,8 @@ import { recordEvent } from '../audit/events.ts'
 import { countRegistration, turnOf } from '../sessions/attempts.ts'
 import { takeInvitation } from './invitation-store.ts'
 import type { CheckedOwnerToken, OwnerLinks } from './owner-links.ts'
-import { hasOwner, hasUsers, insertUser, lockRegistrations, type UserRow } from './store.ts'
+import { hasOwner, hasUsers, type UserRow } from './rows.ts'
+import { insertUser, lockRegistrations } from './store.ts'
 
 export type RegistrationDeps = {
   readonly db: Db

@@ -10,8 +10,8 @@ import {
 import { type Route, route } from '../../http/route.ts'
 import { ownerOf } from './approver-key-routes.ts'
 import type { ApproverKeys, KeyOwner } from './approver-keys.ts'
+import type { UserRow } from './rows.ts'
 import type { Users } from './service.ts'
-import type { UserRow } from './store.ts'
 
 export type UserRoutesDeps = {
   readonly users: Users

@@ -7,12 +7,13 @@ import type { Db, Query } from '../../db/query.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { findIdentityOf, identityState } from '../oidc/identity-store.ts'
+import { findIdentityOf, identityState } from '../oidc/rows.ts'
 import { deleteSessionsOf } from '../sessions/store.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { refuseGroupsBeyondOwn, refuseMoreThanOwn, rolesOf } from './assigned-roles.ts'
 import { insertInvitation } from './invitation-store.ts'
-import { getUser, listUsers, lockUser, lockUserChanges, type UserRow, updateUser } from './store.ts'
+import { getUser, listUsers, lockUser, type UserRow } from './rows.ts'
+import { lockUserChanges, updateUser } from './store.ts'
 
 export type UsersDeps = { readonly db: Db; readonly orgId: string }
 

@@ -4,7 +4,7 @@ import {
   approvalsChannelPolicy,
 } from '../../../core/decision/policies/approvals-channel.ts'
 import type { PolicyEntry } from '../../../core/wire/gateway/sync.ts'
-import type { ConnectorRow } from '../../features/connectors/store.ts'
+import type { ConnectorRow } from '../../features/connectors/rows.ts'
 import type { Bound } from './configuration.ts'
 
 type Placed = Pick<ConnectorRow, 'name' | 'gatewayIds'>

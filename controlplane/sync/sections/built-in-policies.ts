@@ -1,5 +1,5 @@
 import { bareName } from '../../../core/crd/manifests/manifest-placement.ts'
-import type { PolicyRow } from '../../features/policies/store.ts'
+import type { PolicyRow } from '../../features/policies/rows.ts'
 
 /**
  * Returns the rows without built-in policies that a manifest of the same name replaces. The manifest must be in a

@@ -6,7 +6,7 @@ import type { Keyring } from '../../crypto/keyring.ts'
 import { currentVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { currentEpoch } from '../../db/state-order.ts'
-import { type AgentRow, listAgents } from '../../features/agents/store.ts'
+import { type AgentRow, listAgents } from '../../features/agents/rows.ts'
 import {
   APPROVALS_BOT_WARNING,
   approvalsBotConnectors,
@@ -15,12 +15,12 @@ import {
   TOO_MANY_TO_CHAT,
 } from '../../features/chat/bot.ts'
 import { authOf } from '../../features/connectors/domains.ts'
-import { type ConnectorRow, listConnectors } from '../../features/connectors/store.ts'
+import { type ConnectorRow, listConnectors } from '../../features/connectors/rows.ts'
 import { atItsFloor } from '../../features/gateways/floor.ts'
-import { type GatewayRow, listGateways } from '../../features/gateways/store.ts'
-import { listAllPermissions, type PermissionRow } from '../../features/permissions/store.ts'
-import { listPolicies } from '../../features/policies/store.ts'
-import { listPublicKeys } from '../../features/tokens/public-key-store.ts'
+import { type GatewayRow, listGateways } from '../../features/gateways/rows.ts'
+import { listAllPermissions, type PermissionRow } from '../../features/permissions/rows.ts'
+import { listPolicies } from '../../features/policies/rows.ts'
+import { listPublicKeys } from '../../features/tokens/rows.ts'
 import { approvalsChannelPolicies } from './approvals-channel-policies.ts'
 import { notReplaced } from './built-in-policies.ts'
 import { gatewayAtUrl } from './gateway-at-url.ts'

@@ -1,4 +1,4 @@
-import type { GatewayRow } from '../../features/gateways/store.ts'
+import type { GatewayRow } from '../../features/gateways/rows.ts'
 
 /** Returns the gateway that is registered with this address, else the only one; null where neither exists. */
 export function gatewayAtUrl(text: string, gateways: readonly GatewayRow[]): GatewayRow | null {

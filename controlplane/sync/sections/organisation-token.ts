@@ -1,7 +1,7 @@
 import { codehost } from '../../../core/connectors/codehost.ts'
 import type { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
-import type { ConnectorRow } from '../../features/connectors/store.ts'
-import type { GatewayRow } from '../../features/gateways/store.ts'
+import type { ConnectorRow } from '../../features/connectors/rows.ts'
+import type { GatewayRow } from '../../features/gateways/rows.ts'
 
 /** Hosts of the provider, which a code-host Connector without `domains` owns. */
 const PROVIDER_HOSTS: ReadonlySet<string> = new Set(

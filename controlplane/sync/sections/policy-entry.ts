@@ -3,7 +3,7 @@ import { invalidPolicyEntry } from '../../../core/decision/policies/invalid-poli
 import { readStoredPolicy } from '../../../core/decision/policies/policy-document.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { PolicyEntry } from '../../../core/wire/gateway/sync.ts'
-import type { PolicyRow } from '../../features/policies/store.ts'
+import type { PolicyRow } from '../../features/policies/rows.ts'
 import type { Bound } from './configuration.ts'
 
 /** Namespaces that decide where policies apply: those of the platform team and those of the Gateways. */

@@ -1,7 +1,7 @@
 import { wholeNamespace } from '../../../core/decision/permissions/permissions.ts'
 import type { AgentEntry, ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
-import type { GatewayRow } from '../../features/gateways/store.ts'
-import type { PermissionRow } from '../../features/permissions/store.ts'
+import type { GatewayRow } from '../../features/gateways/rows.ts'
+import type { PermissionRow } from '../../features/permissions/rows.ts'
 
 /** Returns the permissions that can decide about an agent: its own, those of its namespace, and those of all agents. */
 export function permissionsOf(rows: readonly PermissionRow[], agent: string): readonly PermissionRow[] {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { codeViolations } from '../../../scripts/structure/code-rules.ts'
+import { featureViolations } from '../../../scripts/structure/feature-rules.ts'
 import { importViolations } from '../../../scripts/structure/import-rules.ts'
 import { sourceFile } from '../../../scripts/structure/source-files.ts'
 
@@ -51,6 +52,41 @@ describe('the structure check', () => {
     ['sidecar/main.ts', 'x()\n'.repeat(61), /at most 60/],
   ])('reports the violation in %s: %s', (path, text, expected) => {
     expect(messages(path, text)).toEqual([expect.stringMatching(expected)])
+  })
+
+  it.each([
+    ['a feature of another', "import { x } from '../b/store.ts'", /a feature offers service.ts, rows.ts/],
+    ['a feature of a file that is not public', "import { x } from '../b/c/d.ts'", /a feature offers/],
+  ])('reports the import by %s', (_, text, expected) => {
+    const file = sourceFile('controlplane/features/a/service.ts', text)
+    expect(featureViolations([file], {}).map(({ message }) => message)).toEqual([
+      expect.stringMatching(expected),
+    ])
+  })
+
+  it.each([
+    ['its own store', "import { x } from './store.ts'"],
+    ['the service of another', "import { x } from '../b/service.ts'"],
+    ['the rows of another', "import { x } from '../b/rows.ts'"],
+    ['types of another', "import type { X } from '../b/store.ts'"],
+  ])('accepts that a feature imports %s', (_, text) => {
+    expect(featureViolations([sourceFile('controlplane/features/a/service.ts', text)], {})).toEqual([])
+  })
+
+  it('reports an import that is listed as pending and no longer exists', () => {
+    const file = sourceFile('controlplane/features/a/service.ts', "import { x } from '../b/store.ts'")
+    expect(featureViolations([file], { 'b/store.ts': ['a'] })).toEqual([])
+    expect(featureViolations([file], { 'b/store.ts': ['a', 'c'] })).toMatchObject([
+      { message: 'PENDING: c does not import b/store.ts: remove the entry' },
+    ])
+  })
+
+  it('reports a write in the rows of a feature', () => {
+    const rows = sourceFile(
+      'controlplane/features/a/rows.ts',
+      'await q.query(`select 1`)\nawait q.query(`update a set b = 1`)\nawait q.query(\n  `insert into a values (1)`)',
+    )
+    expect(featureViolations([rows], {}).map(({ line }) => line)).toEqual([2, 4])
   })
 
   it.each([

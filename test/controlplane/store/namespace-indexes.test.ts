@@ -9,7 +9,7 @@ import { listAuditBefore } from '../../../controlplane/features/audit/export-sto
 import { listAuditEvents } from '../../../controlplane/features/audit/reading-store.ts'
 import { countAuditEvents } from '../../../controlplane/features/audit/totals-store.ts'
 import { countByTime } from '../../../controlplane/features/overview/activity-store.ts'
-import { listTraffic } from '../../../controlplane/features/traffic/store.ts'
+import { listTraffic } from '../../../controlplane/features/traffic/rows.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 

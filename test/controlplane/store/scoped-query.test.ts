@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Query } from '../../../controlplane/db/query.ts'
 import { createScopedQuery, type Within } from '../../../controlplane/db/scoped-query.ts'
-import { listTraffic } from '../../../controlplane/features/traffic/store.ts'
+import { listTraffic } from '../../../controlplane/features/traffic/rows.ts'
 
 type Asked = { readonly text: string; readonly values: readonly unknown[] }
 

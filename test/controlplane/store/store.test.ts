@@ -11,16 +11,18 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
-import { findAgentByName, insertAgent, updateAgent } from '../../../controlplane/features/agents/store.ts'
+import { findAgentByName } from '../../../controlplane/features/agents/rows.ts'
+import { insertAgent, updateAgent } from '../../../controlplane/features/agents/store.ts'
 import { systemActor } from '../../../controlplane/features/audit/actor.ts'
 import { recordEvent } from '../../../controlplane/features/audit/events.ts'
 import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
+import { listPermissions } from '../../../controlplane/features/permissions/rows.ts'
 import {
-  listPermissions,
   replaceOwnedPermissions,
   upsertPermission,
 } from '../../../controlplane/features/permissions/store.ts'
-import { insertTraffic, listTraffic } from '../../../controlplane/features/traffic/store.ts'
+import { listTraffic } from '../../../controlplane/features/traffic/rows.ts'
+import { insertTraffic } from '../../../controlplane/features/traffic/store.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'

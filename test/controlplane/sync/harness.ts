@@ -23,11 +23,8 @@ import { findHandleOwners } from '../../../controlplane/features/gateways/handle
 import { createProcessOwners } from '../../../controlplane/features/gateways/process-owners.ts'
 import { lendSlots } from '../../../controlplane/features/gateways/quota-lease-store.ts'
 import { createGatewayRoutes } from '../../../controlplane/features/gateways/routes.ts'
-import {
-  findGatewayByName,
-  getGateway,
-  upsertGateway,
-} from '../../../controlplane/features/gateways/store.ts'
+import { findGatewayByName, getGateway } from '../../../controlplane/features/gateways/rows.ts'
+import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
 import { createKillRelay } from '../../../controlplane/features/kill-switch/relay.ts'
 import { createKillSwitchRoutes } from '../../../controlplane/features/kill-switch/routes.ts'
 import { createKillSwitch, type KillWaits } from '../../../controlplane/features/kill-switch/service.ts'
@@ -36,7 +33,7 @@ import { createDesired } from '../../../controlplane/features/manifests/service.
 import { createPodReports } from '../../../controlplane/features/pods/service.ts'
 import { createRecords } from '../../../controlplane/features/traffic/ingest.ts'
 import { createIngestQuota } from '../../../controlplane/features/traffic/ingest-quota.ts'
-import { listGroups } from '../../../controlplane/features/users/store.ts'
+import { listGroups } from '../../../controlplane/features/users/rows.ts'
 import type { UserPrincipal } from '../../../controlplane/http/auth/authenticate.ts'
 import { createHttpServer } from '../../../controlplane/http/server.ts'
 import { createHub } from '../../../controlplane/sync/hub.ts'

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import { issueAgentKey } from '../../../controlplane/crypto/tokens.ts'
 import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
-import { countActions } from '../../../controlplane/features/actions/count-store.ts'
+import { countActions } from '../../../controlplane/features/actions/rows.ts'
 import { deleteOldLostRecords, dropOldTraffic } from '../../../controlplane/features/maintenance/store.ts'
 import {
   busiestAgents,

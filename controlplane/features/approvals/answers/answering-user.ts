@@ -1,6 +1,6 @@
 import type { ApproverIdentity } from '../../../../core/state/approver-identity.ts'
 import type { Query } from '../../../db/query.ts'
-import { findIdentityOf } from '../../oidc/identity-store.ts'
+import { findIdentityOf } from '../../oidc/rows.ts'
 import type { StoredAnswer } from '../store.ts'
 import type { Answerer } from './service.ts'
 

@@ -1,4 +1,4 @@
-import { identityStateSql } from '../../oidc/identity-store.ts'
+import { identityStateSql } from '../../oidc/rows.ts'
 
 /** SQL expression for the namespace of the agent of an approval; null for an agent without a namespace. */
 const NAMESPACE = "case when agent like '%/%' then split_part(agent, '/', 1) end"

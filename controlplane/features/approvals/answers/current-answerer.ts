@@ -1,7 +1,7 @@
 import { hasRole, type Namespaces, RIGHTS, type Role } from '../../../../core/wire/access/rights.ts'
 import type { Query } from '../../../db/query.ts'
-import { identityState } from '../../oidc/identity-store.ts'
-import { shareUser, type UserRow } from '../../users/store.ts'
+import { identityState } from '../../oidc/rows.ts'
+import { shareUser, type UserRow } from '../../users/rows.ts'
 import type { Answerer } from './service.ts'
 
 /**

@@ -6,7 +6,7 @@ import { reviewAccess } from '../../authentication/cluster/access-review.ts'
 import { isAgent } from '../../authentication/cluster/callers.ts'
 import type { KubeClient } from '../../authentication/cluster/kube-client.ts'
 import type { ConfirmAccess } from '../../oidc/confirmation.ts'
-import { identityState } from '../../oidc/identity-store.ts'
+import { identityState } from '../../oidc/rows.ts'
 import type { ApprovalRow, StoredAnswer } from '../store.ts'
 
 /**

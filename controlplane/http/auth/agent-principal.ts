@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { Principal } from '../../http/route.ts'
+import type { Principal } from '../route.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 

@@ -1,6 +1,6 @@
-import { namespaceOfScope, normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
-import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
-import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import { covers, type Namespaces } from '../../wire/access/rights.ts'
+import type { KillEntry } from '../../wire/gateway/kill.ts'
+import { namespaceOfScope, normaliseScope } from './kill-switch.ts'
 
 /** Returns the kill switches within the namespaces, and those with the scope `all`, which cover the namespaces too. */
 export function killsIn(namespaces: Namespaces, entries: readonly KillEntry[]): KillEntry[] {

@@ -1,5 +1,5 @@
-import { type CanonicalRequest, type Refusal, refusal } from '../../../core/request/canonical.ts'
-import { canonicalise } from '../../../core/request/canonicalise.ts'
+import { type CanonicalRequest, type Refusal, refusal } from './canonical.ts'
+import { canonicalise } from './canonicalise.ts'
 
 /**
  * Returns the request that a client would send for this method and URL, without a body. The URL is not normalised by a

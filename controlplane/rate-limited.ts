@@ -1,4 +1,4 @@
-import { ChaperoneError } from '../../../core/errors.ts'
+import { ChaperoneError } from '../core/errors.ts'
 
 /** Returns the 429 of the specification (section 8) for an agent's key. The limit applies to all replicas together. */
 export function rateLimited(retryAfterS: number): ChaperoneError {

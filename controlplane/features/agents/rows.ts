@@ -1,0 +1,79 @@
+import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
+import type { Query } from '../../db/query.ts'
+import type { Source } from '../../db/rows.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type AgentStatus = 'active' | 'suspended' | 'revoked'
+
+export type AgentRow = {
+  readonly id: string
+  readonly orgId: string
+  readonly name: string
+  readonly runtime: string
+  readonly environment: string
+  readonly status: AgentStatus
+  readonly capabilities: readonly string[]
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly apiKeyPrefix: string | null
+  readonly apiKeySha256: Buffer | null
+  readonly gatewayId: string | null
+  readonly source: Source
+  readonly managedBy: string | null
+  /** Where the agent was created; null for an agent that was created for the ServiceAccount of a pod. */
+  readonly origin: RowOrigin | null
+  readonly lastSeenAt: Date | null
+  readonly createdAt: Date
+}
+
+export const COLUMNS = `id, org_id as "orgId", name, runtime, environment, status, capabilities, metadata,
+  api_key_prefix as "apiKeyPrefix", api_key_sha256 as "apiKeySha256", gateway_id as "gatewayId", source,
+  managed_by as "managedBy", origin, last_seen_at as "lastSeenAt", created_at as "createdAt"`
+
+/** Returns all agents by name, including revoked ones. */
+export async function listAgents(q: Query): Promise<readonly AgentRow[]> {
+  const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents order by name, created_at, id`, [])
+  return rows
+}
+
+export async function listAgentsIn(q: ScopedQuery): Promise<readonly AgentRow[]> {
+  return q.rows<AgentRow>(
+    [],
+    (within) => `select ${COLUMNS} from agents where ${within.name('name')} order by name, created_at, id`,
+  )
+}
+
+/** Returns the unrevoked agent with the name. */
+export async function findAgentIn(q: ScopedQuery, name: string): Promise<AgentRow | undefined> {
+  const select = `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`
+  return (await q.rows<AgentRow>([name], (within) => `${select} and ${within.name('name')}`))[0]
+}
+
+/** Returns the unrevoked agent with the name; revocation releases the name. */
+export async function findAgentByName(q: Query, name: string): Promise<AgentRow | undefined> {
+  const { rows } = await q.query<AgentRow>(
+    `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`,
+    [name],
+  )
+  return rows[0]
+}
+
+/** Returns every agent that bears or bore the name, oldest first. */
+export async function listAgentsNamed(q: Query, name: string): Promise<readonly AgentRow[]> {
+  const { rows } = await q.query<AgentRow>(
+    `select ${COLUMNS} from agents where name = $1 order by created_at, id`,
+    [name],
+  )
+  return rows
+}
+
+/** The built-in agent of the demo actions. It has no key and no credential, so no caller can authenticate as it. */
+export const DEMO_AGENT = {
+  name: 'chaperone-demo',
+  runtime: 'built-in',
+  environment: 'development',
+  managedBy: 'demo-action',
+} as const
+
+export function isDemoAgent(row: { readonly source: string; readonly managedBy: string | null }): boolean {
+  return row.source === 'api' && row.managedBy === DEMO_AGENT.managedBy
+}

@@ -1,0 +1,76 @@
+import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
+import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
+import type { Sealed } from '../../crypto/sealed.ts'
+import type { Query } from '../../db/query.ts'
+import type { Source } from '../../db/rows.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type ConnectorRow = {
+  readonly id: string
+  readonly orgId: string
+  /** Name of the connector: `namespace/name` from manifests, else the type, made unique with a suffix. */
+  readonly name: string
+  readonly type: string
+  /** Ids of the gateways it serves; empty = every gateway of the installation. */
+  readonly gatewayIds: readonly string[]
+  /** Domains of the spec that another connector owns, by the id of the Gateway. In lower case. */
+  readonly lostDomains: Readonly<Record<string, readonly string[]>>
+  readonly spec: ConnectorSpec
+  /** Stored credential, sealed to the row's id; null = none. */
+  readonly credential: Sealed | null
+  readonly source: Source
+  readonly managedBy: string | null
+  /** Origin of the row; null for a row of a manifest. */
+  readonly origin: RowOrigin | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatewayIds",
+  lost_domains as "lostDomains", spec, credential, source,
+  managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
+
+/**
+ * SQL order of connectors that claim the same host: a connector with a credential before one without (a manifest whose
+ * Secret is still missing), then manifests before the API.
+ */
+const ORDER = "(credential is null), (source = 'api'), name"
+
+/** Returns all connectors, or those that serve this gateway (its own and the installation-wide ones). */
+export async function listConnectors(q: Query, gatewayId?: string): Promise<readonly ConnectorRow[]> {
+  const { rows } =
+    gatewayId === undefined
+      ? await q.query<ConnectorRow>(`select ${COLUMNS} from connectors order by ${ORDER}`, [])
+      : await q.query<ConnectorRow>(
+          `select ${COLUMNS} from connectors where gateway_ids = '{}' or $1 = any(gateway_ids) order by ${ORDER}`,
+          [gatewayId],
+        )
+  return rows.map(withDefaults)
+}
+
+export async function listConnectorsIn(q: ScopedQuery): Promise<readonly ConnectorRow[]> {
+  const rows = await q.rows<ConnectorRow>(
+    [],
+    (within) =>
+      `select ${COLUMNS} from connectors where ${within.configuration('connectors')} order by ${ORDER}`,
+  )
+  return rows.map(withDefaults)
+}
+
+export async function getConnector(q: Query, id: string): Promise<ConnectorRow | undefined> {
+  const { rows } = await q.query<ConnectorRow>(`select ${COLUMNS} from connectors where id = $1`, [id])
+  return rows.map(withDefaults)[0]
+}
+
+export function withDefaults(row: ConnectorRow): ConnectorRow {
+  return { ...row, spec: ConnectorSpec.parse(row.spec) }
+}
+
+/** Returns the names of all connectors by type. */
+export async function listConnectorNames(q: Query): Promise<ReadonlyMap<string, string[]>> {
+  const { rows } = await q.query<{ type: string; names: string[] }>(
+    'select type, array_agg(name order by name) as names from connectors group by type',
+    [],
+  )
+  return new Map(rows.map(({ type, names }) => [type, names]))
+}

@@ -1,0 +1,102 @@
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
+import type { Query } from '../../db/query.ts'
+import type { Source } from '../../db/rows.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type GatewayRow = {
+  readonly id: string
+  readonly orgId: string
+  /** Full name of the gateway, `namespace/name`. */
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  readonly spec: GatewaySpec
+  readonly tokenSha256: Buffer | null
+  /** SHA-256 of `sync:` and the token: the key that signs messages to this gateway. */
+  readonly syncKey: Buffer | null
+  readonly source: Source
+  readonly managedBy: string | null
+  /** Origin of the row; null for a row of a manifest. */
+  readonly origin: RowOrigin | null
+  readonly createdAt: Date
+}
+
+export const COLUMNS = `id, org_id as "orgId", name, host, port, spec, token_sha256 as "tokenSha256", sync_key as "syncKey",
+  source, managed_by as "managedBy", origin, created_at as "createdAt"`
+
+export async function listGateways(q: Query): Promise<readonly GatewayRow[]> {
+  const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways order by name`, [])
+  return rows.map(withDefaults)
+}
+
+export async function listGatewaysIn(q: ScopedQuery): Promise<readonly GatewayRow[]> {
+  const rows = await q.rows<GatewayRow>(
+    [],
+    (within) => `select ${COLUMNS} from gateways where ${within.name('name')} order by name`,
+  )
+  return rows.map(withDefaults)
+}
+
+/** Finds a gateway of the namespaces by id or full name. */
+export async function findGatewayIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow | undefined> {
+  const rows = await q.rows<GatewayRow>(
+    [nameOrId],
+    (within) => `select ${COLUMNS} from gateways where (id = $1 or name = $1) and ${within.name('name')}
+       order by id = $1 desc limit 1`,
+  )
+  return rows.map(withDefaults)[0]
+}
+
+/**
+ * Returns names by id: Gateways in the namespaces, and Gateways elsewhere that objects of the namespaces reference.
+ */
+export async function gatewayNamesIn(q: ScopedQuery): Promise<ReadonlyMap<string, string>> {
+  const rows = await q.rows<{ readonly id: string; readonly name: string }>(
+    [],
+    (within) => `select id, name from gateways where ${within.name('name')}
+       or id in (select gateway_id from agents where ${within.name('name')}
+         union all select unnest(gateway_ids) from connectors where ${within.configuration('connectors')}
+         union all select unnest(gateway_ids) from policies where ${within.configuration('policies')}
+         union all select gateway_id from permissions
+           where source = 'kubernetes' and ${within.namespace("split_part(owner, '/', 2)")})`,
+  )
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+export async function getGateway(q: Query, id: string): Promise<GatewayRow | undefined> {
+  return one(q, 'id = $1', id)
+}
+
+export async function getGateways(q: Query, ids: readonly string[]): Promise<readonly GatewayRow[]> {
+  const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways where id = any($1::text[])`, [
+    ids,
+  ])
+  return rows.map(withDefaults)
+}
+
+/** Finds a gateway by its full name, `namespace/name`. */
+export async function findGatewayByName(q: Query, name: string): Promise<GatewayRow | undefined> {
+  return one(q, 'name = $1', name)
+}
+
+export async function findGatewayByTokenHash(q: Query, sha256: Buffer): Promise<GatewayRow | undefined> {
+  return one(q, 'token_sha256 = $1', sha256)
+}
+
+export async function one(q: Query, where: string, value: unknown): Promise<GatewayRow | undefined> {
+  const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways where ${where}`, [value])
+  const [row] = rows
+  return row === undefined ? undefined : withDefaults(row)
+}
+
+/** Adds the schema's defaults: a row of an older version lacks newer fields. */
+export function withDefaults(row: GatewayRow): GatewayRow {
+  return { ...row, spec: GatewaySpec.parse(row.spec) }
+}
+
+/** Returns the lease: milliseconds for which a gateway admits requests without its control plane. */
+export function leaseMsOf(spec: Pick<GatewaySpec, 'failurePolicy'> | undefined): number {
+  return (spec?.failurePolicy.everythingAfterSeconds ?? LIMITS.leaseEverythingMs / 1_000) * 1_000
+}

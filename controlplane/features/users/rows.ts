@@ -1,0 +1,108 @@
+import type { Role } from '../../../core/wire/access/rights.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type LowerRole = {
+  readonly role: 'member' | 'viewer'
+  /** Namespaces in which the role counts. Null = every namespace. */
+  readonly namespaces: readonly string[] | null
+}
+
+export type UserRow = {
+  readonly id: string
+  readonly orgId: string
+  readonly email: string
+  readonly name: string
+  readonly role: Role
+  readonly status: 'active' | 'suspended'
+  readonly passwordHash: string
+  readonly groups: readonly string[]
+  /** Namespaces in which the role counts. Null = every namespace. */
+  readonly namespaces: readonly string[] | null
+  readonly lowerRoles: readonly LowerRole[]
+  readonly createdAt: Date
+}
+
+export const COLUMNS = `id, org_id as "orgId", email, name, role, status, password_hash as "passwordHash", groups, namespaces,
+  lower_roles as "lowerRoles", created_at as "createdAt"`
+
+export async function listUsers(q: Query): Promise<readonly UserRow[]> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users order by created_at, id`, [])
+  return rows
+}
+
+export async function getUser(q: Query, id: string): Promise<UserRow | undefined> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1`, [id])
+  return rows[0]
+}
+
+/** Locks the row until the transaction ends, which serializes changes of one user. */
+export async function lockUser(q: Query, id: string): Promise<UserRow | undefined> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1 for update`, [id])
+  return rows[0]
+}
+
+/** Locks the row against changes until the transaction ends; several transactions may share the lock. */
+export async function shareUser(q: Query, id: string): Promise<UserRow | undefined> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1 for share`, [id])
+  return rows[0]
+}
+
+export async function findUserByEmail(q: Query, email: string): Promise<UserRow | undefined> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where lower(email) = lower($1)`, [
+    email,
+  ])
+  return rows[0]
+}
+
+export async function hasUsers(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ some: boolean }>('select exists (select 1 from users) as some', [])
+  return onlyRow(rows).some
+}
+
+export async function hasOwner(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ some: boolean }>(
+    "select exists (select 1 from users where role = 'owner' and status = 'active') as some",
+    [],
+  )
+  return onlyRow(rows).some
+}
+
+/**
+ * Returns whether another owner can sign in: by password where password sign-in is enabled, or confirmed by the
+ * provider.
+ */
+export async function hasOtherOwner(
+  q: Query,
+  { userId, isPasswordOn }: { readonly userId: string; readonly isPasswordOn: boolean },
+): Promise<boolean> {
+  const { rows } = await q.query<{ some: boolean }>(
+    `select exists (
+       select from users u left join user_identities i on i.user_id = u.id
+       where u.role = 'owner' and u.status = 'active' and u.id <> $1
+         and case when i.user_id is null then $2 else i.tokens is not null end
+     ) as some`,
+    [userId, isPasswordOn],
+  )
+  return onlyRow(rows).some
+}
+
+/** Returns every group of active users with a role in the namespaces. */
+export async function listGroupsIn(q: ScopedQuery): Promise<ReadonlySet<string>> {
+  const rows = await q.rows<{ name: string }>(
+    [],
+    (within) =>
+      `select distinct unnest(groups) as name from users where status = 'active' and ${within.overlap('namespaces')}`,
+  )
+  return new Set(rows.map((row) => row.name))
+}
+
+/** Returns every group of active users. */
+export async function listGroups(q: Query): Promise<ReadonlySet<string>> {
+  const { rows } = await q.query<{ name: string }>(
+    "select distinct unnest(groups) as name from users where status = 'active'",
+    [],
+  )
+  return new Set(rows.map((row) => row.name))
+}

@@ -1,0 +1,16 @@
+import type { StartedSession } from '../../features/sessions/service.ts'
+import type { RouteResult } from '../route.ts'
+import { setSessionCookie } from './session-cookie.ts'
+
+type SessionBody<More> = More & { readonly ok: true; readonly page_secret?: string }
+
+/** Returns the response that begins a session: its cookie, and the secret of the page for sessions of a page. */
+export function beginSession<More extends object>(
+  { sessionId, maxAgeS, pageSecret }: StartedSession,
+  isSecure: boolean,
+  more: More,
+): RouteResult<SessionBody<More>> {
+  const secret = pageSecret === null ? {} : { page_secret: pageSecret }
+  const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
+  return { status: 200, body: { ok: true as const, ...more, ...secret }, headers: { 'set-cookie': cookie } }
+}
