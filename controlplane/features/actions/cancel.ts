@@ -63,7 +63,7 @@ async function tooLate(q: Query, row: ActionRow): Promise<Error> {
     error: 'Too late to cancel',
     detail:
       row.status === 'allowed'
-        ? 'The decision token was used already: the action is under way or done'
-        : 'The approval has ended meanwhile: read the action request again',
+        ? 'The decision token was used: the action is being executed or done.'
+        : 'The approval has ended. Read the action request again.',
   })
 }

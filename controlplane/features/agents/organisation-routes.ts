@@ -201,7 +201,7 @@ function reachOf(principal: Principal, asked: string | undefined): Reach {
       narrowed: `The scope is ${whole}, the namespace of agent ${principal.name}.`,
     }
   throw new ChaperoneError('forbidden', {
-    detail: `Agent ${principal.name} stops and lifts what is in its namespace only: use ${whole}, agent:${namespace}/NAME or gateway:${namespace}/NAME`,
+    detail: `Agent ${principal.name} may set kill switches of its own namespace only. Use ${whole}, agent:${namespace}/NAME or gateway:${namespace}/NAME.`,
   })
 }
 

@@ -154,6 +154,6 @@ function refuseManaged(agent: AgentRow): void {
 async function refuseTaken(q: Query, name: string): Promise<void> {
   if ((await findAgentByName(q, name)) === undefined) return
   throw new ChaperoneError('conflict', {
-    detail: `There is an agent named ${name} already: choose another name, or revoke that one first`,
+    detail: `An agent named ${name} already exists. Choose another name, or revoke that agent first.`,
   })
 }

@@ -69,7 +69,7 @@ export function requiredOf({
 export async function holdLimits(q: Query, gatewayId: string) {
   const gateway = await getGateway(q, gatewayId)
   if (gateway === undefined) {
-    throw new ChaperoneError('not_found', { detail: 'This gateway is not configured any more' })
+    throw new ChaperoneError('not_found', { detail: 'This gateway is no longer configured.' })
   }
   return gateway.spec.approvals
 }

@@ -93,7 +93,7 @@ async function create(q: Query, input: HoldInput, binding: string): Promise<Appr
   const limits = await holdLimits(q, owner.gatewayId)
   if ((await countPendingHolds(q, orgId, body.agent)) >= limits.maxPendingPerAgent) {
     throw new ChaperoneError('too_many_holds', {
-      detail: `${limits.maxPendingPerAgent} requests of ${body.agent} wait for a person already; have some of them answered first`,
+      detail: `Agent ${body.agent} already has ${limits.maxPendingPerAgent} pending approvals. Answer some of them first.`,
       retryAfterS: 30,
     })
   }

@@ -153,7 +153,8 @@ async function confirmedUser({ db, confirmAccess }: ChatAnswersDeps, user: UserR
   const now = vouched === 'changed' ? await getUser(db, user.id) : user
   if (vouched !== 'ended' && now?.status === 'active') return now
   throw new ChaperoneError('forbidden', {
-    detail: 'Nobody vouches for your account any more: sign in to the dashboard, then click again',
+    detail:
+      'The identity provider no longer confirms your account. Sign in to the dashboard, then click again.',
   })
 }
 

@@ -58,7 +58,7 @@ async function post(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal):
     await deps.settings.read('chat_bot_token'),
     await deps.settings.read('chat_channel_id'),
   ]
-  if (token === null || channel === null) return obsolete('chat is not set up any more')
+  if (token === null || channel === null) return obsolete('chat is no longer configured')
   const { message, nonce } = drawn(deps, row)
   const reply = await deps.api('chat.postMessage', { channel, ...QUIET, ...message }, { token, signal })
   if (!reply.ok) return failure(reply)

@@ -22,7 +22,7 @@ export function createGatewayCommands(
     'kill-switch': async ({ gatewayId, name, restriction }, input, stop) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
       // Activation of a kill switch does not wait for the database.
-      if (!active) (await sessionRequirement(deps))('Lifting a stop requires')
+      if (!active) (await sessionRequirement(deps))('Lifting a kill switch requires')
       const own = stop && { id: `${gatewayId}:${stop.id}`, retriedAfterMs: stop.retried_after_ms }
       return deps.killSwitch.set({
         active,

@@ -100,7 +100,9 @@ async function defer(q: Query, input: HoldInput, { execution, binding }: Deferra
   })
   const decision = heldDecision(input)
   if (!(await holdAction(q, actId, { approvalId: approval.id, decision }))) {
-    throw new ChaperoneError('conflict', { detail: `${actId} is not allowed any more, so nobody is asked` })
+    throw new ChaperoneError('conflict', {
+      detail: `${actId} is no longer allowed, so no approval is opened.`,
+    })
   }
   await parkNonce(q, actId)
   await closeExecution(q, execution.orderId)

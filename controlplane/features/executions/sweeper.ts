@@ -12,7 +12,7 @@ const UNKNOWN: Outcome = {
   isDone: false,
   status: null,
   result: null,
-  error: 'the control plane stopped while the action was executed: whether it was done is unknown',
+  error: 'the control plane stopped during the execution, so its result is unknown',
   code: 'upstream_timeout',
 }
 

@@ -136,7 +136,7 @@ function unresolvedRef(target: string, named: string | undefined, { kind, namesp
 function keeps(lost: readonly GatewayRow[], { kind, namespace }: Asking): string {
   const names = lost.map(({ name }) => name).join(', ')
   return kind === 'connectors'
-    ? `nothing of it is in force at ${names} any more`
+    ? `nothing of it is in force at ${names}`
     : `until it is changed, deleted or admitted again its denies and holds stay in force at ${names} for agents of namespace ${namespace}`
 }
 

@@ -119,7 +119,7 @@ function section({ library }: GatewayRoutesDeps): Route {
       const text = set?.texts.get(params.name)
       if (text === undefined || set?.hashes[params.name] !== query.hash) {
         throw new ChaperoneError('not_found', {
-          detail: `Section ${params.name} does not have this hash any more; wait for the next manifest`,
+          detail: `Section ${params.name} no longer has this hash. Wait for the next section index.`,
         })
       }
       raw.reply.header('content-type', 'application/json').send(text)
@@ -255,5 +255,5 @@ function slots({ lend }: GatewayRoutesDeps): Route {
 }
 
 function gone({ name }: GatewayPrincipal): ChaperoneError {
-  return new ChaperoneError('not_found', { detail: `The gateway ${name} is not configured any more` })
+  return new ChaperoneError('not_found', { detail: `The gateway ${name} is no longer configured.` })
 }

@@ -37,7 +37,7 @@ export function makeRoom(
 export function notStored(pending: readonly KillAnnouncement[], id: string): string {
   const isLost = pending.some((each) => each.id === id) && !keptOf(pending).some((each) => each.id === id)
   return [
-    'Connected gateways were stopped, but the stop could not be stored yet: gateways of other replicas do not know it.',
+    'The kill switch is in force on connected gateways, but is not stored yet: gateways of other replicas do not have it.',
     pending.length > 1 ? `${pending.length} kill switches of this replica wait to be stored.` : '',
     isLost ? NOT_KEPT : KEPT,
   ]

@@ -239,7 +239,7 @@ async function isSettled(
   if (answer !== null) return answer.includes(id)
   if (retriedAfterMs <= YOUNG_MS) return false
   throw new ChaperoneError('not_ready', {
-    detail: 'The database does not say whether this kill switch was lifted meanwhile. Try again in a moment.',
+    detail: 'The database did not confirm whether this kill switch was lifted. Try again in a moment.',
   })
 }
 

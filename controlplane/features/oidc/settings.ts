@@ -93,7 +93,7 @@ function groupTable(value: string): OidcSettings['groups'] {
   }
   const entries = Object.entries(parsed.data)
   if (!entries.some(([, { role }]) => role !== undefined))
-    throw new Error(`OIDC_GROUPS gives no group a role, so that nobody could sign in: ${example}`)
+    throw new Error(`OIDC_GROUPS gives no group a role, so no user could sign in: ${example}`)
   return new Map(
     entries.map(([name, { role = null, approverGroups, namespaces = null }]) => [
       name,

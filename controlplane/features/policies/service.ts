@@ -123,7 +123,7 @@ export async function createPolicy(
 ): Promise<StoredPolicy> {
   if ((await countPolicies(q)) >= LIMITS.maxPolicies) {
     throw new ChaperoneError('conflict', {
-      detail: `There are ${LIMITS.maxPolicies} policies already: remove one first`,
+      detail: `The limit of ${LIMITS.maxPolicies} policies is reached. Remove one first.`,
     })
   }
   const checked = check(deps, input.policyYaml)
@@ -245,7 +245,7 @@ async function existing(q: Query, id: string): Promise<PolicyRow> {
 
 function outdated(row: PolicyRow, expected: number): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: `The policy is at version ${row.version}, not ${expected}: somebody changed it meanwhile, read it again`,
+    detail: `The policy is at version ${row.version}, not ${expected}, because another change was saved. Read it again.`,
     extra: { version: row.version },
   })
 }

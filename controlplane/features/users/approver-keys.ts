@@ -103,7 +103,8 @@ async function refuseEndedSession(q: Query, userId: string, sessionId: string | 
 function accountOf(user: UserPrincipal): UserPrincipal {
   if (user.via === 'session') return user
   throw new ChaperoneError('forbidden', {
-    detail: 'The admin token is no person and has no approver keys: sign in as the user who answers',
+    detail:
+      'The admin token belongs to no user, so it has no approver keys. Sign in as the user who answers.',
   })
 }
 

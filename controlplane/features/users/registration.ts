@@ -63,7 +63,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
         })
         if (user === undefined) {
           throw new ChaperoneError('conflict', {
-            detail: 'This e-mail address has an account already: sign in instead',
+            detail: 'This e-mail address already has an account. Sign in instead.',
           })
         }
         const actor: Actor = { kind: 'user', userId: user.id, label: email }

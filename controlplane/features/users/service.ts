@@ -154,7 +154,7 @@ async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<voi
  */
 function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   if (user.role !== 'owner' && role !== 'owner') return
-  if (by.role !== 'owner') throw ownerGuard(by, 'Only an owner may make somebody an owner or end it')
+  if (by.role !== 'owner') throw ownerGuard(by, 'Only an owner may give or remove the role of an owner.')
   if (user.id === by.userId && role !== 'owner') {
     throw ownerGuard(by, 'Owners cannot end their own ownership: another owner has to')
   }

@@ -126,7 +126,7 @@ describe('the import', () => {
       {
         kind: 'agent',
         name: 'in-one',
-        error: expect.stringContaining('There is an agent named in-one already'),
+        error: expect.stringContaining('An agent named in-one already exists'),
       },
       { kind: 'agent', name: 'bad:name', error: expect.stringContaining('name: cannot contain `:`') },
       { kind: 'agent', name: '', error: expect.stringContaining('expected object') },

@@ -294,7 +294,10 @@ describe('a click that is refused', () => {
     )
     const card = await plane.hold({ required_approver_groups: ['release-managers'] })
     const answer = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_IDA' }))
-    expect(answer.body).toMatchObject({ ok: false, message: expect.stringContaining('vouches') })
+    expect(answer.body).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('no longer confirms your account'),
+    })
     await told(chat, 'chat.postEphemeral', 'U_IDA')
     expect(await plane.status(card.id)).toBe('pending')
   })

@@ -45,7 +45,7 @@ describe('the settings', () => {
   })
 
   test('without a password and a provider are refused', () => {
-    expect(() => readConfig({ ...CONFIG_REQUIRED, SIGN_IN: 'oidc' })).toThrow(/nobody could sign in/)
+    expect(() => readConfig({ ...CONFIG_REQUIRED, SIGN_IN: 'oidc' })).toThrow(/no user could sign in/)
   })
 })
 

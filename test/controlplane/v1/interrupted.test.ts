@@ -117,7 +117,7 @@ test('a control plane that is killed in the middle of an execution leaves a trac
     gateway_id: expect.stringMatching(/^gw_/),
     order_id: orderId,
     status: null,
-    error: 'the control plane stopped while the action was executed: whether it was done is unknown',
+    error: 'the control plane stopped during the execution, so its result is unknown',
   })
   expect(await sql('select 1 from executions')).toEqual([])
 })
