@@ -233,7 +233,9 @@ function registration(env: Env, host: string): RegistrationMode {
 function isPasswordOn(env: Env, hasProvider: boolean): boolean {
   const isOn = choice(env, 'SIGN_IN', ['any', 'oidc']) !== 'oidc'
   if (isOn || hasProvider) return isOn
-  throw new Error('SIGN_IN is oidc without OIDC_ISSUER, so no user could sign in: set OIDC_ISSUER, or leave SIGN_IN out')
+  throw new Error(
+    'SIGN_IN is oidc without OIDC_ISSUER, so no user could sign in: set OIDC_ISSUER, or leave SIGN_IN out',
+  )
 }
 
 function auditRetentionDays(env: Env): number | null {

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { terminatedHostsOf } from '../../../core/connectors/registry.ts'
 import { CertificateBody, CertificateReply } from '../../../core/wire/gateway/certificate.ts'
 import { ConnectorEntry, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
@@ -35,5 +34,5 @@ export function certificate({ authority, library }: CertificateDeps): Route {
  */
 function hostsOf(set: SectionSet | null): readonly string[] {
   const text = set?.texts.get('connectors')
-  return text === undefined ? [] : terminatedHostsOf(z.array(ConnectorEntry).parse(JSON.parse(text)))
+  return text === undefined ? [] : terminatedHostsOf(ConnectorEntry.array().parse(JSON.parse(text)))
 }
