@@ -1,7 +1,7 @@
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { versionWarnings } from '../../core/wire/gateway/version-relation.ts'
-import { VERSION } from '../version.ts'
 import type { GatewayLive } from '../../core/wire/gateways.ts'
+import { VERSION } from '../version.ts'
 import { stopsGateway } from './kill-switch/state.ts'
 import type { Peer } from './peer.ts'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { PermissionPatternSchema } from '../crd/action-patterns.ts'
-import { endpointPath, RuleDecisionSchema } from '../crd/fields.ts'
 import { ConnectorType } from '../crd/connector-spec.ts'
+import { endpointPath, RuleDecisionSchema } from '../crd/fields.ts'
 import { LIMITS } from './limits.ts'
 
 /** Name of an agent. It is also the user name in `Proxy-Authorization: Basic`, and a part of scopes and patterns. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { PermissionPatternSchema } from '../crd/action-patterns.ts'
-import { RuleDecisionSchema } from '../crd/fields.ts'
 import { ConnectorType } from '../crd/connector-spec.ts'
+import { RuleDecisionSchema } from '../crd/fields.ts'
 import { NamedAction } from './connectors.ts'
 import { AgentName, GatewayRef, Id, Ok } from './fields.ts'
 import { ManagedFields } from './operator/origin.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { PermissionPatternSchema } from '../../crd/action-patterns.ts'
-import { RuleDecisionSchema } from '../../crd/fields.ts'
 import { ConnectorType } from '../../crd/connector-spec.ts'
+import { RuleDecisionSchema } from '../../crd/fields.ts'
 import { EnforcementLevelSchema } from '../../crd/gateway-spec.ts'
 import { isKillScope, KILL_SCOPE_FORMS } from '../../decision/kill-switch/kill-switch.ts'
 

@@ -1,10 +1,16 @@
 import * as z from 'zod'
+import {
+  AuthSpec,
+  ConnectorType,
+  HandleRuleSpec,
+  ProviderToolsSpec,
+  UserRowSpec,
+} from '../../crd/connector-spec.ts'
 import { RuleDecisionSchema } from '../../crd/fields.ts'
-import { PolicyDocument } from '../../crd/policy/policy-document.ts'
-import { AuthSpec, ConnectorType, HandleRuleSpec, ProviderToolsSpec, UserRowSpec } from '../../crd/connector-spec.ts'
 import { EnforcementLevelSchema, GatewaySpec } from '../../crd/gateway-spec.ts'
-import { HostedWorkReport } from './hosted-work.ts'
+import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import { tolerant } from '../tolerant.ts'
+import { HostedWorkReport } from './hosted-work.ts'
 import { ApprovalStatus } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 import { POLICY_REACH } from './policy-reach.ts'
