@@ -139,7 +139,7 @@ export const ConnectorSpec = z.strictObject({
     'https://git.example.com/api/v3',
   ),
   ports: described(
-    z.array(z.int().min(1).max(65535)).max(16).default([443]),
+    z.array(z.int().min(1).max(65535)).min(1).max(16).default([443]),
     'Ports at which the Connector owns its hosts.',
     [443, 8443],
   ),

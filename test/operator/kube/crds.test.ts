@@ -160,6 +160,8 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
         ] as const,
     ),
     ['Connector', { type: 'codehost', ports: [70_000] }, 'spec.ports[0]'],
+    ['Connector', { type: 'codehost', ports: [] }, 'spec.ports'],
+    ['Policy', { rules: [{ name: 'r', decision: 'deny' }], mode: 'off' }, 'spec.mode'],
     ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['mcp'] }, 'spec.endpoint[0]'],
     ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['/mcp', '/mcp'] }, 'spec.endpoint[1]'],
     ['Connector', { type: 'codehost', endpoint: ['/mcp'] }, 'spec.endpoint'],
