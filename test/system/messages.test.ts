@@ -367,7 +367,7 @@ describe('the command line', () => {
 
   test('asks the control plane which approver groups have members when it tests policies', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'chaperone-policy-'))
-    const held = 'require_approval, approver_groups: [nightshift, dayshift]'
+    const held = 'require_approval, approverGroups: [nightshift, dayshift]'
     writeFileSync(join(folder, 'p.yaml'), POLICY(held, 'requires_approval'))
     const invite = { action: 'invite', email: 'day@example.com', role: 'member' }
     const { body: invited } = await laptop.api('POST', '/api/dashboard/users', invite)
