@@ -26,6 +26,6 @@ export const FIRST_PROTOCOL = 1
 /** Protocol between control plane and gateway that this version speaks. Each higher one has more fields. */
 export const PROTOCOL = protocolOf(FIELD_ADDITIONS)
 
-export function protocolOf(additions: readonly FieldAddition[]): number {
+function protocolOf(additions: readonly FieldAddition[]): number {
   return Math.max(FIRST_PROTOCOL, ...additions.map(({ since }) => since))
 }

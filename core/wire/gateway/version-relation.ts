@@ -2,7 +2,7 @@
 export type VersionRelation = 'same' | 'newer' | 'older' | 'unsupported' | 'unknown'
 
 /** Number of earlier minor versions whose gateways a control plane serves. */
-export const SUPPORTED_MINORS = 2
+const SUPPORTED_MINORS = 2
 
 export function versionRelation(theirs: string | null, ours: string): VersionRelation {
   const [their, our] = [numbersOf(theirs), numbersOf(ours)]
