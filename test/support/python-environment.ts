@@ -14,8 +14,7 @@ export function pythonEnvironment(...packages: readonly string[]): PythonEnviron
   const version = execFileSync('python3', ['--version'], { encoding: 'utf8' })
   const folder = madeOnce(`python-${digest(version + packages.join())}`, (draft) => {
     execFileSync('python3', ['-m', 'venv', draft])
-    // Python compiles the modules that are imported, a fraction of them.
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile']
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
     execFileSync(join(draft, 'bin/python'), [...pip, ...packages], { stdio: 'ignore' })
   })
   const [lib = ''] = readdirSync(join(folder, 'lib'))

@@ -23,9 +23,8 @@ export async function installSchemathesis(): Promise<Schemathesis> {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(join(cache, 'chaperone'), { recursive: true })
     await run(python, ['-m', 'venv', folder])
-    // Python compiles the modules that are imported, a fraction of them.
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile']
-    await run(join(folder, 'bin/python'), [...pip, `schemathesis==${VERSION}`])
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `schemathesis==${VERSION}`]
+    await run(join(folder, 'bin/python'), pip)
     writeFileSync(complete, '')
     return { program }
   } catch (error) {

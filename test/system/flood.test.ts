@@ -41,9 +41,6 @@ async function openMany(count: number, first: string): Promise<void> {
   }
 }
 
-/** Half of the time after which the gateway gives unfinished heads up, and far above what a busy machine takes. */
-const SERVED_MS = 15_000
-
 async function status(): Promise<number> {
   const answer = await agent.send({ method: 'GET', host: HOST, target: '/user' }).catch(() => null)
   return answer?.status ?? 0
@@ -68,9 +65,9 @@ test.each([
   '900 %s do not keep anybody else from being served',
   async (_what, first) => {
     await openMany(900, first)
-    const since = performance.now()
     expect(await status()).toBeGreaterThan(0)
-    expect(performance.now() - since).toBeLessThan(SERVED_MS)
+    // Not because the gateway has closed the others, as it does after a time.
+    expect(sockets.some(({ destroyed }) => !destroyed)).toBe(true)
     for (const socket of sockets) socket.destroy()
     await eventually('the gateway serves as before', async () => ((await status()) === 200 ? true : null))
   },
@@ -127,9 +124,7 @@ test('400 connections of one agent that send requests without a pause leave the 
   }
   await eventually('the flood runs', () => answered > 2_000 || null, 30_000)
   for (let at = 0; at < 10; at++) {
-    const since = performance.now()
     expect((await honest.send({ method: 'GET', host: HOST, target: '/user' })).status).toBe(200)
-    expect(performance.now() - since).toBeLessThan(SERVED_MS)
   }
   const before = answered
   await eventually('the flood still runs', () => answered > before || null)

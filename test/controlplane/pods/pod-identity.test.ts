@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]())
 
 const hasSnapshot = (sidecar: Sidecar) =>
-  eventually('snapshot', () => sidecar.snapshot(), 5_000).catch((error: unknown) => {
+  eventually('snapshot', () => sidecar.snapshot()).catch((error: unknown) => {
     throw new Error(`${String(error)}: ${sidecar.log.text()}`)
   })
 const status = async (sidecar: Sidecar): Promise<{ status: number; text: string }> => {

@@ -299,7 +299,7 @@ export async function send(
 
 export type StreamClient = {
   readonly messages: readonly DownMessage[]
-  /** The first message that fits, waiting up to 5 s for it. */
+  /** The first message that fits; rejects when none comes in 25 s. */
   next<T extends DownMessage['type']>(
     type: T,
     fits?: (message: Extract<DownMessage, { type: T }>) => boolean,
@@ -342,7 +342,7 @@ export async function openStream(
     ended: readLines(response.body, take),
     async next(type, fits = () => true) {
       const find = () => messages.find((message) => message.type === type && fits(message as never)) as never
-      const deadline = Date.now() + 5_000
+      const deadline = Date.now() + 25_000
       for (let found = find(); ; found = find()) {
         if (found !== undefined) return found
         if (Date.now() > deadline) throw new Error(`no ${type} came; got ${JSON.stringify(messages)}`)

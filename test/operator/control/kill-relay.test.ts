@@ -123,7 +123,7 @@ describe('the kill relay', () => {
     relay.offer(stop({ source: 'manifest:team/prod', scopes: ['gateway:team/prod'] }))
     await eventually('the next one too', () => (well.held.has('manifest:team/prod') ? true : null))
     ill.state.isAnswering = true
-    await eventually('the other has both in the end', () => (ill.held.size === 2 ? true : null), 15_000)
+    await eventually('the other has both in the end', () => (ill.held.size === 2 ? true : null))
     await close()
   })
 
@@ -138,7 +138,8 @@ describe('the kill relay', () => {
     }
     relay.offer(stop({ source: 'manifest:team/prod', scopes: ['gateway:team/prod'] }))
     relay.offer(stop())
-    await eventually('it has both', () => (one.held.size === 2 ? true : null), 2_000)
+    // Behind the calls of the other namespace, which end after 5 s each, it would take twice as long.
+    await eventually('it has both', () => (one.held.size === 2 ? true : null), 10_000)
     one.state.hangs = () => false
     await close()
   })

@@ -131,7 +131,7 @@ describe('kill states in database order', () => {
 })
 
 describe('a gateway', () => {
-  const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+  const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null))
   test('answers an earlier kill state with its own order and does not acknowledge it', async () => {
     await using world = await startControlWorld()
     await until('connection', () => world.control.heartbeats.isConnected)

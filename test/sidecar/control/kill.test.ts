@@ -10,7 +10,7 @@ import { createTestClock, startControlWorld } from './control-world.ts'
 import { agentEntry } from './fake-control-plane.ts'
 import { createTestLog } from './test-log.ts'
 
-const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null))
 const SINCE = '2026-01-01T00:00:00.000Z'
 const stop = (scope: string, source = 'api') => ({ scope, source, reason: 'incident', since: SINCE })
 const bot = { agent: 'bot', agentId: 'agent_bot', connectors: ['codehost', 'team/hub'] }

@@ -3,7 +3,7 @@ import { eventually } from '../../support/eventually.ts'
 import { startControlWorld } from './control-world.ts'
 import { agentEntry } from './fake-control-plane.ts'
 
-const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null))
 
 describe('the stream from the control plane', () => {
   test('the first manifest becomes the snapshot in force and is acknowledged by version', async () => {

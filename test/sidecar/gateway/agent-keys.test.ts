@@ -9,7 +9,7 @@ import { agentEntry } from '../control/fake-control-plane.ts'
 import { AGENT_KEY, type GatewayWorld, startGatewayWorld, UPSTREAM_HOST } from './gateway-world.ts'
 
 const until = (what: string, isMet: () => boolean | Promise<boolean>) =>
-  eventually(what, async () => ((await isMet()) ? true : null), 5_000)
+  eventually(what, async () => ((await isMet()) ? true : null))
 const OTHER_KEY = 'svc_test_other'
 
 let world: GatewayWorld

@@ -6,7 +6,7 @@ import { replySse } from '../../support/recorder.ts'
 import { agentEntry, emptySections } from '../control/fake-control-plane.ts'
 import { AGENT_KEY, permission, startGatewayWorld } from './gateway-world.ts'
 
-const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null))
 
 describe('the gateway', () => {
   test('forwards an allowed request with the injected credential, and uploads exactly one record', async () => {

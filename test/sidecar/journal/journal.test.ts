@@ -55,7 +55,7 @@ async function pass(journal: Journal, each: TrafficRecord): Promise<void> {
 const refuse = (journal: Journal, each: TrafficRecord) => journal.result(each, Buffer.from(recordJson(each)))
 
 const idsOf = async (journal: Journal) => [...(await journal.nextBatch(10_000)).records.keys()]
-const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null))
 
 describe('an intent', () => {
   test('is on disk when its promise resolves, together with all others of its turn', async () => {

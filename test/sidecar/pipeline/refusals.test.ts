@@ -184,7 +184,7 @@ describe('refusals beyond the first sixty of a minute', () => {
     world.ports.refusals.assign = refusals.assign
     world.ports.refusals.finished = refusals.finished
     await flood(world, 70)
-    await eventually('the row', () => (countOf(world.records) === 70 ? true : null), 5_000)
+    await eventually('the row', () => (countOf(world.records) === 70 ? true : null))
     refusals.close()
     expect(world.records.filter(({ refusals: row }) => row != null)).not.toHaveLength(0)
   })
