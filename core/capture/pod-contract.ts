@@ -106,8 +106,8 @@ export const PROXY_ENV = {
   extraCaFile: 'EXTRA_CA_FILE',
 } as const
 
-/** Environment of the proxy's runtime: variables of the image must not affect it, and every thread costs memory. */
-export const RUNTIME_ENV = { NODE_OPTIONS: '', ...GATEWAY_MALLOC, UV_THREADPOOL_SIZE: '2' } as const
+/** Environment of the proxy's runtime; variables of the image must not affect it. */
+export const RUNTIME_ENV = { NODE_OPTIONS: '', ...GATEWAY_MALLOC } as const
 
 /** Audience of the projected token; the control plane rejects any other. */
 export const TOKEN_AUDIENCE = 'chaperone-control-plane'
