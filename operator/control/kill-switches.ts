@@ -1,5 +1,5 @@
-import { killScopesOf } from '../../core/crd/kill-scopes.ts'
 import type { GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import { killScopesOf } from '../../core/crd/kill-scopes.ts'
 import {
   EMERGENCY_SOURCE,
   gatewaySource,

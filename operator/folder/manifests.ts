@@ -4,7 +4,15 @@ import * as z from 'zod'
 import { fieldAdvice } from '../../core/crd/field-advice.ts'
 import { knownFields } from '../../core/crd/known-fields.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../core/crd/manifests/yaml-documents.ts'
-import { API_VERSION, ConnectorResource, GatewayResource, type ManifestResource, PermissionResource, PolicyResource, SecretResource } from '../../core/crd/schemas.ts'
+import {
+  API_VERSION,
+  ConnectorResource,
+  GatewayResource,
+  type ManifestResource,
+  PermissionResource,
+  PolicyResource,
+  SecretResource,
+} from '../../core/crd/schemas.ts'
 import { nearest } from '../../core/nearest.ts'
 import { unstorableIn } from '../../core/storable.ts'
 import type { ManifestProblem } from '../../core/wire/operator/operator.ts'

@@ -2,15 +2,20 @@ import { isDeepStrictEqual } from 'node:util'
 import type * as z from 'zod'
 import { createCatalogue } from '../../core/connectors/catalogue.ts'
 import { checkUserRows } from '../../core/connectors/rows/user-rows.ts'
+import type { ConnectorSpec } from '../../core/crd/connector-spec.ts'
 import { fieldAdvice } from '../../core/crd/field-advice.ts'
 import { type FieldBelowFloor, type FloorRules, floored, floorText } from '../../core/crd/floors.ts'
+import type { GatewaySpec } from '../../core/crd/gateway-spec.ts'
 import { knownFields } from '../../core/crd/known-fields.ts'
 import type { PolicyDocument } from '../../core/crd/policy/policy-document.ts'
 import type { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
 import { policyDocumentOf } from '../../core/crd/policy/policy-spelling.ts'
-import { ConnectorResource, GatewayResource, PermissionResource, PolicyResource } from '../../core/crd/schemas.ts'
-import { type ConnectorSpec } from '../../core/crd/connector-spec.ts'
-import { type GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import {
+  ConnectorResource,
+  GatewayResource,
+  PermissionResource,
+  PolicyResource,
+} from '../../core/crd/schemas.ts'
 import { type PatternRule, permissionWarnings } from '../../core/decision/permissions/permission-warnings.ts'
 import { documentProblems } from '../../core/decision/policies/policy-document.ts'
 import { policyTestCost } from '../../core/decision/policies/policy-test-cost.ts'

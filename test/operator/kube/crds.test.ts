@@ -1,12 +1,22 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
-import { API_VERSION, ConnectorResource, GatewayResource, PermissionResource, PermissionSpec, PolicyResource } from '../../../core/crd/schemas.ts'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
+import {
+  API_VERSION,
+  ConnectorResource,
+  GatewayResource,
+  PermissionResource,
+  PermissionSpec,
+  PolicyResource,
+} from '../../../core/crd/schemas.ts'
+import { kubeTools } from '../../cluster/tools/kube-tools.ts'
 import {
   KUBE_ASSETS_HINT,
   type KubeApiServer,
@@ -16,6 +26,7 @@ import {
 import { type Cluster, type OurKind, openCluster } from './cluster.ts'
 
 const assets = kubeAssets()
+const tools = assets === null ? null : await kubeTools()
 const RESOURCES = {
   Gateway: GatewayResource,
   Connector: ConnectorResource,
@@ -230,6 +241,18 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     const shown = answer.columnDefinitions.filter(({ priority }) => priority === 0)
     expect(shown.map(({ name }) => name)).toEqual(['Name', ...columns])
   })
+
+  test.skipIf(tools === null)(
+    'kubectl explain shows description, default, bounds and example of a field',
+    async () => {
+      const field = 'gateways.chaperone.dev.spec.rateLimit.requestsPerMinute'
+      const arguments_ = ['explain', field, '--kubeconfig', server.kubeconfigPath]
+      const { stdout } = await promisify(execFile)(tools?.kubectl ?? '', arguments_)
+      const shown = stdout.replace(/\s+/g, ' ')
+      expect(shown).toContain('Requests of one agent in a minute, over all gateway processes together.')
+      expect(shown).toContain('Default: 120. Bounds: 1 to 1000000. Example: 600')
+    },
+  )
 
   test('their columns show the status', async () => {
     await cluster.create('Gateway', 'team', 'shown', { enforcementLevel: 'monitor' })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CONDITIONS, LASTING_CONDITIONS } from '../../../core/crd/conditions.ts'
-import { Floors, floored } from '../../../core/crd/floors.ts'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
+import { Floors, floored } from '../../../core/crd/floors.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { ConnectorStatus, GatewayStatus } from '../../../core/crd/status.ts'
 import { type GatewayProcess, OperatorState, PushReply } from '../../../core/wire/operator/operator.ts'
