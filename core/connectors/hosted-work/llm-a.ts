@@ -10,7 +10,7 @@ export const LLM_A_WORK: WorkTable = {
   kinds: `
     response         POST  responses  responses/{id}/cancel
     run              POST  threads    threads/{thread_id}/runs/{id}/cancel
-    agent_session    -
+    agent_session    POST  agents     agents/sessions/{id}/events
     automation       POST  agents     agents/automations/{id}/pause
     chatkit_session  POST  chatkit    chatkit/sessions/{id}/cancel
     live_session     POST  live       live/sessions/{id}/hangup
@@ -24,6 +24,7 @@ export const LLM_A_WORK: WorkTable = {
     response.create_stream   response         hosted_agent.run  id=response.id
     run.create               run              -                 id=id  thread_id=thread_id
     agent_session.create     agent_session    -                 id=id
+    agent_session.send_event  agent_session   -                 id=segment:sessions
     agent_automation.create  automation       -                 id=id
     agent_automation.resume  automation       -                 id=id
     chatkit_session.create   chatkit_session  -                 id=id
@@ -61,5 +62,6 @@ export const LLM_A_WORK: WorkTable = {
     batch.get                batch            completed,failed,cancelled,expired
   `,
   batches: ['batch'],
+  bodies: { agent_session: { events: [{ type: 'agent.session.input.cancel' }] } },
   headers: ['openai-beta', 'openai-organization', 'openai-project'],
 }

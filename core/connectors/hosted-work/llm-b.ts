@@ -10,6 +10,7 @@ export const LLM_B_WORK: WorkTable = {
   `,
   starts: `
     session.create      session     -  id=id
+    session_event.send  session     -  id=segment:sessions
     deployment.run      session     -  id=session_id
     deployment.create   deployment  -  id=id
     deployment.unpause  deployment  -  id=id

@@ -1,10 +1,11 @@
 import type { WorkTable } from './table.ts'
 
+/** Triggers are paused: types of `@google/genai` 2.18.0 (googleapis/js-genai), read 2026-11-28. */
 export const LLM_C_WORK: WorkTable = {
   connector: 'llm_c',
   kinds: `
     interaction  POST  interactions    interactions/{id}/cancel
-    trigger      -
+    trigger      PATCH  triggers       triggers/{id}
     batch        POST  models|batches  batches/{id}:cancel
   `,
   starts: `
@@ -23,5 +24,6 @@ export const LLM_C_WORK: WorkTable = {
     batch.delete        batch
   `,
   batches: ['batch'],
+  bodies: { trigger: { status: 'paused' } },
   headers: ['x-goog-user-project', 'api-revision'],
 }

@@ -41,6 +41,12 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     token_endpoint                    provider_fetch.url        host
     network_policy.allowed_domains.*  provider_tool.code        name
     allowed_hosts.*                   provider_tool.code        name
+    network.allowed_domains.*         provider_tool.code        name
+    # Programs and browsers of the environment reach every host.
+    network.access                    provider_tool.code,provider_tool.web_fetch  none  =enabled
+    setup_commands.*.command          provider_tool.code        none
+    # A sign-in of the provider's browser.
+    response.action                   hosted_approval.answer    none  =submit
     discovery_url                     provider_fetch.url        host
     ^.url                             provider_fetch.url        host
     web_search_options                provider_tool.web_search  none

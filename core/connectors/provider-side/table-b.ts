@@ -31,6 +31,8 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
     issuer_url                      provider_fetch.url        host
     ^.url                           provider_fetch.url        host
     allowed_hosts.*                 provider_tool.code        name
+    # Programs of the environment reach every host.
+    config.networking.type          provider_tool.code,provider_tool.web_fetch  none  =unrestricted
     skills.*.skill_id               provider_tool.code        text
     events.*.type                   hosted_approval.answer    none  =user.tool_confirmation
     initial_events.*.type           hosted_approval.answer    none  =user.tool_confirmation

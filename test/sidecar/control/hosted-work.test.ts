@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { WorkKind } from '../../../core/connectors/hosted-work/table.ts'
 import type { HostedWorkReport } from '../../../core/wire/gateway/hosted-work.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { createCancelSender } from '../../../sidecar/control/hosted-work/cancel-exchange.ts'
@@ -147,6 +148,27 @@ const CANCELLED: readonly Row[] = [
     { at: 'a', path: '/v1/agents/automations', body: {} },
     json({ id: 'auto_1' }),
     'POST /v1/agents/automations/auto_1/pause',
+  ],
+  [
+    'a session of a hosted agent',
+    { at: 'a', path: '/v1/agents/sessions', body: {} },
+    json({ id: 'sess_1' }),
+    'POST /v1/agents/sessions/sess_1/events',
+    { events: [{ type: 'agent.session.input.cancel' }] },
+  ],
+  [
+    'a session that got an event',
+    { at: 'a', path: '/v1/agents/sessions/sess_2/events', body: { events: [] } },
+    json({}),
+    'POST /v1/agents/sessions/sess_2/events',
+    { events: [{ type: 'agent.session.input.cancel' }] },
+  ],
+  [
+    'a trigger',
+    { at: 'c', path: '/v1beta/triggers', body: { schedule: '* * * * *', interaction: {} } },
+    json({ id: 'trig_1' }),
+    'PATCH /v1beta/triggers/trig_1',
+    { status: 'paused' },
   ],
   [
     'a live session',
@@ -317,13 +339,16 @@ describe('what cannot be cancelled is listed', () => {
 
   it('a session without an operation that stops it', async () => {
     const { world, stop, settled } = await start()
-    world.upstream.answerWith(json({ id: 'sess_1' }))
-    await world.send(asked('a', { at: 'a', path: '/v1/agents/sessions', body: {} }))
+    const endless: WorkKind = { kind: 'endless_session', cancel: null, isBatch: false }
+    const at = { scheme: 'https', host: HOSTS.a, port: 443, segments: ['v1'] } as const
+    const work = { kind: endless, ids: { id: 'sess_1' }, at, headers: [], errorMember: null }
+    const bound = { entry: { id: 'conn_1', name: 'openai' }, connector: { name: 'llm_a' } }
+    world.hostedWork.started(bound as never, { id: 'agent_a', name: 'a' } as never, work)
     stop()
     expect((await settled()).results).toMatchObject([
-      { kind: 'agent_session', outcome: 'left', status: null },
+      { kind: 'endless_session', outcome: 'left', status: null },
     ])
-    expect(world.upstream.seen).toHaveLength(1)
+    expect(world.upstream.seen).toEqual([])
   })
 
   it('what the provider refuses, once; what fails there is tried again', async () => {
