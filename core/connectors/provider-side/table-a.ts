@@ -45,6 +45,13 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     # Programs and browsers of the environment reach every host.
     network.access                    provider_tool.code,provider_tool.web_fetch  none  =enabled
     setup_commands.*.command          provider_tool.code        none
+    # Graders that are programs.
+    grader.type                       provider_tool.code        none  =python
+    graders.type                      provider_tool.code        none  =python
+    graders.*.type                    provider_tool.code        none  =python
+    testing_criteria.*.type           provider_tool.code        none  =python
+    # Services to which a fine-tuning job reports.
+    integrations.*.type               provider_tool.connector   text
     # A sign-in of the provider's browser.
     response.action                   hosted_approval.answer    none  =submit
     discovery_url                     provider_fetch.url        host
