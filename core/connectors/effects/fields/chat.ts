@@ -33,8 +33,15 @@ export const CHAT_FIELDS: readonly FieldRule[] = [
 
 function textOf(value: unknown): string {
   return valuesOf(value)
-    .map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+    .map((one) => (typeof one === 'string' ? withoutEscapes(one) : JSON.stringify(one)))
     .join('\n')
+}
+
+/** The API also accepts blocks and attachments as a text with JSON, whose escapes could hide a name or a link. */
+function withoutEscapes(text: string): string {
+  return text.replaceAll(/\\u([0-9a-f]{4})/gi, (_escape, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  )
 }
 
 function isFalse(value: unknown): boolean {
