@@ -13,7 +13,7 @@ export const POD_PORTS = {
   dns: 15_053,
   /** Explicit proxy (CONNECT, absolute-form) on 127.0.0.1 for `interception: proxyEnv`. */
   proxy: 15_002,
-  /** `GET /health`, `GET /ready` and `GET /metrics`; the only port that is not on loopback. */
+  /** `GET /health`, `GET /ready`, `GET /live` and `GET /metrics`; the only port that is not on loopback. */
   health: 15_021,
 } as const
 
@@ -47,6 +47,8 @@ export const HEALTH_PATHS = {
   started: '/started',
   /** Readiness probe: answers 200 while the gateway can decide requests and the capture is in force. */
   ready: '/ready',
+  /** Liveness probe: answers 200 as long as the event loop runs, whatever the state of the gateway. */
+  live: '/live',
 } as const
 
 /** Volumes of the proxy container. Only `trust` is mounted in the other containers of the pod as well. */

@@ -76,6 +76,11 @@ function proxy(facts: SidecarFacts): Container {
     // The first snapshot may take 30 s, longer on a slow node; after the limit the kubelet restarts the container.
     startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 90 }),
     readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
+    // A restart ends all connections of the agent. A loop that still turns on a busy node responds within 10 s.
+    livenessProbe: {
+      ...probe(HEALTH_PATHS.live, { periodSeconds: 10, failureThreshold: 3 }),
+      timeoutSeconds: 10,
+    },
     resources: gateway.spec.sidecar?.resources ?? PROXY_RESOURCES,
     securityContext: {
       allowPrivilegeEscalation: false,

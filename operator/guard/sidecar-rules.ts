@@ -1,6 +1,7 @@
 import {
   ANNOTATIONS,
   CONTAINERS,
+  POD_PORTS,
   PROXY_ENV,
   PROXY_UIDS,
   RULE_SETTER,
@@ -80,6 +81,10 @@ function proxyRules({ proxyImages, proxyCommand, controlPlaneUrl }: GuardOptions
       `${PROXY}.restartPolicy: must be Always, with a startupProbe: the agent waits for it`,
     ),
     demand(
+      PROBES.map((each) => `(!has(${at}.${each}) || ${isHealthProbe(`${at}.${each}`)})`).join(' && '),
+      `${PROXY}.${PROBES.join(', ')}: must be GET requests to port ${POD_PORTS.health}, because another probe could run a program as the user of the proxy`,
+    ),
+    demand(
       `variables.uid >= ${PROXY_UIDS.first} && variables.uid <= ${PROXY_UIDS.last} && string(variables.uid) == ${metadataOf('object', 'annotations', ANNOTATIONS.proxyUid)}`,
       `${PROXY}.securityContext.runAsUser: must be the uid in the annotation ${ANNOTATIONS.proxyUid}`,
     ),
@@ -96,6 +101,17 @@ function proxyRules({ proxyImages, proxyCommand, controlPlaneUrl }: GuardOptions
       `${PROXY}.env[${PROXY_ENV.gateway}]: must be the Gateway in the annotation ${ANNOTATIONS.gateway}`,
     ),
   ]
+}
+
+/** Sidecars of earlier versions have no liveness probe. */
+const PROBES = ['startupProbe', 'readinessProbe', 'livenessProbe'] as const
+
+function isHealthProbe(probe: string): string {
+  return [
+    `has(${probe}.httpGet)`,
+    `${probe}.httpGet.port == ${POD_PORTS.health}`,
+    `${probe}.httpGet.?host.orValue('') == ''`,
+  ].join(' && ')
 }
 
 function gatewayAnnotation(part: string): string {

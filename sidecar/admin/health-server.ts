@@ -19,7 +19,8 @@ export type HealthServerDeps = {
 export type HealthServer = { close(): Promise<void> }
 
 /**
- * Serves the paths that need no token, for the kubelet and Prometheus: `/health`, `/started`, `/ready` and `/metrics`.
+ * Serves the paths that need no token, for the kubelet and Prometheus: `/health`, `/started`, `/ready`,
+ * `/live` and `/metrics`.
  * None of them changes state. Listens on IPv4 and IPv6 where both exist.
  */
 export async function openHealthServer(port: number, deps: HealthServerDeps): Promise<HealthServer> {
@@ -73,6 +74,7 @@ function serve(deps: HealthServerDeps, path: string, response: ServerResponse): 
   if (path === '/health') health(deps.health(), response)
   else if (path === HEALTH_PATHS.started) void deps.whenStarted().then((isSo) => yesOrNo(isSo, response))
   else if (path === HEALTH_PATHS.ready) yesOrNo(deps.isReady(), response)
+  else if (path === HEALTH_PATHS.live) yesOrNo(true, response)
   else if (path === '/metrics') answer(response, 200, deps.scrape(), METRICS_TYPE)
   else answer(response, 404, 'Not found\n')
 }

@@ -146,6 +146,20 @@ const WAYS: ReadonlyArray<readonly [string, (pod: Pod) => void, string]> = [
     },
     'chaperone-proxy.restartPolicy',
   ],
+  ...(['startupProbe', 'readinessProbe', 'livenessProbe'] as const).map((probe): (typeof WAYS)[number] => [
+    `with a program of its own as ${probe} of the proxy`,
+    (pod) => {
+      proxy(pod)[probe] = { exec: { command: ['node', '-e', 'fetch("https://evil.example")'] } }
+    },
+    'chaperone-proxy.startupProbe',
+  ]),
+  [
+    'with a probe of the proxy that goes elsewhere',
+    (pod) => {
+      proxy(pod).livenessProbe = { httpGet: { host: 'evil.example', port: 15_021, path: '/live' } }
+    },
+    'chaperone-proxy.startupProbe',
+  ],
   [
     'with a proxy for another control plane',
     (pod) => {
