@@ -209,6 +209,7 @@ export async function createServices(deps: ServicesDeps) {
       processes: hub.processes(),
       refusedPods: callers.pods?.refused() ?? [],
     }),
+    stateChanges: hub.changes,
     records: createRecords(base),
     ingestQuota,
     traffic: createTraffic(base),

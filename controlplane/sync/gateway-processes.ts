@@ -32,6 +32,7 @@ export function processesOf({
     gateway: process.name,
     process_id: process.processId,
     version: process.greeting.version,
+    agent: process.agent,
     covered_version: coveredVersion(process, library),
     has_kill_state: process.killState === views(process).name,
     rejected: process.rejected,

@@ -13,6 +13,7 @@ import { LOCAL_GATEWAY } from '../features/gateways/names.ts'
 import { withdrawAllReplicas } from '../features/gateways/process-store.ts'
 import { leaseMsOf } from '../features/gateways/rows.ts'
 import type { ProcessWork } from '../features/kill-switch/hosted-work.ts'
+import { createStateChanges, type StateChanges } from '../features/manifests/state-watch.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 import { VERSION } from '../version.ts'
 import { createEpochRaiser } from './epoch-raiser.ts'
@@ -90,6 +91,8 @@ export type Hub = AsyncDisposable & {
   isHere(gatewayId: string): boolean
   /** Lists every gateway process that is connected to any replica. */
   processes(): readonly GatewayProcess[]
+  /** Reports changes of the processes of any replica, of their acknowledgements and of kill switches, within 2 s. */
+  readonly changes: Omit<StateChanges, 'notify' | 'close'>
   /** Lists the work that connected processes cancel at providers. */
   hostedWork(): readonly ProcessWork[]
   readonly kill: Omit<KillBroadcaster, 'greet' | 'ack' | 'countAcks' | 'views' | 'resend'>
@@ -109,6 +112,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const { db, keyring, library, log, clock, pods = null, podTiming, beatMs = LIMITS.beatMs } = deps
   const peerRegistry = createPeerRegistry()
   const orders = createOrderBook()
+  const changes = createStateChanges()
   const processRegistry: ProcessRegistry = createProcessRegistry({
     db,
     peerRegistry,
@@ -118,6 +122,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     onRead: () => {
       kill.countAcks()
       sharedAgents.broadcast()
+      changes.notify()
     },
     onFailed: (error) => log.error({ err: error }, 'gateway processes could not be reported or read'),
   })
@@ -146,15 +151,9 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   if (deps.isOnlyReplica === true) await withdrawAllReplicas(db, LOCAL_GATEWAY)
   await processRegistry.refresh()
   const watch = await watchChanges({
-    db,
-    log,
-    refreshConfiguration: manifests.refresh,
-    refreshKill: kill.refresh,
-    refreshVerdicts: verdicts.refresh,
-    refreshProcesses: processRegistry.refresh,
-    refreshMailbox: mailbox.refresh,
-    refreshPods: sessions.refresh,
-    onMailbox: mailbox.receive,
+    ...{ db, log, refreshConfiguration: manifests.refresh, refreshKill: kill.refresh },
+    ...{ refreshVerdicts: verdicts.refresh, refreshProcesses: processRegistry.refresh },
+    ...{ refreshMailbox: mailbox.refresh, refreshPods: sessions.refresh, onMailbox: mailbox.receive },
   })
   const beats = setInterval(manifests.beat, beatMs)
   const streams = { ...registries, kill, sharedAgents, manifests, verdicts, clock, steady, log }
@@ -167,12 +166,14 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     connected: () => gatewaysOf([...peerRegistry.peers.values(), ...processRegistry.elsewhere()]),
     isHere: (gatewayId) => peerRegistry.of(gatewayId).length > 0,
     processes: () => processesOf({ ...registries, library, views: kill.views() }),
+    changes,
     hostedWork: () => hostedWorkOf(registries),
     kill,
     execute: (gatewayId, order) => sendOrder(peerServing(peerRegistry.of(gatewayId), order), orders, order),
     settle: orders.settle,
     orders,
     async [Symbol.asyncDispose]() {
+      changes.close()
       clearInterval(beats)
       sessions[Symbol.dispose]()
       await watch[Symbol.asyncDispose]()

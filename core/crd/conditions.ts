@@ -1,6 +1,6 @@
 /**
- * The closed list of condition types in the status of custom resources, with their reasons. Types of the first group
- * are always present; those of the second only while they are true.
+ * The closed list of condition types in the status of custom resources, with their reasons. The schema accepts any type
+ * and reason, so that an operator that is newer than its CRDs can write its status.
  */
 export const CONDITIONS = {
   /** The object is valid by itself, and the control plane stores it. */
@@ -24,37 +24,45 @@ export const CONDITIONS = {
     SecretUnreadable: 'the Secret is temporarily unreadable; the last known credential stays in use',
     Pending: 'not reconciled yet',
   },
-  /** Gateways acknowledged a state that contains it; the message is `n of m`. */
+  /** The control plane publishes this generation. Whether gateways have applied it is in the status of the Gateway. */
   Programmed: {
-    Programmed: 'every connected gateway process acknowledged it',
-    Pending: 'some gateway processes have not acknowledged it yet',
-    Rejected: 'a gateway refused the state and keeps the last good one',
-    NoGateways: 'no gateway process is connected; it takes effect when the first one is',
-    NotAccepted: 'it is not in force, so there is nothing to acknowledge',
+    Programmed: 'the control plane publishes this generation to its gateways',
+    NotAccepted: 'the control plane does not publish this generation; see Accepted',
+    Pending: 'the control plane has not received this generation yet',
   },
   /** The conditions Accepted, ResolvedRefs and Programmed are true. */
   Ready: {
-    Ready: 'accepted, resolved and in force wherever a gateway runs',
+    Ready: 'accepted, resolved and published',
     NotAccepted: 'see Accepted',
     RefsNotResolved: 'see ResolvedRefs',
-    NotProgrammed: 'see Programmed',
     Pending: 'not reconciled yet',
   },
   /** The object works with a limitation. */
   Degraded: {
+    AsExpected: 'no limitation is known',
     Warnings: 'it is in force, and part of it is probably unintended',
-    GatewayRejected: 'a gateway process keeps an older state because it refused this one',
+    GatewayRejected:
+      'a gateway process refused the configuration and keeps an older one; the message names it',
+    GatewayLagging:
+      'a gateway process has not applied the published configuration for over 60 s; the message names it',
     AgentShared: 'pods of another Gateway have the same agent name; the message lists them',
-    PodsNotReady: 'governed pods exist whose sidecar is not ready',
+    PodsNotReady: 'the sidecar of a governed pod has not been ready for over 60 s; the message names the pod',
+  },
+  /** The control plane does not respond, so the status may be outdated. */
+  Stale: {
+    ControlPlaneReachable: 'the control plane responds',
+    ControlPlaneUnreachable: 'the control plane does not respond; gateways continue with their last state',
   },
   /** A kill switch denies requests. */
   KillSwitchActive: {
+    NotActive: 'no kill switch denies requests of this Gateway',
     Gateway: 'spec.killSwitch of this Gateway',
     Emergency: 'a ConfigMap `chaperone-emergency`',
     Elsewhere: 'a kill switch of the API, the dashboard, the command line or a gateway',
   },
   /** A container could bypass the sidecar, and no rule prevents it. */
   BypassPossible: {
+    NoneKnown: 'no way around the sidecars is known',
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
     PodsChangeUser:
@@ -62,17 +70,15 @@ export const CONDITIONS = {
   },
   /** A probe, or a pod without a sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {
+    NoneDetected: 'no probe and no pod shows ungoverned traffic',
     CaptureBroken: 'a sidecar found that its own capture does not hold',
     PodWithoutSidecar: 'a pod that should be governed runs without its sidecar',
   },
   /** The platform team's floors in the chart override fields of the spec. */
   FloorApplied: {
+    AboveFloors: 'no field of the spec is below `floors` of the chart',
     BelowFloor:
       'fields of the spec are below `floors` of the chart; the message names each and what is in force',
-  },
-  /** The control plane does not respond, so the status may be outdated. */
-  Stale: {
-    ControlPlaneUnreachable: 'the control plane does not respond; gateways continue with their last state',
   },
 } as const
 
@@ -81,8 +87,23 @@ export type ConditionReason<T extends ConditionType = ConditionType> = T extends
   ? keyof (typeof CONDITIONS)[T] & string
   : never
 
-/** Condition types that the status always contains. It contains the others only while they are true. */
-export const LASTING_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const
+/** Condition types that the status of every object contains. */
+export const COMMON_CONDITIONS = [
+  'Accepted',
+  'ResolvedRefs',
+  'Programmed',
+  'Ready',
+  'Degraded',
+  'Stale',
+] as const satisfies readonly ConditionType[]
+
+/** Condition types that the status of a Gateway contains in addition. */
+export const GATEWAY_CONDITIONS = [
+  'KillSwitchActive',
+  'BypassPossible',
+  'BypassDetected',
+  'FloorApplied',
+] as const satisfies readonly ConditionType[]
 
 /** A condition as in the status of any Kubernetes object; `lastTransitionTime` is RFC 3339. */
 export type Condition = {

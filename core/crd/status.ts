@@ -1,41 +1,50 @@
 import * as z from 'zod'
-import { CONDITIONS, type ConditionReason, type ConditionType, MAX_MESSAGE } from './conditions.ts'
+import { MAX_MESSAGE } from './conditions.ts'
 
-const types = Object.keys(CONDITIONS) as [ConditionType, ...ConditionType[]]
-/** Reasons of all condition types. `CONDITIONS` defines which reasons a type has. */
-const reasons = [...new Set(Object.values(CONDITIONS).flatMap((each) => Object.keys(each)))] as [
-  ConditionReason,
-  ...ConditionReason[],
-]
-
+/**
+ * A condition. `type` and `reason` are open strings without a pattern, with the lengths of `metav1.Condition`: an
+ * operator that is newer than its CRDs must be able to write its status. `CONDITIONS` is the closed list.
+ */
 const ConditionSchema = z.object({
-  type: z.enum(types),
+  type: z.string().min(1).max(316),
   status: z.enum(['True', 'False', 'Unknown']),
   observedGeneration: z.int().min(0).optional(),
-  lastTransitionTime: z.iso.datetime().max(40),
-  reason: z.enum(reasons),
+  /** RFC 3339. */
+  lastTransitionTime: z.string().max(64),
+  reason: z.string().min(1).max(1_024),
   message: z.string().max(MAX_MESSAGE),
 })
 
 const base = {
   /** The `metadata.generation` that this status describes. */
   observedGeneration: z.int().min(0).optional(),
-  conditions: z.array(ConditionSchema).max(16).optional(),
-  /** `n of m`: n of m gateway processes acknowledged a state that contains this object. */
-  programmed: z.string().max(64).optional(),
+  conditions: z.array(ConditionSchema).max(32).optional(),
 }
 
-/** Status that the operator writes, for users and `kubectl wait`. It is never read as input. */
+/**
+ * Status that the operator writes, for users and `kubectl wait`. It is never read as input. No field is required, because
+ * a newer operator may omit it.
+ */
 export const GatewayStatus = z.object({
   ...base,
-  /** `injected/ready`: number of governed pods, and how many of them are ready. */
-  pods: z.string().max(64).optional(),
-  injectedPods: z.int().min(0).optional(),
-  readyPods: z.int().min(0).optional(),
-  /** Number of connected gateway processes. */
-  processes: z.int().min(0).optional(),
-  /** `n of m`: n of m gateway processes deny requests. Present while a kill switch covers this Gateway. */
-  killed: z.string().max(64).optional(),
+  gateways: z
+    .object({
+      /** Number of connected gateway processes. */
+      connected: z.int().min(0).optional(),
+      /** Number of connected gateway processes that have applied the published configuration. */
+      current: z.int().min(0).optional(),
+      /** Number of connected gateway processes that have acknowledged the kill state. Present while one is active. */
+      killed: z.int().min(0).optional(),
+    })
+    .optional(),
+  pods: z
+    .object({
+      /** Number of pods with a sidecar of this Gateway. */
+      governed: z.int().min(0).optional(),
+      /** Number of these pods whose sidecar is ready. */
+      ready: z.int().min(0).optional(),
+    })
+    .optional(),
   /** How traffic of the pods is enforced: `Cooperative` or `Captured`. */
   layer: z.string().max(64).optional(),
 })
@@ -47,8 +56,8 @@ export const ConnectorStatus = z.object({
 export const PermissionStatus = z.object({ ...base, rules: z.int().min(0).optional() })
 export const PolicyStatus = z.object({
   ...base,
-  /** `n of m`: n of m tests of the policy passed. */
-  tests: z.string().max(64).optional(),
+  /** Number of tests of the policy, and of those that passed. */
+  tests: z.object({ passed: z.int().min(0).optional(), total: z.int().min(0).optional() }).optional(),
 })
 
 export type GatewayStatus = z.infer<typeof GatewayStatus>

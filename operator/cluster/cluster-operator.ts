@@ -8,19 +8,19 @@ import type { ClusterConfig } from '../config.ts'
 import { createControlPlaneClient } from '../control/control-plane-client.ts'
 import { createControlPlaneHttp } from '../control/control-plane-http.ts'
 import { createKillRelay } from '../control/kill-relay.ts'
-import { createKillWatch } from '../control/kill-watch.ts'
+import { createKillWatch, type KillWatchTiming } from '../control/kill-watch.ts'
 import { createPodReports } from '../control/pod-reports.ts'
 import { createReplicas } from '../control/replicas.ts'
 import { type ReadinessCheck, startHealthServer } from '../health-server.ts'
 import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { createElection, type LeaseTiming } from '../kube/lease.ts'
 import type { Namespaces } from '../kube/namespaces.ts'
-import type { Reflector, ReflectorTiming } from '../kube/reflector.ts'
+import type { ReflectorTiming } from '../kube/reflector.ts'
 import { createOperatorMetrics, type OperatorMetrics } from '../metrics.ts'
 import { type InformerCaches, queueKey } from './custom-resources.ts'
-import type { GovernedPod } from './governed-pods.ts'
 import { type Informers, startInformers } from './informer-caches.ts'
 import { createLeader, type LeaderTiming } from './leader.ts'
+import type { PodIndex } from './pod-index.ts'
 import { readinessChecks } from './readiness-checks.ts'
 
 export type ClusterOperator = AsyncDisposable & {
@@ -35,7 +35,7 @@ export type ClusterTiming = {
   readonly watch?: ReflectorTiming
   readonly lease?: LeaseTiming
   readonly leader?: LeaderTiming
-  readonly killPollMs?: number
+  readonly kill?: KillWatchTiming
   readonly podCompareMs?: number
   readonly maxStalenessMs?: number
 }
@@ -55,7 +55,9 @@ export type AdmissionDeps = {
   readonly instance: string
   readonly caches: InformerCaches
   readonly namespaces: Omit<Namespaces, 'stop'>
-  readonly pods: Pick<Reflector<GovernedPod>, 'list'>
+  readonly podIndex: Pick<PodIndex, 'agentElsewhere'>
+  /** Called with the Gateways whose ungoverned pods changed. */
+  readonly onBypassing: (gateways: ReadonlySet<string>) => void
 }
 
 export type ClusterOperatorDeps = {
@@ -79,7 +81,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   const metrics = createOperatorMetrics()
   const instance = `${config.podName}-${randomBytes(3).toString('hex')}`
   const informers = startInformers({ client, log, metrics, timing: timing.watch })
-  const { caches, namespaces, pods } = informers
+  const { caches, namespaces, podIndex } = informers
   const control = startControl({ client, config, log, timing, metrics, informers })
   const { relay, killWatch } = control
   let admission: AdmissionComponent | null = null
@@ -94,7 +96,10 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     getAdmission,
   })
   if (openAdmission !== null)
-    admission = await openAdmission({ client, config, log, instance, caches, namespaces, pods })
+    admission = await openAdmission({
+      ...{ client, config, log, instance, caches, namespaces, podIndex },
+      onBypassing: leader.gatewaysChanged,
+    })
   metrics.observe({
     staleness: informers.stalenessS,
     queueDepth: leader.depth,
@@ -136,7 +141,7 @@ type LeadingDeps = ClusterOperatorDeps & {
 /** Composes the leader and its election, and delivers changes of the informer caches. */
 function startLeader(deps: LeadingDeps) {
   const { client, config, log, timing = {}, instance, metrics, informers, control, getAdmission } = deps
-  const { caches, pods, namespaces } = informers
+  const { caches, pods, podIndex, namespaces } = informers
   const { namespace, floorRules, leaseName } = config
   const leader = createLeader({
     client,
@@ -144,6 +149,7 @@ function startLeader(deps: LeadingDeps) {
     replicas: control.replicas,
     caches,
     pods,
+    podIndex,
     namespaces,
     metrics,
     log,
@@ -159,7 +165,7 @@ function startLeader(deps: LeadingDeps) {
       if (kind === 'Gateway') getAdmission()?.gatewaysChanged?.()
       leader.changed(queueKey(kind, key))
     },
-    podsChanged: leader.podsChanged,
+    podsChanged: leader.gatewaysChanged,
     podMetadataChanged: control.podReports.changed,
   })
   const election = createElection({
@@ -186,7 +192,7 @@ type ControlDeps = {
 /** Composes the connection to the control plane, and the reports of every replica, with or without the Lease. */
 function startControl({ client, config, log, timing, metrics, informers }: ControlDeps) {
   const { caches, podMetadata: pods } = informers
-  const { killPollMs: pollMs, podCompareMs: compareMs } = timing
+  const { kill, podCompareMs: compareMs } = timing
   const http = createControlPlaneHttp(config)
   const controlPlane = createControlPlaneClient(http)
   const replicas = createReplicas({ ...config, urls: config.peers, host: config.peersHost, log })
@@ -199,7 +205,7 @@ function startControl({ client, config, log, timing, metrics, informers }: Contr
     gateways: caches.Gateway,
     namespace: config.namespace,
     governedPods: pods.list,
-    ...(pollMs === undefined ? {} : { pollMs }),
+    ...(kill === undefined ? {} : { timing: kill }),
   })
   const podReports = createPodReports({ client, controlPlane, log, pods, compareMs })
   return {

@@ -75,24 +75,3 @@ function json(text = 'null'): unknown {
     return null
   }
 }
-
-export type PodCount = {
-  readonly injected: number
-  readonly ready: number
-  readonly cooperative: number
-  readonly changingUser: number
-}
-
-export function countPods(pods: readonly GovernedPod[]): ReadonlyMap<string, PodCount> {
-  const counts = new Map<string, { -readonly [Key in keyof PodCount]: number }>()
-  for (const { gateway, isReady, isOver, layer, changesUser } of pods) {
-    if (gateway === null || isOver) continue
-    const count = counts.get(gateway) ?? { injected: 0, ready: 0, cooperative: 0, changingUser: 0 }
-    count.injected += 1
-    count.ready += Number(isReady)
-    count.cooperative += Number(layer === 'Cooperative')
-    count.changingUser += Number(changesUser)
-    counts.set(gateway, count)
-  }
-  return counts
-}

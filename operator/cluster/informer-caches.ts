@@ -14,11 +14,13 @@ import {
 import { DEPENDENCY_ORDER } from '../reconcile/kind-order.ts'
 import type { CustomResource, InformerCaches } from './custom-resources.ts'
 import { type GovernedPod, governedPod } from './governed-pods.ts'
+import { createPodIndex, type PodIndex } from './pod-index.ts'
 
 /** Receives the keys of changed objects. */
 export type InformerListener = {
   changed(kind: ResourceKind, key: string): void
-  podsChanged(): void
+  /** Called with the Gateways for which the facts about their pods changed. */
+  podsChanged(gateways: ReadonlySet<string>): void
   podMetadataChanged(key: string): void
 }
 
@@ -26,7 +28,9 @@ export type InformerListener = {
 export type Informers = {
   readonly caches: InformerCaches
   readonly namespaces: Namespaces
-  readonly pods: Reflector<GovernedPod>
+  readonly pods: Pick<Reflector<GovernedPod>, 'synced'>
+  /** Index of the governed pods. */
+  readonly podIndex: PodIndex
   /** Metadata of the governed pods, from a watch of its own that receives no specs. */
   readonly podMetadata: Reflector<InjectedPod>
   readonly synced: Promise<void>
@@ -63,11 +67,15 @@ export function startInformers({ client, log, metrics, timing }: InformersDeps):
     Policy: cacheOf('Policy'),
   }
   const namespaces = createNamespaces({ ...common, onChange: () => undefined })
-  const pods = createReflector<GovernedPod>({
+  const podIndex = createPodIndex()
+  const pods: Reflector<GovernedPod> = createReflector({
     ...common,
     resource: 'pods',
     selection: INJECTED,
-    onChange: () => listener.podsChanged(),
+    onChange(key) {
+      const changed = podIndex.set(key, pods.get(key))
+      if (changed.size > 0) listener.podsChanged(changed)
+    },
     trim: governedPod,
   })
   const podMetadata = createReflector<InjectedPod>({
@@ -86,7 +94,7 @@ export function startInformers({ client, log, metrics, timing }: InformersDeps):
     ['pods', pods],
     ['pod metadata', podMetadata],
   ])
-  return { caches, namespaces, pods, podMetadata, listen, ...combined(all) }
+  return { caches, namespaces, pods, podIndex, podMetadata, listen, ...combined(all) }
 }
 
 type AnyReflector = Pick<Reflector<KubeObject>, 'synced' | 'isSynced' | 'stalenessMs' | 'stop'>

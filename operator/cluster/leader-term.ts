@@ -17,6 +17,7 @@ import { repeatSweep } from './sweep.ts'
 export type Enqueuer = {
   readonly enqueue: (key: string, afterMs?: number) => void
   readonly enqueueAll: () => void
+  readonly gatewaysChanged: (gateways: ReadonlySet<string> | null) => void
 }
 
 /** The state and the queues of one leader term. */
@@ -27,14 +28,18 @@ export type Term = {
   follow(): Promise<void>
 }
 
-const TIMING: LeaderTiming = { sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000, releaseMs: 10_000 }
+const TIMING: LeaderTiming = {
+  ...{ sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000, releaseMs: 10_000 },
+  countsMs: 10_000,
+}
 /**
  * Number of objects that are reconciled at a time. It bounds the objects of one change set. Status writes have a lower
  * limit of their own.
  */
 const CONCURRENCY = 256
 
-export function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, enqueueAll }: Enqueuer): Term {
+export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqueuer): Term {
+  const { enqueue, enqueueAll, gatewaysChanged } = enqueuer
   const { controlPlane, caches, metrics, log, timing = TIMING } = deps
   const client = boundTo(deps.client, signal)
   const pushed = createPushedObjects()
@@ -45,11 +50,12 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, enq
     replicas: deps.replicas,
     signal,
     log,
-    onChange: enqueueAll,
+    onGateways: gatewaysChanged,
+    onStale: enqueueAll,
     onRefused(refused) {
       for (const pod of refused) void events.record(podTarget(pod), REFUSED)
     },
-    pollMs: timing.stateMs,
+    pauseMs: timing.stateMs,
   })
   const secrets = createConnectorSecrets({ client, caches, enqueue, signal, log, pollMs: timing.secretsMs })
   const reconciling = {
@@ -60,11 +66,11 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, enq
     events,
     enqueue,
     signal,
-    pods: deps.pods,
+    podIndex: deps.podIndex,
     bypassing: deps.bypassing,
     floorRules: deps.floorRules,
     push: createPush(controlPlane, pushed, signal),
-    statuses: createStatusWriter({ client, onWrite: metrics.statusWritten }),
+    statuses: createStatusWriter({ client, onWrite: metrics.statusWritten, countsMs: timing.countsMs }),
     finalizer: createFinalizer({ client, log, patienceMs: timing.releaseMs }),
     onResult: (key: string, result: 'ok' | 'failed') => metrics.reconciled(splitQueueKey(key).kind, result),
     queue: { log, concurrency: CONCURRENCY },

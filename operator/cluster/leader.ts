@@ -13,13 +13,15 @@ import { type InformerCaches, queueKey } from './custom-resources.ts'
 import type { GovernedPod } from './governed-pods.ts'
 import { createTerm, type Term } from './leader-term.ts'
 import { deletingGateway } from './object-reconciler.ts'
+import type { PodIndex } from './pod-index.ts'
 
 export type LeaderDeps = {
   readonly client: KubeClient
   readonly controlPlane: ControlPlaneClient
   readonly replicas: Replicas
   readonly caches: InformerCaches
-  readonly pods: Reflector<GovernedPod>
+  readonly pods: Pick<Reflector<GovernedPod>, 'synced'>
+  readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs'>
   readonly namespaces: Pick<Namespaces, 'list' | 'synced'>
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
   readonly floorRules: FloorRules
@@ -33,9 +35,12 @@ export type LeaderDeps = {
 export type LeaderTiming = {
   readonly sweepMs: number
   readonly secretsMs: number
+  /** Shortest interval between two reads of the state of a control plane replica. */
   readonly stateMs: number
   /** Milliseconds that the deletion of a Gateway waits for the control plane. */
   readonly releaseMs: number
+  /** Shortest interval between two writes of the counts of a Gateway. */
+  readonly countsMs: number
 }
 
 /** The work of the replica that holds the Lease: it reconciles all objects, and writes their status and finalizers. */
@@ -44,8 +49,8 @@ export type Leader = {
   lead(signal: AbortSignal): Promise<void>
   /** Called when an object changed in its informer cache. A replica that does not lead ignores the call. */
   changed(key: string): void
-  /** Called when governed pods were added, removed, or changed their readiness. */
-  podsChanged(): void
+  /** Called with the Gateways (`namespace/name`) whose status may change; null: all. */
+  gatewaysChanged(gateways: ReadonlySet<string> | null): void
   depth(): number
 }
 
@@ -64,13 +69,18 @@ export function createLeader(deps: LeaderDeps): Leader {
       for (const object of caches[kind].list()) enqueue(queueKey(kind, keyOf(object)))
   }
 
+  function gatewaysChanged(gateways: ReadonlySet<string> | null): void {
+    for (const key of gateways ?? caches.Gateway.list().map(keyOf))
+      if (caches.Gateway.get(key) !== undefined) enqueue(queueKey('Gateway', key))
+  }
+
   async function lead(signal: AbortSignal): Promise<void> {
     metrics.leading()
     const caught = DEPENDENCY_ORDER.map((kind) => caches[kind].synced)
     if (!(await untilAborted(Promise.all([...caught, pods.synced, namespaces.synced]), signal))) return
-    const term = createTerm(deps, signal, { enqueue, enqueueAll })
-    // The first poll reads acknowledgements from before this term, which must not count as changes.
-    await term.acknowledgements.poll()
+    const term = createTerm(deps, signal, { enqueue, enqueueAll, gatewaysChanged })
+    // Acknowledgements from before this term must not count as changes.
+    await term.acknowledgements.read()
     queues = term.queues
     enqueueAll()
     await term.follow()
@@ -81,9 +91,7 @@ export function createLeader(deps: LeaderDeps): Leader {
   return {
     lead,
     changed: (key) => enqueue(key),
-    podsChanged() {
-      for (const gateway of caches.Gateway.list()) enqueue(queueKey('Gateway', keyOf(gateway)))
-    },
+    gatewaysChanged,
     depth: () => (queues === null ? 0 : queues.objects.depth() + queues.deletions.depth()),
   }
 }

@@ -4,35 +4,33 @@ import type { Acknowledgements } from '../control/acknowledgements.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
 import type { WorkQueue } from '../kube/queue.ts'
-import type { Reflector } from '../kube/reflector.ts'
 import type { Push, PushResult } from '../reconcile/push.ts'
 import type { PushedObjects } from '../reconcile/pushed-objects.ts'
 import { createReconciler, type ReconcilerDeps } from '../reconcile/reconciler.ts'
 import { planStatus } from '../status/plan-status.ts'
-import type { StatusFacts } from '../status/status-facts.ts'
+import type { GatewayFacts, StatusFacts } from '../status/status-facts.ts'
 import type { StatusWriter } from '../status/status-writer.ts'
 import { type Credential, resolveCredential } from './credentials.ts'
 import { type CustomResource, type InformerCaches, splitQueueKey } from './custom-resources.ts'
 import { enqueueDependents } from './dependents.ts'
 import type { Finalizer } from './finalizer.ts'
-import { countPods, type GovernedPod } from './governed-pods.ts'
 import { objectBody } from './object-body.ts'
+import type { PodIndex } from './pod-index.ts'
 import type { ConnectorSecrets } from './secrets.ts'
-import { sharedAgents } from './shared-agents.ts'
 
 export type ObjectReconcilerDeps = Pick<
   ReconcilerDeps<Observed, PushResult | null>,
   'onResult' | 'signal' | 'queue'
 > & {
   readonly caches: InformerCaches
-  readonly pods: Pick<Reflector<GovernedPod>, 'list'>
+  readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs'>
   /** Pods without a sidecar that should have one, by `namespace/name` of the Gateway. */
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
   readonly floorRules: FloorRules
   readonly push: Push
   readonly pushed: PushedObjects
   readonly secrets: Pick<ConnectorSecrets, 'read'>
-  readonly acknowledgements: Pick<Acknowledgements, 'state' | 'staleMs'>
+  readonly acknowledgements: Pick<Acknowledgements, 'of' | 'dueMs' | 'isStale'>
   readonly statuses: StatusWriter
   readonly finalizer: Finalizer
   readonly events: EventRecorder
@@ -71,8 +69,10 @@ export function createObjectReconciler(deps: ObjectReconcilerDeps): WorkQueue {
       return push.put(key, objectBody(kind, object, credential))
     },
     async report(observed, result) {
-      if (observed.object === null || result === null) enqueueDependents(deps, observed.key)
-      else await report(deps, observed, result)
+      if (observed.object !== null && result !== null) return report(deps, observed, result)
+      const { kind, namespace, name } = splitQueueKey(observed.key)
+      deps.statuses.discard(kind, `${namespace}/${name}`)
+      enqueueDependents(deps, observed.key)
     },
   })
 }
@@ -141,28 +141,42 @@ async function report(
   const status = statuses.current(kind, object)
   const shown = status === undefined ? object : { ...object, status }
   const facts = { ...result, credential, ...factsOf(deps, kind, object) }
-  await statuses.write(kind, shown, planStatus(kind, shown, facts))
+  const laterMs = await statuses.write(kind, shown, planStatus(kind, shown, facts))
+  for (const ms of [laterMs, ...(kind === 'Gateway' ? dueMs(deps, keyOf(object)) : [])])
+    if (ms !== null) enqueue(key, ms)
   if (!result.isNew || result.reply?.accepted !== false) return
   const note = result.reply.reasons.join('; ')
   const target = { ...object, apiVersion: API_VERSION, kind }
   await events.record(target, { type: 'Warning', reason: 'Refused', action: 'Reconcile', note })
 }
 
+/** Returns the delays until sidecars or gateway processes count as late. */
+function dueMs({ podIndex, acknowledgements }: ObjectReconcilerDeps, gateway: string) {
+  return [podIndex.dueMs(gateway), acknowledgements.dueMs(gateway)]
+}
+
 function factsOf(
-  { acknowledgements, pods, bypassing, floorRules }: ObjectReconcilerDeps,
+  deps: ObjectReconcilerDeps,
   kind: ResourceKind,
   object: CustomResource,
-): Omit<StatusFacts, 'reply' | 'failure' | 'credential'> {
-  const key = keyOf(object)
-  const isGateway = kind === 'Gateway'
+): Pick<StatusFacts, 'isStale' | 'gateway' | 'now'> {
   return {
-    state: acknowledgements.state(),
-    staleMs: acknowledgements.staleMs(),
-    pods: isGateway ? (countPods(pods.list()).get(key) ?? null) : null,
-    sharedAgents: isGateway ? (sharedAgents(pods.list()).get(key) ?? []) : [],
-    bypassing: isGateway ? (bypassing().get(key) ?? []) : [],
-    belowFloor: isGateway ? belowFloor(object as CustomResource<'Gateway'>, floorRules) : [],
+    isStale: deps.acknowledgements.isStale(),
+    gateway: kind === 'Gateway' ? gatewayFacts(deps, object as CustomResource<'Gateway'>) : null,
     now: `${new Date().toISOString().slice(0, 19)}Z`,
+  }
+}
+
+function gatewayFacts(
+  { acknowledgements, podIndex, bypassing, floorRules }: ObjectReconcilerDeps,
+  gateway: CustomResource<'Gateway'>,
+): GatewayFacts {
+  const key = keyOf(gateway)
+  return {
+    state: acknowledgements.of(key),
+    pods: podIndex.factsOf(key),
+    bypassing: bypassing().get(key) ?? [],
+    belowFloor: belowFloor(gateway, floorRules),
   }
 }
 

@@ -24,9 +24,10 @@ export type SweepDeps = {
 export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<void> {
   const { signal, log } = deps
   const outages = createOutageLog({ log, message: 'control plane not swept, retrying' })
+  const existing = createExistingObjects(deps)
   while (!signal.aborted) {
     try {
-      await sweep(deps)
+      await sweep(deps, await existing())
       outages.answered('control plane')
     } catch (error) {
       if (!signal.aborted) outages.failed('control plane', error)
@@ -35,19 +36,45 @@ export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<voi
   }
 }
 
+/** A cache without data for longer than this may lack objects: its watch may be half-open. */
+const MAX_STALENESS_MS = 90_000
+
+/**
+ * Returns a function that returns the uid of every object of the cluster, by queue key. The first call of a leader term
+ * lists every kind, because the previous leader may have pushed objects that a cache with a broken watch lacks. Later
+ * calls read the informer caches, once they have reached those lists. Rejects when one list fails.
+ */
+function createExistingObjects({ client, caches, signal }: SweepDeps): () => Promise<Map<string, string>> {
+  const listed = new Map<ResourceKind, string>()
+  const isReliable = (kind: ResourceKind) => {
+    const cache = caches[kind]
+    const isCurrent = !cache.isBroken() && cache.stalenessMs() < MAX_STALENESS_MS
+    // False for an API server whose versions are not numbers.
+    return isCurrent && Number(cache.resourceVersion() ?? Number.NaN) >= Number(listed.get(kind))
+  }
+  return async () => {
+    const isListing = !DEPENDENCY_ORDER.every(isReliable)
+    const existing = new Map<string, string>()
+    for (const kind of DEPENDENCY_ORDER) {
+      let items: readonly KubeObject[] = caches[kind].list()
+      if (isListing) {
+        const list = await listPages<KubeObject>(client, { path: pathOf(RESOURCES[kind]) }, signal)
+        items = list.items
+        listed.set(kind, list.resourceVersion)
+      }
+      for (const item of items) existing.set(queueKey(kind, keyOf(item)), item.metadata.uid)
+    }
+    return existing
+  }
+}
+
 /**
  * Compares the control plane with the cluster. The control plane removes objects that the cluster no longer has, and
- * the operator pushes objects again that the control plane lost. Lists every kind, because a cache with a broken watch
- * would look like deletions. When one list fails, nothing is compared.
+ * the operator pushes objects again that the control plane lost.
  */
-async function sweep(deps: SweepDeps): Promise<void> {
-  const { client, controlPlane, caches, pushed, enqueue, signal, log } = deps
-  const present = new Map<string, string>()
-  for (const kind of DEPENDENCY_ORDER) {
-    const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES[kind]) }, signal)
-    for (const item of items) present.set(queueKey(kind, keyOf(item)), item.metadata.uid)
-  }
-  // Include objects that were created and pushed after their kind was listed.
+async function sweep(deps: SweepDeps, present: Map<string, string>): Promise<void> {
+  const { controlPlane, caches, pushed, enqueue, signal, log } = deps
+  // Include objects that were created and pushed after the others were read.
   for (const [key, { uid }] of pushed.entries()) {
     const { kind, namespace, name } = splitQueueKey(key)
     if (!present.has(key) && caches[kind].get(`${namespace}/${name}`) !== undefined) present.set(key, uid)

@@ -1,20 +1,23 @@
 import type { Logger } from 'pino'
-import type { GatewayProcess, OperatorState, PodRef } from '../../core/wire/operator/operator.ts'
+import type { OperatorState, PodRef } from '../../core/wire/operator/operator.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { ControlPlaneClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'
+import { createGatewayStates, type GatewayState, mergeStates } from './gateway-states.ts'
 import { createOutageLog } from './outage-log.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 
-/** Polls all replicas of the control plane for the acknowledgements of their gateways. */
+/** Follows all replicas of the control plane by long polls, for the acknowledgements of their gateways. */
 export type Acknowledgements = {
-  /** Returns the merged state of all replicas; null before the first reply. */
-  state(): OperatorState | null
-  /** Returns the milliseconds since the last reply of any replica. */
-  staleMs(): number
-  /** Polls all replicas once. */
-  poll(): Promise<void>
-  /** Polls until the signal is aborted. */
+  /** Returns the state of a Gateway (`namespace/name`), merged from all replicas; null before the first reply. */
+  of(gateway: string): GatewayState | null
+  /** Returns the milliseconds until another process of the Gateway counts as lagging; null without such a process. */
+  dueMs(gateway: string): number | null
+  /** True when no replica has replied for 30 s. */
+  isStale(): boolean
+  /** Reads the state of all replicas once. */
+  read(): Promise<void>
+  /** Follows all replicas until the signal is aborted. */
   follow(): Promise<void>
 }
 
@@ -23,98 +26,101 @@ export type AcknowledgementsDeps = {
   readonly replicas: Replicas
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Called when the state changed, and when an outage of all replicas began or ended. */
-  readonly onChange: () => void
+  /** Called with the Gateways whose state changed; null: all. */
+  readonly onGateways: (gateways: ReadonlySet<string> | null) => void
+  /** Called when an outage of all replicas has lasted for 30 s, and when it ends. */
+  readonly onStale: () => void
   /** Called with the pods whose sidecars a replica refuses, after every reply that contains some. */
   readonly onRefused: (pods: readonly PodRef[]) => void
-  readonly pollMs?: number
+  /** Shortest interval between two replies of one replica. */
+  readonly pauseMs?: number
 }
 
-const POLL_MS = 1_000
+const PAUSE_MS = 1_000
+/** Interval at which replicas are resolved. */
+const RESOLVE_MS = 5_000
+/** Longer than a long poll without a change. */
+const STALE_AFTER_MS = 30_000
 
 export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgements {
-  const { client, replicas, signal, log, onChange, onRefused, pollMs = POLL_MS } = deps
-  let state: OperatorState | null = null
+  const { client, replicas, signal, onGateways, onStale, onRefused, pauseMs = PAUSE_MS } = deps
+  const states = createGatewayStates()
+  const replies = new Map<string, OperatorState>()
+  const outages = createOutageLog({ log: deps.log, message: 'state of a control plane replica not read' })
   let answeredAt = performance.now()
-  let text = ''
-  const outages = createOutageLog({ log, message: 'acknowledgements of a control plane replica not read' })
+  let wasStale = false
+  const isStale = () => performance.now() - answeredAt >= STALE_AFTER_MS
 
-  async function fetchState(replica: Replica): Promise<OperatorState | null> {
+  function checkStale(): void {
+    if (wasStale === isStale()) return
+    wasStale = isStale()
+    onStale()
+  }
+
+  /** Reads the state of one replica. With `known`, the replica replies once it has another state, or after a while. */
+  async function readReplica(replica: Replica, ended: AbortSignal, known?: string): Promise<void> {
+    const name = replicaName(replica)
     try {
-      const answer = await client.state(replica, signal)
-      outages.answered(replicaName(replica))
-      return answer
+      const answer = await client.state(replica, ended, known)
+      outages.answered(name)
+      replies.set(name, answer)
+      answeredAt = performance.now()
+      if (answer.refused_pods.length > 0) onRefused(answer.refused_pods)
     } catch (error) {
-      if (!signal.aborted) outages.failed(replicaName(replica), error)
-      return null
+      replies.delete(name)
+      if (!ended.aborted) outages.failed(name, error)
     }
   }
 
-  async function poll(): Promise<void> {
-    const states = await Promise.all((await replicas.find()).map(fetchState))
-    const merged = mergeStates(states.filter((each) => each !== null))
-    if (merged !== null) {
-      state = merged
-      answeredAt = performance.now()
-      if (merged.refused_pods.length > 0) onRefused(merged.refused_pods)
+  function merge(): void {
+    const merged = mergeStates([...replies.values()])
+    const changed = merged === null ? new Set<string>() : states.put(merged)
+    if (changed === null || changed.size > 0) onGateways(changed)
+    checkStale()
+  }
+
+  async function followReplica(replica: Replica, ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
+      await readReplica(replica, ended, replies.get(replicaName(replica))?.revision)
+      if (!ended.aborted) merge()
+      await sleep(pauseMs, ended)
     }
-    // A new version alone changes no status, so it is not compared. The begin and the end of an outage change statuses.
-    const now = JSON.stringify([state?.kills, state?.processes, merged === null])
-    if (now === text) return
-    text = now
-    onChange()
+    replies.delete(replicaName(replica))
   }
 
   return {
-    state: () => state,
-    staleMs: () => performance.now() - answeredAt,
-    poll,
+    of: states.of,
+    dueMs: states.dueMs,
+    isStale,
+    async read() {
+      await Promise.all((await replicas.find()).map((replica) => readReplica(replica, signal)))
+      merge()
+    },
     async follow() {
+      const followed = new Map<string, Followed>()
       while (!signal.aborted) {
-        await poll()
-        await sleep(pollMs, signal)
+        const found = new Map((await replicas.find()).map((replica) => [replicaName(replica), replica]))
+        endOthers(followed, found)
+        for (const [name, replica] of found) {
+          const ended = new AbortController()
+          const follow = () => followReplica(replica, AbortSignal.any([ended.signal, signal]))
+          if (!followed.has(name)) followed.set(name, { ended, done: follow() })
+        }
+        checkStale()
+        await sleep(RESOLVE_MS, signal)
       }
+      await Promise.all([...followed.values()].map(({ done }) => done))
     },
   }
 }
 
-/**
- * Merges the states of all replicas; null without any. A replica also reports the processes of other replicas, with a
- * delay.
- */
-export function mergeStates(states: readonly OperatorState[]): OperatorState | null {
-  const [first] = states
-  if (first === undefined) return null
-  const processes = new Map<string, GatewayProcess>()
-  for (const process of states.flatMap((state) => state.processes)) {
-    const known = processes.get(process.process_id)
-    processes.set(process.process_id, known === undefined ? process : mergeProcess(known, process))
-  }
-  const kills = new Map(
-    states.flatMap((state) => state.kills).map((kill) => [`${kill.source}\n${kill.scope}`, kill]),
-  )
-  return {
-    version: Math.max(...states.map((state) => state.version)),
-    kills: sorted(kills),
-    processes: sorted(processes),
-    refused_pods: sorted(
-      new Map(states.flatMap((state) => state.refused_pods).map((pod) => [pod.podUid, pod])),
-    ),
-  }
-}
+type Followed = { readonly ended: AbortController; readonly done: Promise<void> }
 
-function mergeProcess(a: GatewayProcess, b: GatewayProcess): GatewayProcess {
-  const covered = Math.max(a.covered_version ?? -1, b.covered_version ?? -1)
-  return {
-    ...a,
-    covered_version: covered < 0 ? null : covered,
-    has_kill_state: a.has_kill_state || b.has_kill_state,
-    rejected: a.rejected ?? b.rejected,
-    conditions: [...new Set([...a.conditions, ...b.conditions])].sort(),
-    warnings: [...new Set([...a.warnings, ...b.warnings])].sort(),
+/** Ends the long polls of replicas that no longer exist. */
+function endOthers(followed: Map<string, Followed>, found: ReadonlyMap<string, Replica>): void {
+  for (const [name, { ended }] of followed) {
+    if (found.has(name)) continue
+    ended.abort()
+    followed.delete(name)
   }
-}
-
-function sorted<T>(byKey: ReadonlyMap<string, T>): T[] {
-  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value)
 }

@@ -12,6 +12,7 @@ import {
   type PodIdentityReport,
   type PushBody,
   PushReply,
+  STATE_WAIT_MS,
   type SweepBody,
   SweepReply,
 } from '../../core/wire/operator/operator.ts'
@@ -34,8 +35,8 @@ export type ControlPlaneClient = {
   putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
   /** Returns the pods that the control plane counts as existing. */
   knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
-  /** Reads the state of one replica. */
-  state(replica: Replica, signal?: AbortSignal): Promise<OperatorState>
+  /** Reads the state of one replica. With `known`, the reply waits for a state of another revision (long poll). */
+  state(replica: Replica, signal?: AbortSignal, known?: string): Promise<OperatorState>
   /** Sends a kill switch to one replica. */
   kill(replica: Replica, body: KillRelayBody, signal?: AbortSignal): Promise<KillRelayReply>
 }
@@ -80,10 +81,11 @@ export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'
       return KnownPods.parse(await call({ method: 'GET', path: OPERATOR_PATHS.pods, ...withSignal(signal) }))
         .pods
     },
-    async state(replica, signal) {
-      const { state: path } = OPERATOR_PATHS
+    async state(replica, signal, known = '') {
+      const path = `${OPERATOR_PATHS.state}${known === '' ? '' : `?known=${encodeURIComponent(known)}`}`
+      const timeoutMs = STATE_TIMEOUT_MS + (known === '' ? 0 : STATE_WAIT_MS)
       return OperatorState.parse(
-        await call({ method: 'GET', path, replica, timeoutMs: STATE_TIMEOUT_MS, ...withSignal(signal) }),
+        await call({ method: 'GET', path, replica, timeoutMs, ...withSignal(signal) }),
       )
     },
     async kill(replica, body, signal) {

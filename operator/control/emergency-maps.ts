@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
-import { listPages } from '../kube/list-pages.ts'
+import { listCached } from '../kube/list-pages.ts'
 import { keyOf, pathOf, RESOURCES } from '../kube/objects.ts'
-import { createReflector, type ReflectorMetrics } from '../kube/reflector.ts'
+import { createReflector, type ReflectorMetrics, type ReflectorTiming } from '../kube/reflector.ts'
 import type { KillRelay } from './kill-relay.ts'
 import { type ConfigMapObject, killSwitchOfConfigMap } from './kill-switches.ts'
 
@@ -16,8 +16,10 @@ const EMERGENCY_NAME = 'chaperone-emergency'
 
 /** Relays the emergency ConfigMaps of all namespaces, and creates empty ones where they are missing. */
 export type EmergencyMaps = {
-  /** Reads all emergency ConfigMaps without the watch. Rejects when the list fails. */
-  poll(): Promise<void>
+  /** Reads all emergency ConfigMaps while the watch is broken. Rejects when the list fails. */
+  pollBroken(): Promise<void>
+  /** Returns the milliseconds since the API server last sent data about emergency ConfigMaps. */
+  stalenessMs(): number
   /** Creates the emergency ConfigMaps that are missing in these namespaces, in the background. */
   supply(namespaces: readonly string[]): void
   stop(): Promise<void>
@@ -31,7 +33,15 @@ export type EmergencyMapsDeps = {
   readonly log: Logger
   readonly metrics: ReflectorMetrics
   readonly signal: AbortSignal
+  readonly timing?: ReflectorTiming | undefined
 }
+
+/**
+ * The API server ends this watch after a few seconds and sends a bookmark before the end. A half-open connection
+ * therefore delays a kill switch by `idleMs` at most, without a poll.
+ */
+const WATCH_TIMING: ReflectorTiming = { watchS: [11, 15], idleMs: 18_000, minMs: 800, maxMs: 30_000 }
+const POLL_TIMEOUT_MS = 10_000
 
 const SELECTION = {
   path: pathOf(RESOURCES.ConfigMap),
@@ -39,9 +49,10 @@ const SELECTION = {
 } as const
 
 export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
-  const { client, relay, namespace: own, log, metrics, signal } = deps
+  const { client, relay, namespace: own, log, metrics, signal, timing = WATCH_TIMING } = deps
   /** Problems that are already logged, by source of the kill switch. */
   const logged = new Map<string, string>()
+  let polledAt = Number.NEGATIVE_INFINITY
   let supplying: Promise<void> | null = null
   const maps = createReflector<ConfigMapObject>({
     client,
@@ -49,6 +60,7 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
     metrics,
     resource: 'emergency',
     selection: SELECTION,
+    timing,
     onChange: (key) => offer(maps.get(key)),
   })
 
@@ -80,9 +92,13 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
   }
 
   return {
-    async poll() {
-      for (const map of (await listPages<ConfigMapObject>(client, SELECTION, signal)).items) offer(map)
+    async pollBroken() {
+      if (!maps.isBroken()) return
+      const limits = { signal, timeoutMs: POLL_TIMEOUT_MS }
+      for (const map of (await listCached<ConfigMapObject>(client, SELECTION, limits)).items) offer(map)
+      polledAt = performance.now()
     },
+    stalenessMs: () => Math.min(maps.stalenessMs(), performance.now() - polledAt),
     supply(namespaces) {
       if (!maps.isSynced() || supplying !== null) return
       const isMissing = (namespace: string) => maps.get(`${namespace}/${EMERGENCY_NAME}`) === undefined

@@ -1,25 +1,42 @@
 import type { Logger } from 'pino'
 import { gatewaySource } from '../../core/decision/kill-switch/kill-reach.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { listPages } from '../kube/list-pages.ts'
+import { listCached } from '../kube/list-pages.ts'
 import { type KubeObject, keyOf, pathOf, RESOURCES } from '../kube/objects.ts'
-import type { Reflector, ReflectorMetrics } from '../kube/reflector.ts'
+import type { Reflector, ReflectorMetrics, ReflectorTiming } from '../kube/reflector.ts'
 import { sleep } from '../kube/sleep.ts'
 import { createEmergencyMaps } from './emergency-maps.ts'
 import type { KillRelay } from './kill-relay.ts'
 import { clearedKillSwitch, type GatewayObject, killSwitchOfGateway } from './kill-switches.ts'
 
-/** Reads the kill switches of the cluster, from Gateways and emergency ConfigMaps, by watches and by a poll every 2 s. */
+/**
+ * Reads the kill switches of the cluster, from Gateways and emergency ConfigMaps. The watches report changes at once.
+ * While the watch of the Gateways is silent, one list from the cache of the API server checks it every 10 s; while a
+ * watch is broken, lists replace it every 2 s.
+ */
 export type KillWatch = AsyncDisposable & {
   /** Called when a Gateway changed in its informer cache. */
   gatewayChanged(key: string): void
-  /** Milliseconds since the last complete poll. */
+  /** Milliseconds since the API server last sent all kill switches, by watch or list. */
   stalenessMs(): number
+}
+
+/** Intervals of lists in milliseconds. */
+export type KillWatchTiming = {
+  /** After this long without data of the watch. */
+  readonly silentMs: number
+  /** While the watch is broken. */
+  readonly brokenMs: number
+  /** Timing of the watch of the emergency ConfigMaps. */
+  readonly maps?: ReflectorTiming
 }
 
 export type KillWatchDeps = {
   readonly client: KubeClient
-  readonly gateways: Pick<Reflector<GatewayObject>, 'get' | 'list' | 'resourceVersion'>
+  readonly gateways: Pick<
+    Reflector<GatewayObject>,
+    'get' | 'list' | 'resourceVersion' | 'stalenessMs' | 'isBroken'
+  >
   readonly relay: Pick<KillRelay, 'offer'>
   /** Namespace of the installation. */
   readonly namespace: string
@@ -27,18 +44,19 @@ export type KillWatchDeps = {
   readonly governedPods: () => readonly KubeObject[]
   readonly log: Logger
   readonly metrics: ReflectorMetrics
-  readonly pollMs?: number
+  readonly timing?: KillWatchTiming
 }
 
-const POLL_MS = 2_000
+const TIMING: KillWatchTiming = { silentMs: 10_000, brokenMs: 2_000 }
+const LIST_TIMEOUT_MS = 10_000
 
 export function createKillWatch(deps: KillWatchDeps): KillWatch {
-  const { client, gateways, relay, log, pollMs = POLL_MS } = deps
+  const { client, gateways, relay, log, timing = TIMING } = deps
   const stopped = new AbortController()
   const { signal } = stopped
   const seen = new Set<string>()
-  let polledAt = Number.NEGATIVE_INFINITY
-  const emergency = createEmergencyMaps({ ...deps, signal })
+  let listedAt = Number.NEGATIVE_INFINITY
+  const emergency = createEmergencyMaps({ ...deps, timing: timing.maps, signal })
 
   function offerGateway(gateway: GatewayObject): void {
     seen.add(keyOf(gateway))
@@ -52,40 +70,44 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
       relay.offer(clearedKillSwitch(gatewaySource(key), gateways.resourceVersion() ?? '0'))
   }
 
-  async function pollGateways(): Promise<void> {
-    const { items, resourceVersion } = await listPages<GatewayObject>(
-      client,
-      { path: pathOf(RESOURCES.Gateway) },
-      signal,
-    )
-    const present = new Set(items.map(keyOf))
+  const heardMs = () => Math.min(gateways.stalenessMs(), performance.now() - listedAt)
+
+  async function listGateways(): Promise<void> {
+    if (!gateways.isBroken() && heardMs() < timing.silentMs) return
+    const limits = { signal, timeoutMs: LIST_TIMEOUT_MS }
+    const listed = await listCached<GatewayObject>(client, { path: pathOf(RESOURCES.Gateway) }, limits)
+    listedAt = performance.now()
+    // A cache of the API server that is behind the watch knows no newer kill switch.
+    if (isEarlier(listed.resourceVersion, gateways.resourceVersion())) return
+    const present = new Set(listed.items.map(keyOf))
     for (const key of [...seen].filter((known) => !present.has(known))) {
       seen.delete(key)
-      relay.offer(clearedKillSwitch(gatewaySource(key), resourceVersion))
+      relay.offer(clearedKillSwitch(gatewaySource(key), listed.resourceVersion))
     }
-    for (const gateway of items) offerGateway(gateway)
+    for (const gateway of listed.items) offerGateway(gateway)
   }
 
-  async function poll(): Promise<void> {
-    const results = await Promise.allSettled([pollGateways(), emergency.poll()])
+  async function check(): Promise<void> {
+    const results = await Promise.allSettled([listGateways(), emergency.pollBroken()])
     const failed = results.find((result) => result.status === 'rejected')
-    if (failed === undefined) polledAt = performance.now()
-    else if (!signal.aborted) log.warn({ err: failed.reason }, 'kill switches not read, retrying')
+    if (failed !== undefined && !signal.aborted)
+      log.warn({ err: failed.reason }, 'kill switches not read, retrying')
   }
 
+  /** Makes no call unless a list is due or a ConfigMap is missing. */
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      await poll()
+      await check()
       const governed = [...gateways.list(), ...deps.governedPods()].filter(isNotDeleting)
       emergency.supply(governed.map(({ metadata }) => metadata.namespace ?? ''))
-      await sleep(pollMs, signal)
+      await sleep(timing.brokenMs, signal)
     }
   }
 
   const running = run()
   return {
     gatewayChanged,
-    stalenessMs: () => performance.now() - polledAt,
+    stalenessMs: () => Math.max(heardMs(), emergency.stalenessMs()),
     async [Symbol.asyncDispose]() {
       stopped.abort()
       await Promise.all([running, emergency.stop()])
@@ -95,3 +117,8 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
 
 /** Excludes namespaces that are being deleted, because no ConfigMap can be created in them. */
 const isNotDeleting = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined
+
+/** False for an API server whose versions are not numbers. */
+function isEarlier(version: string, than: string | null): boolean {
+  return than !== null && Number(version) < Number(than)
+}

@@ -4,7 +4,6 @@ import type { GatewayLookup } from '../../core/inject/governance.ts'
 import type { InjectGateway } from '../../core/inject/options.ts'
 import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
-import { agentElsewhere } from '../cluster/shared-agents.ts'
 import { createGuard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
@@ -32,7 +31,10 @@ export function admissionComponent(
     const { floorRules } = deps.config
     const gateways = () => caches.Gateway.list().map((each) => injectGateway(each, floorRules))
     const recorder = createEventRecorder({ client, log, instance, fallbackNamespace: ownNamespace })
-    const watchdog = startPodWatchdog({ client, log, recorder, namespaces, ownNamespace, config, ...timing })
+    const watchdog = startPodWatchdog({
+      ...{ client, log, recorder, namespaces, ownNamespace, config, ...timing },
+      onChange: deps.onBypassing,
+    })
     const maintenance = createMaintenance(config, deps, {
       gateways,
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
@@ -46,7 +48,7 @@ export function admissionComponent(
       port: config.port,
       gateways: lookup(deps, gateways),
       namespaceLabels: namespaces.labelsOf,
-      agentElsewhere: (admitted) => agentElsewhere(deps.pods.list(), admitted),
+      agentElsewhere: deps.podIndex.agentElsewhere,
       settings: settingsOf(config, deps),
       floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),

@@ -25,6 +25,8 @@ export type PodWatchdogDeps = {
   readonly namespaces: Pick<Namespaces, 'labelsOf' | 'isSynced'>
   readonly ownNamespace: string
   readonly config: Pick<InjectionConfig, 'images' | 'evicts'>
+  /** Called with the Gateways (`namespace/name`) for which a sweep found other pods than the sweep before. */
+  readonly onChange: (gateways: ReadonlySet<string>) => void
   /** Interval of sweeps over all pods. */
   readonly sweepMs?: number
 }
@@ -44,8 +46,12 @@ export function startPodWatchdog(deps: PodWatchdogDeps): PodWatchdog {
   const logChanges = createChangeLog(log)
   let bypassing: Sweep['bypassing'] = new Map()
   const found = (now: Sweep['bypassing']) => {
+    const textOf = (sweep: Sweep['bypassing'], gateway: string) => JSON.stringify(sweep.get(gateway) ?? [])
+    const both = [...new Set([...bypassing.keys(), ...now.keys()])]
+    const changed = both.filter((gateway) => textOf(bypassing, gateway) !== textOf(now, gateway))
     bypassing = now
     logChanges(now)
+    if (changed.length > 0) deps.onChange(new Set(changed))
   }
   const timer = setInterval(() => {
     if (namespaces.isSynced() && pods.isSynced())

@@ -42,3 +42,17 @@ export async function listPages<T extends KubeObject>(
       return { items, resourceVersion: page.metadata.resourceVersion }
   }
 }
+
+/**
+ * Lists all objects in one request that the API server answers from its cache. The list can be older than the newest
+ * state.
+ */
+export async function listCached<T extends KubeObject>(
+  client: Pick<KubeClient, 'call'>,
+  { path, labelSelector, fieldSelector }: Selection,
+  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<Listed<T>> {
+  const query = { resourceVersion: '0', labelSelector, fieldSelector }
+  const { items, metadata } = await client.call<Page<T>>({ method: 'GET', path, query, signal, timeoutMs })
+  return { items: items ?? [], resourceVersion: metadata.resourceVersion }
+}

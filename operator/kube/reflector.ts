@@ -19,6 +19,8 @@ export type Reflector<T extends KubeObject> = {
   resourceVersion(): string | null
   /** Returns the milliseconds since the API server last sent data about this kind. */
   stalenessMs(): number
+  /** True from a failure of the list or the watch until the next watch is open. */
+  isBroken(): boolean
   stop(): Promise<void>
 }
 
@@ -64,7 +66,10 @@ export function createReflector<T extends KubeObject>(deps: ReflectorDeps<T>): R
   const stopped = new AbortController()
   const synced = Promise.withResolvers<void>()
   const cache = createObjectCache<T>(deps.onChange)
-  const state: State<T> = { cache, version: null, isSynced: false, receivedAt: performance.now() }
+  const state: State<T> = {
+    ...{ cache, version: null, isSynced: false, isBroken: false },
+    receivedAt: performance.now(),
+  }
   const running = run(deps, state, { signal: stopped.signal, synced: synced.resolve })
   return {
     synced: synced.promise,
@@ -73,6 +78,7 @@ export function createReflector<T extends KubeObject>(deps: ReflectorDeps<T>): R
     list: cache.list,
     resourceVersion: () => state.version,
     stalenessMs: () => performance.now() - state.receivedAt,
+    isBroken: () => state.isBroken,
     async stop() {
       stopped.abort()
       await running
@@ -84,6 +90,7 @@ type State<T extends KubeObject> = {
   readonly cache: ObjectCache<T>
   version: string | null
   isSynced: boolean
+  isBroken: boolean
   receivedAt: number
 }
 type Control = { readonly signal: AbortSignal; readonly synced: () => void }
@@ -99,7 +106,11 @@ async function run<T extends KubeObject>(
   while (!signal.aborted) {
     const startedAt = performance.now()
     const failure = await follow(deps, state, { ...control, onEvent: backOff.reset })
-    if (performance.now() - startedAt > HEALTHY_MS) backOff.reset()
+    state.isBroken = failure !== null
+    const isHealthy = performance.now() - startedAt > HEALTHY_MS
+    if (isHealthy) backOff.reset()
+    // The API server ends every watch. A pause after a regular end would delay a kill switch.
+    if (failure === null && isHealthy) continue
     await sleep(Math.max(backOff.next(), retryAfterMs(failure) ?? 0), signal)
   }
 }
@@ -162,6 +173,7 @@ async function watch<T extends KubeObject>(
     const { path, metadataOnly = false } = selection
     const view = metadataOnly ? { metadata: 'object' as const } : {}
     const body = await client.open({ path, query, ...view, signal: idle.signal })
+    state.isBroken = false
     state.receivedAt = performance.now()
     body.on('data', idle.alive)
     for await (const event of watchEvents(body)) {

@@ -2,7 +2,6 @@ import {
   type Condition,
   type ConditionReason,
   type ConditionType,
-  LASTING_CONDITIONS,
   MAX_MESSAGE,
 } from '../../core/crd/conditions.ts'
 
@@ -21,21 +20,18 @@ export function verdict<T extends ConditionType>(
 type Known = { readonly type: string; readonly status: string; readonly lastTransitionTime: string }
 
 /**
- * Returns the conditions to write: lasting ones always, the others only while they are true. `lastTransitionTime` changes
- * with the status of a condition, not with its reason or message.
+ * Returns the conditions to write. `lastTransitionTime` changes with the status of a condition, not with its reason or
+ * message.
  */
 export function conditionsOf(
   verdicts: readonly Verdict[],
   known: readonly Known[],
   { generation, now }: { readonly generation: number; readonly now: string },
 ): Condition[] {
-  const lasting: readonly string[] = LASTING_CONDITIONS
-  return verdicts
-    .filter(({ type, status }) => lasting.includes(type) || status === 'True')
-    .map(({ type, status, reason, message }) => {
-      const before = known.find((each) => each.type === type && each.status === status)
-      const lastTransitionTime = before?.lastTransitionTime ?? now
-      const text = message.slice(0, MAX_MESSAGE)
-      return { type, status, reason, message: text, observedGeneration: generation, lastTransitionTime }
-    })
+  return verdicts.map(({ type, status, reason, message }) => {
+    const before = known.find((each) => each.type === type && each.status === status)
+    const lastTransitionTime = before?.lastTransitionTime ?? now
+    const text = message.slice(0, MAX_MESSAGE)
+    return { type, status, reason, message: text, observedGeneration: generation, lastTransitionTime }
+  })
 }

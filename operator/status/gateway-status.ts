@@ -1,6 +1,7 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
 import { floorText } from '../../core/crd/floors.ts'
 import { killScopesOf } from '../../core/crd/kill-scopes.ts'
+import type { GatewayStatus } from '../../core/crd/status.ts'
 import {
   concernsGateway,
   gatewaySource,
@@ -10,32 +11,45 @@ import { matchKill } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
+import { isCurrent } from '../control/gateway-states.ts'
 import { keyOf } from '../kube/objects.ts'
 import { type Verdict, verdict } from './conditions.ts'
-import type { StatusFacts } from './status-facts.ts'
+import type { GatewayFacts } from './status-facts.ts'
 
 export type GatewayPart = {
   readonly verdicts: readonly Verdict[]
-  /** `n of m` processes with the kill switch in force; null without an active kill switch. */
-  readonly killed: string | null
+  /** Degradations by gateway processes and pods, the most severe first. */
+  readonly degraded: readonly Verdict[]
+  /** Warnings of gateway processes; null without any. */
+  readonly warnings: Verdict | null
+  readonly fields: Pick<GatewayStatus, 'gateways' | 'pods' | 'layer'>
 }
 
 /** Returns the part of the status that only a Gateway has. */
-export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: StatusFacts): GatewayPart {
+export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFacts): GatewayPart {
   const name = keyOf(gateway)
-  const processes = facts.state?.processes.filter((process) => process.gateway === name) ?? []
-  const killSwitch = killSwitchOf(gateway, name, facts.state?.kills ?? [])
-  const stopped = processes.filter((process) => process.has_kill_state).length
-  const killed = killSwitch === null ? null : `${stopped} of ${processes.length}`
+  const { state, pods } = facts
+  const processes = state?.processes ?? []
+  const killSwitch = killSwitchOf(gateway, name, state?.kills ?? [])
+  const killed = processes.filter((process) => process.has_kill_state).length
   return {
-    killed,
     verdicts: [
-      ...(killSwitch === null || killed === null ? [] : [killVerdict(killSwitch, name, killed)]),
-      ...bypassVerdicts(gateway, facts, processes),
-      ...podVerdicts(facts),
-      ...warningVerdicts(processes),
-      ...floorVerdicts(facts),
+      killVerdict(killSwitch, name),
+      possible(gateway.spec.interception === 'proxyEnv', pods),
+      detected(processes, facts.bypassing),
+      floorVerdict(facts),
     ],
+    degraded: [...processVerdicts(facts), ...podVerdicts(pods)],
+    warnings: warningVerdict(processes),
+    fields: {
+      gateways: {
+        connected: processes.length,
+        current: processes.filter((process) => isCurrent(process, state?.version ?? 0)).length,
+        ...(killSwitch === null ? {} : { killed }),
+      },
+      pods: { governed: pods.governed, ready: pods.ready },
+      layer: gateway.spec.interception === 'transparent' ? 'Captured' : 'Cooperative',
+    },
   }
 }
 
@@ -59,8 +73,12 @@ function killSwitchOf(
   return { scope: killScopesOf(spec.killSwitch).join(', '), source: own, reason, since: '' }
 }
 
-function killVerdict({ source, scope, reason }: KillEntry, name: string, killed: string): Verdict {
-  const text = `kill switch in force on ${killed} gateway processes (${scope}, by ${source}): ${reason}`
+/** Returns the `KillSwitchActive` condition. Its text contains no counts, which are in `status.gateways`. */
+function killVerdict(killSwitch: KillEntry | null, name: string): Verdict {
+  if (killSwitch === null)
+    return verdict('KillSwitchActive', 'False', ['NotActive', 'no kill switch denies requests'])
+  const { source, scope, reason } = killSwitch
+  const text = `kill switch in force (${scope}, by ${source}): ${reason}`
   return verdict('KillSwitchActive', 'True', [killReasonOf(source, name), text])
 }
 
@@ -69,76 +87,101 @@ function killReasonOf(source: string, name: string): ConditionReason<'KillSwitch
   return isConfigMapSource(source) ? 'Emergency' : 'Elsewhere'
 }
 
+/** Maximum number of pods, processes and agents that a text names. */
 const NAMED = 5
 
-function bypassVerdicts(
-  { spec }: CustomResource<'Gateway'>,
-  { pods, bypassing }: StatusFacts,
-  processes: readonly GatewayProcess[],
-): readonly Verdict[] {
-  const broken = processes.filter(({ conditions }) => conditions.includes('BypassDetected'))
-  return [
-    ...possible(spec.interception === 'proxyEnv', pods),
-    ...detected(
-      broken.map((process) => process.process_id),
-      bypassing,
-    ),
-  ]
+/** Returns the first names. The text has no number of further ones, because every change of a text is a write. */
+function some(names: readonly string[], separator = ', '): string {
+  const shown = [...names].sort().slice(0, NAMED).join(separator)
+  return names.length > NAMED ? `${shown}${separator}and others` : shown
 }
 
 /**
  * Returns the `BypassDetected` condition. A condition has one reason; a pod without a sidecar is more severe than a
  * broken capture.
  */
-function detected(broken: readonly string[], bypassing: readonly string[]): readonly Verdict[] {
-  const some = (names: readonly string[]) => [...names].sort().slice(0, NAMED).join(', ')
+function detected(processes: readonly GatewayProcess[], bypassing: readonly string[]): Verdict {
   if (bypassing.length > 0) {
-    const text = `${bypassing.length} pods that should be governed run without a sidecar: ${some(bypassing)}; restart them`
-    return [verdict('BypassDetected', 'True', ['PodWithoutSidecar', text])]
+    const text = `pods that should be governed run without a sidecar: ${some(bypassing)}; restart them`
+    return verdict('BypassDetected', 'True', ['PodWithoutSidecar', text])
   }
-  if (broken.length === 0) return []
-  const text = `the traffic capture of ${broken.length} sidecars is broken: ${some(broken)}; restart their pods`
-  return [verdict('BypassDetected', 'True', ['CaptureBroken', text])]
+  const broken = processes.filter(({ conditions }) => conditions.includes('BypassDetected')).map(nameOf)
+  if (broken.length === 0)
+    return verdict('BypassDetected', 'False', ['NoneDetected', 'no ungoverned traffic is known'])
+  const text = `the traffic capture of sidecars is broken: ${some(broken)}; restart their pods`
+  return verdict('BypassDetected', 'True', ['CaptureBroken', text])
 }
 
 /** Returns the `BypassPossible` condition. A condition has one reason; the widest bypass comes first. */
-function possible(isProxyEnv: boolean, pods: StatusFacts['pods']): readonly Verdict[] {
-  const { cooperative = 0, changingUser = 0 } = pods ?? {}
+function possible(isProxyEnv: boolean, { cooperative, changingUser }: GatewayFacts['pods']): Verdict {
   if (isProxyEnv) {
     const text =
       'spec.interception is proxyEnv: programs that ignore the proxy variables are not governed; use transparent'
-    return [verdict('BypassPossible', 'True', ['Cooperative', text])]
+    return verdict('BypassPossible', 'True', ['Cooperative', text])
   }
   if (cooperative > 0) {
-    const text = `${cooperative} pods were injected while spec.interception was proxyEnv; restart them`
-    return [verdict('BypassPossible', 'True', ['PodsCooperative', text])]
+    const text = 'pods that were injected while spec.interception was proxyEnv still run; restart them'
+    return verdict('BypassPossible', 'True', ['PodsCooperative', text])
   }
-  if (changingUser === 0) return []
-  const text = `${changingUser} pods run programs that change their user, for which governed containers have no capabilities; granting the capabilities would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)`
-  return [verdict('BypassPossible', 'True', ['PodsChangeUser', text])]
+  if (changingUser === 0)
+    return verdict('BypassPossible', 'False', ['NoneKnown', 'no way around the sidecars is known'])
+  const text =
+    'pods run programs that change their user, for which governed containers have no capabilities; granting the capabilities would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)'
+  return verdict('BypassPossible', 'True', ['PodsChangeUser', text])
 }
 
-/**
- * Returns the `Degraded` condition of the pods. A condition has one reason; a problem that a user must resolve comes
- * first.
- */
-function podVerdicts({ pods, sharedAgents }: StatusFacts): readonly Verdict[] {
+/** Returns the `Degraded` conditions of gateway processes that keep an older configuration. */
+function processVerdicts({ state }: GatewayFacts): readonly Verdict[] {
+  const rejecting = state?.processes.filter(({ rejected }) => rejected !== null) ?? []
+  const lagging = state?.lagging ?? []
+  const [first] = rejecting
+  return [
+    ...(first === undefined
+      ? []
+      : [
+          verdict('Degraded', 'True', [
+            'GatewayRejected',
+            `gateway processes refused the configuration and keep an older one: ${some(rejecting.map(nameOf))}: ${first.rejected}`,
+          ]),
+        ]),
+    ...(lagging.length === 0
+      ? []
+      : [
+          verdict('Degraded', 'True', [
+            'GatewayLagging',
+            `gateway processes have not applied the published configuration for over 60 s: ${some(lagging.map(nameOf))}`,
+          ]),
+        ]),
+  ]
+}
+
+/** Returns the name of a process, and of the agent of a sidecar. */
+function nameOf({ process_id: id, agent }: GatewayProcess): string {
+  return agent === null ? id : `${id} of agent ${agent}`
+}
+
+/** Returns the `Degraded` conditions of the pods. A problem that a user must resolve comes first. */
+function podVerdicts({ sharedAgents, notReady }: GatewayFacts['pods']): readonly Verdict[] {
+  const verdicts: Verdict[] = []
   if (sharedAgents.length > 0) {
-    const text = `pods of several Gateways run as the same agent, but an agent belongs to one Gateway: ${[...sharedAgents].sort().slice(0, NAMED).join('; ')}; give one workload another name with the annotation chaperone.dev/agent`
-    return [verdict('Degraded', 'True', ['AgentShared', text])]
+    const text = `pods of several Gateways run as the same agent, but an agent belongs to one Gateway: ${some(sharedAgents, '; ')}; give one workload another name with the annotation chaperone.dev/agent`
+    verdicts.push(verdict('Degraded', 'True', ['AgentShared', text]))
   }
-  if (pods === null || pods.ready === pods.injected) return []
-  const text = `the sidecars of ${pods.injected - pods.ready} of ${pods.injected} governed pods are not ready`
-  return [verdict('Degraded', 'True', ['PodsNotReady', text])]
+  if (notReady.length > 0) {
+    const text = `the sidecars of governed pods have not been ready for over 60 s: ${some(notReady)}`
+    verdicts.push(verdict('Degraded', 'True', ['PodsNotReady', text]))
+  }
+  return verdicts
 }
 
-function warningVerdicts(processes: readonly GatewayProcess[]): readonly Verdict[] {
+function warningVerdict(processes: readonly GatewayProcess[]): Verdict | null {
   const warnings = [...new Set(processes.flatMap((process) => process.warnings))].sort()
-  return warnings.length === 0 ? [] : [verdict('Degraded', 'True', ['Warnings', warnings.join(' ')])]
+  return warnings.length === 0 ? null : verdict('Degraded', 'True', ['Warnings', warnings.join(' ')])
 }
 
-function floorVerdicts({ belowFloor }: StatusFacts): readonly Verdict[] {
-  if (belowFloor.length === 0) return []
+function floorVerdict({ belowFloor }: GatewayFacts): Verdict {
+  if (belowFloor.length === 0)
+    return verdict('FloorApplied', 'False', ['AboveFloors', 'no field of the spec is below a floor'])
   const text = `the floor is in force instead of the spec: ${belowFloor.map(floorText).join('; ')}`
-  return [verdict('FloorApplied', 'True', ['BelowFloor', text])]
+  return verdict('FloorApplied', 'True', ['BelowFloor', text])
 }

@@ -1,7 +1,8 @@
 import type { FieldBelowFloor } from '../../core/crd/floors.ts'
-import type { OperatorState, PushReply } from '../../core/wire/operator/operator.ts'
+import type { PushReply } from '../../core/wire/operator/operator.ts'
 import type { Credential } from '../cluster/credentials.ts'
-import type { PodCount } from '../cluster/governed-pods.ts'
+import type { PodFacts } from '../cluster/pod-index.ts'
+import type { GatewayState } from '../control/gateway-states.ts'
 
 /** The inputs of a status besides the object itself. */
 export type StatusFacts = {
@@ -11,21 +12,20 @@ export type StatusFacts = {
   readonly failure: string | null
   /** Credential of a Connector; null for the other kinds. */
   readonly credential: Credential | null
-  /** State merged from all replicas of the control plane; null until a replica has answered. */
-  readonly state: OperatorState | null
-  /** Milliseconds since the last answer of any replica. */
-  readonly staleMs: number
-  /** Pods of a Gateway; null for the other kinds. */
-  readonly pods: PodCount | null
-  /** Pods of a Gateway without a sidecar, as `namespace/name`. */
-  readonly bypassing: readonly string[]
-  /** Agents of a Gateway that also run under other Gateways, with the names of those Gateways. */
-  readonly sharedAgents: readonly string[]
-  /** Fields of a Gateway that are below a floor of the installation. */
-  readonly belowFloor: readonly FieldBelowFloor[]
+  /** True when no replica of the control plane has answered for 30 s. */
+  readonly isStale: boolean
+  /** Null for the other kinds. */
+  readonly gateway: GatewayFacts | null
   /** Current time (RFC 3339). */
   readonly now: string
 }
 
-/** A status is stale when no replica has answered for this long. */
-export const STALE_AFTER_MS = 30_000
+export type GatewayFacts = {
+  /** State merged from all replicas of the control plane; null until a replica has answered. */
+  readonly state: GatewayState | null
+  readonly pods: PodFacts
+  /** Pods without a sidecar, as `namespace/name`. */
+  readonly bypassing: readonly string[]
+  /** Fields that are below a floor of the installation. */
+  readonly belowFloor: readonly FieldBelowFloor[]
+}

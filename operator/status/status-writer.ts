@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ResourceKind } from '../../core/crd/schemas.ts'
+import type { GatewayStatus } from '../../core/crd/status.ts'
 import type { CustomResource, ResourceStatus } from '../cluster/custom-resources.ts'
 import { applyStatus } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -7,15 +8,22 @@ import { RESOURCES } from '../kube/objects.ts'
 import { createLimit } from './concurrency-limit.ts'
 
 export type StatusWriter = {
-  /** Writes the status unless it equals the current one. */
-  write(kind: ResourceKind, object: CustomResource, status: ResourceStatus): Promise<void>
+  /**
+   * Writes the status unless it equals the current one. A change of counts alone waits until the last write of counts
+   * is `countsMs` old: then returns the milliseconds until it is due, otherwise null.
+   */
+  write(kind: ResourceKind, object: CustomResource, status: ResourceStatus): Promise<number | null>
   /** Returns the object's status. A newer write of our own has precedence until the watch delivers it. */
   current(kind: ResourceKind, object: CustomResource): ResourceStatus | undefined
+  /** Discards what is known of a deleted object (`namespace/name`). */
+  discard(kind: ResourceKind, key: string): void
 }
 
 export type StatusWriterDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly onWrite: (kind: ResourceKind) => void
+  /** Shortest interval between two writes for counts of one object. */
+  readonly countsMs: number
 }
 
 /** Our own write has precedence over the cached object for this long. */
@@ -24,8 +32,10 @@ const WRITES_AT_A_TIME = 8
 
 type Written = { readonly uid: string; readonly status: ResourceStatus; readonly at: number }
 
-export function createStatusWriter({ client, onWrite }: StatusWriterDeps): StatusWriter {
+export function createStatusWriter({ client, onWrite, countsMs }: StatusWriterDeps): StatusWriter {
   const written = new Map<string, Written>()
+  /** Time of the last write of each Gateway. */
+  const countedAt = new Map<string, number>()
   const limit = createLimit(WRITES_AT_A_TIME)
   const keyOf = (kind: ResourceKind, { metadata }: CustomResource) =>
     `${kind}/${metadata.namespace}/${metadata.name}`
@@ -42,13 +52,31 @@ export function createStatusWriter({ client, onWrite }: StatusWriterDeps): Statu
   return {
     current,
     async write(kind, object, status) {
-      if (isDeepStrictEqual(plain(current(kind, object) ?? {}), plain(status))) return
+      const before = current(kind, object) ?? {}
+      if (isDeepStrictEqual(plain(before), plain(status))) return null
+      const key = keyOf(kind, object)
+      const isCountsOnly = isDeepStrictEqual(plain(withoutCounts(before)), plain(withoutCounts(status)))
+      const leftMs = (countedAt.get(key) ?? Number.NEGATIVE_INFINITY) + countsMs - performance.now()
+      if (isCountsOnly && leftMs > 0) return leftMs
       const to = { client, resource: RESOURCES[kind], apiVersion: 'chaperone.dev/v1alpha1', kind }
       await limit(() => applyStatus(to, object, status))
       onWrite(kind)
-      written.set(keyOf(kind, object), { uid: object.metadata.uid, status, at: performance.now() })
+      const at = performance.now()
+      written.set(key, { uid: object.metadata.uid, status, at })
+      if (kind === 'Gateway') countedAt.set(key, at)
+      return null
+    },
+    discard(kind, key) {
+      written.delete(`${kind}/${key}`)
+      countedAt.delete(`${kind}/${key}`)
     },
   }
+}
+
+/** Returns the status without the numbers of gateway processes and pods. */
+function withoutCounts(status: ResourceStatus): ResourceStatus {
+  const { gateways, pods, ...rest } = status as GatewayStatus
+  return rest
 }
 
 /** Sorts the conditions by type, because their order has no meaning: in the API, the list is a map by type. */

@@ -8,7 +8,7 @@ import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { type Owner, type Pod, PodSchema } from '../../core/inject/pod.ts'
 import { annotationField, type Refusal, refusal, refusalText } from '../../core/inject/refusal.ts'
 import type { GovernedPod } from '../cluster/governed-pods.ts'
-import type { AdmittedPod } from '../cluster/shared-agents.ts'
+import type { AdmittedPod } from '../cluster/pod-index.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 import type { IssuedUids } from './issued-uids.ts'
 

@@ -16,8 +16,12 @@ function column(name: string, jsonPath: string, type = 'string'): PrinterColumn 
   return { name, type, jsonPath }
 }
 
-/** Column of `kubectl get -o wide`: priority 1 hides it from the default output. */
-const PROGRAMMED: PrinterColumn = { ...column('Programmed', '.status.programmed'), priority: 1 }
+/** Returns a column of `kubectl get -o wide`: priority 1 hides it from the default output. */
+function wide(name: string, jsonPath: string): PrinterColumn {
+  return { ...column(name, jsonPath, 'integer'), priority: 1 }
+}
+
+const PROGRAMMED = condition('Programmed', 'Programmed', 1)
 
 /** Returns the rules as texts, without the type of the spec that they check. */
 const textOf = (rules: SpecRules<never>) => ({
@@ -38,9 +42,13 @@ export const KINDS: readonly CrdSource[] = [
     columns: [
       column('Enforcement', '.spec.enforcementLevel'),
       column('Interception', '.spec.interception'),
-      column('Pods', '.status.pods'),
-      column('Killed', '.status.killed'),
+      column('Pods', '.status.pods.governed', 'integer'),
+      condition('Killed', 'KillSwitchActive'),
       condition('Ready', 'Ready'),
+      wide('Pods-Ready', '.status.pods.ready'),
+      wide('Gateways', '.status.gateways.connected'),
+      wide('Current', '.status.gateways.current'),
+      condition('Degraded', 'Degraded', 1),
       PROGRAMMED,
     ],
   },
@@ -87,7 +95,8 @@ export const KINDS: readonly CrdSource[] = [
       column('Mode', '.spec.mode'),
       column('Priority', '.spec.priority', 'integer'),
       condition('Accepted', 'Accepted'),
-      column('Tests', '.status.tests'),
+      column('Tests', '.status.tests.total', 'integer'),
+      column('Passed', '.status.tests.passed', 'integer'),
       condition('Refs', 'ResolvedRefs', 1),
       PROGRAMMED,
     ],

@@ -159,11 +159,12 @@ async function addressesOf(pod: string): Promise<readonly string[]> {
   return found?.status.podIPs?.map(({ ip }) => ip) ?? []
 }
 
-/** Every gateway process has confirmed what this Gateway says now. */
+/** The control plane publishes what this Gateway says now, and every connected gateway process has applied it. */
 export async function inForce(gateway: string): Promise<void> {
   type Object = {
     readonly metadata: { readonly generation: number }
     readonly status?: {
+      readonly gateways?: { readonly connected?: number; readonly current?: number }
       readonly conditions?: ReadonlyArray<{
         readonly type: string
         readonly status: string
@@ -176,9 +177,10 @@ export async function inForce(gateway: string): Promise<void> {
     async () => {
       const found = await get<Object>('gateways.chaperone.dev', gateway, AGENTS)
       const programmed = found?.status?.conditions?.find(({ type }) => type === 'Programmed')
-      const isDone =
+      const { connected, current } = found?.status?.gateways ?? {}
+      const isPublished =
         programmed?.status === 'True' && programmed.observedGeneration === found?.metadata.generation
-      return isDone ? true : null
+      return isPublished && connected !== undefined && connected === current ? true : null
     },
     90_000,
   )

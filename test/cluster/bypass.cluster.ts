@@ -410,12 +410,14 @@ print(sorted(seen))
     await apply(agentPod('loose', GATEWAY))
     await running('loose')
     await node.dropRules('loose')
-    type Gateway = { readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string }> } }
+    type Condition = { readonly type: string; readonly status: string }
+    type Gateway = { readonly status?: { readonly conditions?: readonly Condition[] } }
     await eventually(
       'the bypass is detected',
       async () => {
         const found = await get<Gateway>('cgw', GATEWAY, AGENTS)
-        return found?.status?.conditions?.some(({ type }) => type === 'BypassDetected') ? true : null
+        const detected = found?.status?.conditions?.find(({ type }) => type === 'BypassDetected')
+        return detected?.status === 'True' ? true : null
       },
       10_000,
     )

@@ -57,7 +57,8 @@ test(`kubectl patch stops ${SIDECARS} agents, each within a second`, async () =>
     await setKillSwitch(true)
     const patchMs = Date.now() - startedAt
     // One process that waits: asking again and again would take the cores that the stop needs.
-    const confirmed = `--for=jsonpath={.status.programmed}=${SIDECARS} of ${SIDECARS}`
+    // The counts are written at most every 10 s.
+    const confirmed = `--for=jsonpath={.status.gateways.killed}=${SIDECARS}`
     await kube(['wait', 'cgw', GATEWAY, '-n', AGENTS, '--for=condition=KillSwitchActive', '--timeout=60s'])
     await kube(['wait', 'cgw', GATEWAY, '-n', AGENTS, confirmed, '--timeout=60s'])
     const stopped = await eventually('all agents are refused', () => since(startedAt, '403'))

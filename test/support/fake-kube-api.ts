@@ -44,6 +44,8 @@ export type FakeKubeApi = AsyncDisposable & {
   fault(fault: Fault): Disposable
   /** Watches stay open and say nothing more. */
   silenceWatches(): void
+  /** Cuts the connections of all watches. */
+  endWatches(): void
   writes(): readonly FakeCall[]
   openWatches(path: string): number
 }
@@ -59,9 +61,10 @@ export async function startFakeKubeApi(options: { bookmarkMs?: number } = {}): P
   const store = createFakeKubeStore((collection, change) => {
     for (const watch of watches) if (matches(watch.path, collection, change.object)) sendChange(watch, change)
   })
+  const sendBookmark = (watch: Watch) =>
+    send(watch, 'BOOKMARK', { metadata: { resourceVersion: `${store.revision()}` } })
   const bookmarks = setInterval(() => {
-    for (const watch of watches)
-      send(watch, 'BOOKMARK', { metadata: { resourceVersion: `${store.revision()}` } })
+    for (const watch of watches) sendBookmark(watch)
   }, options.bookmarkMs ?? 50)
 
   async function handle(front: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -96,7 +99,15 @@ export async function startFakeKubeApi(options: { bookmarkMs?: number } = {}): P
     const watch: Watch = { path, response, isSilent: false }
     for (const change of changes) if (matches(path, collection, change.object)) sendChange(watch, change)
     watches.add(watch)
-    response.on('close', () => watches.delete(watch))
+    const lastsMs = Number(query.get('timeoutSeconds') ?? 3_600) * 1_000
+    // As a real one does: a bookmark shortly before the regular end.
+    const last = setTimeout(() => sendBookmark(watch), Math.max(0, lastsMs - 2_000))
+    const end = setTimeout(() => watch.isSilent || response.end(), lastsMs)
+    response.on('close', () => {
+      watches.delete(watch)
+      clearTimeout(last)
+      clearTimeout(end)
+    })
   }
 
   return {
@@ -134,6 +145,9 @@ export async function startFakeKubeApi(options: { bookmarkMs?: number } = {}): P
     },
     silenceWatches() {
       for (const watch of watches) watch.isSilent = true
+    },
+    endWatches() {
+      for (const { response } of watches) response.destroy()
     },
     writes: () => calls.filter(({ method }) => method !== 'GET'),
     openWatches: (path) => [...watches].filter((watch) => watch.path === path).length,

@@ -53,7 +53,8 @@ function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   return [warning('user', `a container changes its user, which fails in a governed pod: ${found}`, remedy)]
 }
 
-/** Conditions whose status True is a problem. */
+/** Conditions whose status other than True is a problem, and those whose status True is one. Other types are ignored. */
+const POSITIVE_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready']
 const NEGATIVE_CONDITIONS = ['Degraded', 'KillSwitchActive', 'BypassPossible', 'BypassDetected', 'Stale']
 
 function gatewayChecks({ gateway, gatewayName }: PodFacts): readonly Check[] {
@@ -63,9 +64,9 @@ function gatewayChecks({ gateway, gatewayName }: PodFacts): readonly Check[] {
   }
   const { conditions } = gateway.status
   const bad = conditions.filter(({ type, status }) =>
-    NEGATIVE_CONDITIONS.includes(type) ? status === 'True' : status !== 'True',
+    status === 'True' ? NEGATIVE_CONDITIONS.includes(type) : POSITIVE_CONDITIONS.includes(type),
   )
-  if (bad.length === 0) return [ok('gateway', 'ready, in force on every sidecar')]
+  if (bad.length === 0) return [ok('gateway', 'ready, not degraded')]
   const remedy = `kubectl describe gateways.chaperone.dev ${gatewayName?.replace('/', ' -n ').replace(/^(\S+) -n (\S+)$/, '$2 -n $1')}`
   return bad.map(({ type, reason, message }) => warning('gateway', `${type} (${reason}): ${message}`, remedy))
 }

@@ -24,14 +24,16 @@ import {
   PodsReply,
   PushBody,
   PushReply,
+  StateQuery,
   SweepBody,
   SweepReply,
 } from '../../../core/wire/operator/operator.ts'
-import { type Route, route } from '../../http/route.ts'
+import { type Route, type RouteInput, route } from '../../http/route.ts'
 import type { KillRelay } from '../kill-switch/relay.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
 import type { PodReports } from '../pods/service.ts'
 import type { Desired } from './service.ts'
+import { createStateWatch, type StateWatchDeps } from './state-watch.ts'
 
 const OBJECT_LIMIT_BYTES = 2 * 1024 * 1024
 const SWEEP_LIMIT_BYTES = 32 * 1024 * 1024
@@ -49,6 +51,7 @@ export type OperatorRouteDeps = {
     readonly processes: readonly GatewayProcess[]
     readonly refusedPods: readonly PodRef[]
   }
+  readonly stateChanges: StateWatchDeps['changes']
 }
 
 /** Returns the routes that the operator calls, as specified in `core/wire/operator/operator.ts`. */
@@ -82,7 +85,14 @@ function podRoutes({ podReports }: OperatorRouteDeps): readonly Route[] {
   ]
 }
 
-function replicaRoutes({ killSwitch, killRelay, state }: OperatorRouteDeps): readonly Route[] {
+function replicaRoutes({ killSwitch, killRelay, state, stateChanges }: OperatorRouteDeps): readonly Route[] {
+  const watch = createStateWatch({
+    changes: stateChanges,
+    read() {
+      const { refusedPods, version, processes } = state()
+      return { version, processes, kills: killSwitch.effective(), refused_pods: refusedPods }
+    },
+  })
   return [
     route({
       method: 'POST',
@@ -99,14 +109,19 @@ function replicaRoutes({ killSwitch, killRelay, state }: OperatorRouteDeps): rea
       method: 'GET',
       path: OPERATOR_PATHS.state,
       auth: 'operator',
-      summary: 'Returns the versions and kill states that gateway processes acknowledged to this replica',
+      summary:
+        'Returns the versions and kill states that gateway processes acknowledged to this replica; with `known`, once they changed',
+      query: StateQuery,
       response: OperatorState,
-      handler: async () => {
-        const { refusedPods, ...rest } = state()
-        return { ...rest, kills: killSwitch.effective(), refused_pods: refusedPods }
-      },
+      handler: async ({ query, raw }) => watch.next(query.known, closeOf(raw.reply)),
     }),
   ]
+}
+
+function closeOf({ raw }: RouteInput<unknown, unknown, unknown>['raw']['reply']): AbortSignal {
+  const closed = new AbortController()
+  raw.once('close', () => closed.abort())
+  return closed.signal
 }
 
 function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {

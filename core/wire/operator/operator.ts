@@ -123,6 +123,8 @@ export const GatewayProcess = z.object({
   process_id: z.string(),
   /** Version of the process, such as `1.2.3`; null if it names none. */
   version: z.string().nullable().default(null),
+  /** Agent of a sidecar, as `namespace/name`; null for a process that serves several agents. */
+  agent: z.string().nullable().default(null),
   /** Latest configuration version that is in force in the process; null means none yet. */
   covered_version: z.number().int().nullable(),
   /** True if the process acknowledged the current kill state. */
@@ -169,8 +171,17 @@ export const PodsBody = z.object({ pods: z.array(PodIdentityReport).max(1_000) }
 export const PodsReply = z.object({ ok: z.literal(true) })
 export const KnownPods = z.object({ pods: z.array(KnownPod) })
 
+/**
+ * Query of the state. With `known`, the replica replies as soon as its state has another revision, and after
+ * `STATE_WAIT_MS` in any case.
+ */
+export const StateQuery = z.object({ known: z.string().max(64).optional() })
+export const STATE_WAIT_MS = 20_000
+
 export const OperatorState = z.object({
   version: z.number().int(),
+  /** Changes with the state, but not when all processes apply a new version. Empty for a replica without long polls. */
+  revision: z.string().default(''),
   kills: z.array(KillEntry),
   processes: z.array(GatewayProcess),
   /** Pods whose sidecars the replica refuses because the operator has not reported them. */

@@ -43,7 +43,7 @@ import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import type { Clock } from '../../../core/state/clock.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
-import type { PodRef } from '../../../core/wire/operator/operator.ts'
+import { OPERATOR_PATHS, type PodRef } from '../../../core/wire/operator/operator.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
@@ -63,6 +63,8 @@ export type Replica = {
   readonly orgId: string
   /** Pods that this replica says it refuses. */
   readonly refusedPods: PodRef[]
+  /** How often an operator has compared the whole cluster with the control plane here. */
+  sweeps(): number
   enrol(name: string): Promise<Enrolled>
   /** As a gateway process. */
   gateway(of: Enrolled, method: string, path: string, body?: unknown, processId?: string): Promise<Reply>
@@ -195,6 +197,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
       killSwitch,
       killRelay: createKillRelay({ killSwitch }),
       podReports: createPodReports(db),
+      stateChanges: hub.changes,
       state: () => ({ version: library.version ?? 0, processes: hub.processes(), refusedPods }),
     }),
   ]
@@ -227,6 +230,10 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
       publicUrl: null,
     },
   })
+  let sweeps = 0
+  app.server.on('request', (request) => {
+    if (request.url === OPERATOR_PATHS.sweep) sweeps += 1
+  })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   let isStopped = false
   const gateway: Replica['gateway'] = (of, method, path, body, processId = `proc_${of.id}`) =>
@@ -237,6 +244,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     hub,
     orgId,
     refusedPods,
+    sweeps: () => sweeps,
     async enrol(name) {
       const token = randomToken()
       const row = await db.tx(async (q) => {

@@ -35,7 +35,7 @@ const RULE = { connectorType: 'codehost', actionPattern: 'codehost.pr.*', decisi
 const TIMING = {
   watch: { watchS: [290, 590], idleMs: 400, minMs: 10, maxMs: 100 },
   lease: { durationMs: 1_500, renewDeadlineMs: 1_000, retryMs: 200 },
-  leader: { sweepMs: 300, secretsMs: 200, stateMs: 100, releaseMs: 10_000 },
+  leader: { sweepMs: 300, secretsMs: 200, stateMs: 100, releaseMs: 10_000, countsMs: 100 },
 } as const
 
 let api: FakeKubeApi
@@ -114,7 +114,8 @@ const untilHeld = (wanted: string) =>
 const isOurs = ({ path }: FakeCall) => path.includes('chaperone.dev')
 /** Everything but holding the lease: Events are writes too. */
 const ourWrites = () => api.writes().filter(({ path }) => !path.includes('/leases'))
-const sweeps = () => api.calls.filter((call) => call.path.endsWith('/policies') && !call.isWatch).length
+const policyLists = () => api.calls.filter((call) => call.path.endsWith('/policies') && !call.isWatch).length
+const sweeps = () => replica.sweeps()
 
 describe('the operator on an API server that misbehaves', () => {
   test('writes nothing in a second resync, by the audit log of the API server', async () => {
@@ -207,7 +208,7 @@ describe('the operator on an API server that misbehaves', () => {
       path.endsWith('/policies') && !isWatch ? { kind: 'status', status: 500 } : null,
     )
     const { operator } = await start('only')
-    await eventually('it tries', () => (sweeps() > 2 ? true : null))
+    await eventually('it tries', () => (policyLists() > 2 ? true : null))
     expect(await readiness(operator)).toMatchObject({
       status: 503,
       checks: { synced: 'the informer caches are not filled yet' },
@@ -218,7 +219,11 @@ describe('the operator on an API server that misbehaves', () => {
 
   test('is not ready when the API server is silent, names the stale resources, and recovers', async () => {
     // Longer than the watches of the test may be idle, so that nothing but silence is late.
-    const { operator, front } = await start('only', { ...TIMING, killPollMs: 200, maxStalenessMs: 2_000 })
+    const { operator, front } = await start('only', {
+      ...TIMING,
+      kill: { silentMs: 200, brokenMs: 200 },
+      maxStalenessMs: 2_000,
+    })
     await ready(operator)
     front.hang()
     api.silenceWatches()

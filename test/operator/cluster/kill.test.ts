@@ -6,6 +6,7 @@ import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
 import {
   type ClusterWorld,
+  conditions,
   runGateway,
   SYSTEM,
   startClusterWorld,
@@ -61,9 +62,13 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
       ['Gateway', 'team', 'prod'],
       ['KillSwitchActive=True/Gateway'],
     )
-    await eventually('both are counted', async () =>
-      statusOf(await cluster.get('Gateway', 'team', 'prod'))['killed'] === '2 of 2' ? true : null,
-    )
+    await eventually('both are counted', async () => {
+      const { connected, killed } = statusOf(await cluster.get('Gateway', 'team', 'prod'))['gateways'] as {
+        connected: number
+        killed?: number
+      }
+      return connected === 2 && killed === 2 ? true : null
+    })
     expect(statusOf(shown).conditions?.find(({ type }) => type === 'KillSwitchActive')?.message).toContain(
       'runaway',
     )
@@ -72,9 +77,9 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await stopped(replica, 'manifest:team/prod', 0)
     await stopped(second, 'manifest:team/prod', 0)
     await eventually('the status says so', async () => {
-      const status = statusOf(await cluster.get('Gateway', 'team', 'prod'))
-      const types = status.conditions?.map(({ type }) => type)
-      return status['killed'] === undefined && !types?.includes('KillSwitchActive') ? true : null
+      const gateway = await cluster.get('Gateway', 'team', 'prod')
+      const isOff = conditions(gateway).includes('KillSwitchActive=False/NotActive')
+      return isOff && !('killed' in (statusOf(gateway)['gateways'] as object)) ? true : null
     })
     foreign.close()
     await here.close()
@@ -154,9 +159,9 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['KillSwitchActive=True/Emergency'])
     await cluster.remove('ConfigMap', SYSTEM, 'chaperone-emergency')
     expect((await untilMade(SYSTEM))['data']).toBeUndefined()
-    const asked = await world.asked('list configmaps')
+    const asked = await world.asked('watch configmaps')
     await eventually('all looked again', async () =>
-      (await world.asked('list configmaps')) > asked + 4 ? true : null,
+      (await world.asked('watch configmaps')) > asked + 4 ? true : null,
     )
     expect(stopsOf(replica, 'configmap')).toHaveLength(1)
     await emergency(SYSTEM, { active: 'true', scopes: 'connector:codehost, agent:team/x' })

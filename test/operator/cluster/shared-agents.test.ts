@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
-import { OperatorState, PushReply } from '../../../core/wire/operator/operator.ts'
+import { PushReply } from '../../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../../../operator/cluster/custom-resources.ts'
 import { governedPod } from '../../../operator/cluster/governed-pods.ts'
-import { agentElsewhere, sharedAgents } from '../../../operator/cluster/shared-agents.ts'
+import { createPodIndex } from '../../../operator/cluster/pod-index.ts'
 import { planStatus } from '../../../operator/status/plan-status.ts'
 import { reviewPod } from '../../../operator/webhook/review-pod.ts'
 import { gatewayLookup, INJECT_OPTIONS } from '../../support/golden-pods.ts'
@@ -35,6 +35,12 @@ function stored(name: string, shape: Shape = {}) {
   } as never)
 }
 
+function indexOf(pods: readonly ReturnType<typeof stored>[]) {
+  const index = createPodIndex()
+  for (const pod of pods) index.set(`team/${pod.metadata.name}`, pod)
+  return index
+}
+
 /** Reviews a pod of `team/main` with the agent name `triage`, while other pods run. */
 function asked(running: ReturnType<typeof stored>[], metadata: object = {}) {
   const refusals: string[] = []
@@ -51,7 +57,7 @@ function asked(running: ReturnType<typeof stored>[], metadata: object = {}) {
     {
       gateways: gatewayLookup(),
       namespaceLabels: () => ({}),
-      agentElsewhere: (asking) => agentElsewhere(running, asking),
+      agentElsewhere: indexOf(running).agentElsewhere,
       settings: INJECT_OPTIONS,
       uids: { fresh: () => 1_950_000_000, isIssued: () => false },
       onRefused: (_owner, message) => refusals.push(message),
@@ -103,11 +109,10 @@ describe('a Gateway that shares an agent with another', () => {
   ]
 
   test('is reported on both Gateways, only while both pods run', () => {
-    expect(Object.fromEntries(sharedAgents(pods))).toEqual({
-      'team/main': ['team/triage, also of platform/shared (pod team/b)'],
-      'platform/shared': ['team/triage, also of team/main (pod team/a)'],
-    })
-    expect(sharedAgents(pods.slice(1)).size).toBe(0)
+    const sharedOf = (running: typeof pods, gateway: string) => indexOf(running).factsOf(gateway).sharedAgents
+    expect(sharedOf(pods, 'team/main')).toEqual(['team/triage, also of platform/shared (pod team/b)'])
+    expect(sharedOf(pods, 'platform/shared')).toEqual(['team/triage, also of team/main (pod team/a)'])
+    expect(sharedOf(pods.slice(1), 'platform/shared')).toEqual([])
   })
 
   test('has a condition with the change to make', () => {
@@ -117,11 +122,8 @@ describe('a Gateway that shares an agent with another', () => {
     } as CustomResource<'Gateway'>
     const status = planStatus('Gateway', gateway, {
       reply: PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/main'] }),
-      ...{ failure: null, credential: null, staleMs: 0, bypassing: [], now: '2026-01-01T00:00:00Z' },
-      state: OperatorState.parse({ version: 10, kills: [], processes: [] }),
-      pods: { injected: 1, ready: 0, cooperative: 0, changingUser: 0 },
-      sharedAgents: sharedAgents(pods).get('team/main') ?? [],
-      belowFloor: [],
+      ...{ failure: null, credential: null, isStale: false, now: '2026-01-01T00:00:00Z' },
+      gateway: { state: null, pods: indexOf(pods).factsOf('team/main'), bypassing: [], belowFloor: [] },
     })
     const found = status.conditions?.find(({ type }) => type === 'Degraded')
     expect(found).toMatchObject({ status: 'True', reason: 'AgentShared' })

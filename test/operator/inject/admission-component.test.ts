@@ -37,6 +37,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
   }
   let gateways = [main]
   const watched: Namespaces[] = []
+  const bypassing: string[][] = []
 
   const start = (
     image: string,
@@ -63,6 +64,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
       list: () => known(),
       resourceVersion: () => '1',
       stalenessMs: () => 0,
+      isBroken: () => false,
       stop: async () => undefined,
     }
     const none = { ...cache, get: () => undefined, list: () => [] }
@@ -77,7 +79,9 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     const metrics = { restarted: () => undefined, relisted: () => undefined }
     const namespaces = createNamespaces({ client: own, log, metrics, onChange: () => undefined })
     watched.push(namespaces)
-    return open({ client: own, config, log, instance: 'test', caches, namespaces, pods: none })
+    const podIndex = { agentElsewhere: () => undefined }
+    const onBypassing = (gateways: ReadonlySet<string>) => bypassing.push([...gateways])
+    return open({ client: own, config, log, instance: 'test', caches, namespaces, podIndex, onBypassing })
   }
   const ready = (started: AdmissionComponent) =>
     eventually('the component is ready', () =>
@@ -192,6 +196,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     expect(event.note).toContain('it has no sidecar')
     // For the Gateway's status.
     expect([...(component.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
+    expect(bypassing.length).toBeGreaterThan(0)
   })
 
   it('evicts ungoverned pods if configured, and no other', async () => {

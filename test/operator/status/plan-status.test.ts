@@ -1,22 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { CONDITIONS, LASTING_CONDITIONS } from '../../../core/crd/conditions.ts'
+import { COMMON_CONDITIONS, CONDITIONS, GATEWAY_CONDITIONS } from '../../../core/crd/conditions.ts'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import { Floors, floored } from '../../../core/crd/floors.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { ConnectorStatus, GatewayStatus } from '../../../core/crd/status.ts'
-import { type GatewayProcess, OperatorState, PushReply } from '../../../core/wire/operator/operator.ts'
+import { GatewayProcess, OperatorState, PushReply } from '../../../core/wire/operator/operator.ts'
 import { resolveCredential } from '../../../operator/cluster/credentials.ts'
 import type { CustomResource, ResourceStatus } from '../../../operator/cluster/custom-resources.ts'
-import { countPods, governedPod } from '../../../operator/cluster/governed-pods.ts'
 import { objectBody } from '../../../operator/cluster/object-body.ts'
-import { mergeStates } from '../../../operator/control/acknowledgements.ts'
+import { createGatewayStates, mergeStates } from '../../../operator/control/gateway-states.ts'
 import {
   isInForce,
   killSwitchOfConfigMap,
   killSwitchOfGateway,
 } from '../../../operator/control/kill-switches.ts'
 import { planStatus } from '../../../operator/status/plan-status.ts'
-import type { StatusFacts } from '../../../operator/status/status-facts.ts'
+import type { GatewayFacts, StatusFacts } from '../../../operator/status/status-facts.ts'
 
 const metadata = { namespace: 'team', name: 'prod', uid: 'u', resourceVersion: '7', generation: 3 }
 const gateway = (spec: object = {}, status?: object) =>
@@ -27,80 +26,96 @@ const gateway = (spec: object = {}, status?: object) =>
   }) as CustomResource<'Gateway'>
 const connector = (spec: object) =>
   ({ metadata, spec: ConnectorSpec.parse(spec) }) as CustomResource<'Connector'>
-const process = (changes: Partial<GatewayProcess> = {}): GatewayProcess => ({
-  ...{
-    gateway: 'team/prod',
-    process_id: 'p1',
-    version: null,
-    covered_version: 10,
-    has_kill_state: true,
-    rejected: null,
-  },
-  conditions: [],
-  warnings: [],
-  ...changes,
-})
+const process = (changes: Partial<GatewayProcess> = {}) =>
+  GatewayProcess.parse({
+    ...{ gateway: 'team/prod', process_id: 'p1', covered_version: 10, has_kill_state: true, rejected: null },
+    ...changes,
+  })
 const state = (processes: GatewayProcess[], kills: OperatorState['kills'] = []) =>
   OperatorState.parse({ version: 10, kills, processes })
+/** The state of `team/prod`. */
+const ofProd = (...given: Parameters<typeof state>) => {
+  const states = createGatewayStates()
+  states.put(state(...given))
+  return states.of('team/prod')
+}
 const reply = (changes: object = {}) =>
   PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
-const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
-  ...{
-    reply: reply(),
-    failure: null,
-    credential: null,
-    state: state([]),
-    staleMs: 0,
-    pods: null,
+const PODS = {
+  ...{ governed: 0, ready: 0, cooperative: 0, changingUser: 0 },
+  ...{ notReady: [], sharedAgents: [] },
+}
+const facts = (
+  changes: Partial<StatusFacts> = {},
+  { pods = {}, ...gatewayChanges }: Partial<Omit<GatewayFacts, 'pods'>> & { pods?: object } = {},
+): StatusFacts => ({
+  ...{ reply: reply(), failure: null, credential: null, isStale: false },
+  gateway: {
+    state: ofProd([]),
     bypassing: [],
-    sharedAgents: [],
     belowFloor: [],
+    pods: { ...PODS, ...pods },
+    ...gatewayChanges,
   },
   now: '2026-01-01T00:00:00Z',
   ...changes,
 })
+const ofGateway = (changes: Parameters<typeof facts>[1]) => facts({}, changes)
+const messageOf = (status: ResourceStatus, wanted: string) =>
+  status.conditions?.find(({ type }) => type === wanted)?.message
 const said = (status: ResourceStatus) =>
   status.conditions?.map(({ type, status: is, reason }) => `${type}=${is}/${reason}`)
 
 describe('the status of an object', () => {
-  test('has all lasting conditions, each with a documented reason, and fits its own schema', () => {
+  test('has all conditions of its kind, True or False, each with a documented reason, and fits its own schema', () => {
     const status = planStatus('Gateway', gateway(), facts())
-    expect(status.conditions?.map(({ type }) => type)).toEqual([...LASTING_CONDITIONS])
-    for (const { type, reason } of status.conditions ?? [])
-      expect(Object.keys(CONDITIONS[type])).toContain(reason)
+    expect(status.conditions?.map(({ type }) => type)).toEqual([...COMMON_CONDITIONS, ...GATEWAY_CONDITIONS])
+    for (const { type, reason, status: is } of status.conditions ?? []) {
+      expect(Object.keys(CONDITIONS[type as keyof typeof CONDITIONS])).toContain(reason)
+      expect(['True', 'False']).toContain(is)
+    }
     expect(GatewayStatus.parse(status)).toEqual(status)
+    const other = planStatus('Connector', connector({ type: 'payments' }), facts({ gateway: null }))
+    expect(other.conditions?.map(({ type }) => type)).toEqual([...COMMON_CONDITIONS])
   })
 
   test('is equal for equal facts, and keeps the transition time of unchanged conditions', () => {
     const first = planStatus('Gateway', gateway(), facts())
-    const later = facts({ now: '2026-06-01T00:00:00Z' })
-    expect(planStatus('Gateway', gateway({}, first), later)).toEqual(first)
-    const changed = planStatus('Gateway', gateway({}, first), {
-      ...later,
-      state: state([process({ covered_version: 9 })]),
-    })
+    const now = '2026-06-01T00:00:00Z'
+    expect(planStatus('Gateway', gateway({}, first), facts({ now }))).toEqual(first)
+    const refused = reply({ accepted: false, problem: 'Invalid', reasons: ['because'] })
+    const changed = planStatus('Gateway', gateway({}, first), facts({ now, reply: refused }))
     const times = Object.fromEntries(
       changed.conditions?.map((each) => [each.type, each.lastTransitionTime]) ?? [],
     )
-    expect(times).toMatchObject({ Accepted: '2026-01-01T00:00:00Z', Programmed: '2026-06-01T00:00:00Z' })
+    expect(times).toMatchObject({ ResolvedRefs: '2026-01-01T00:00:00Z', Programmed: now })
   })
 
   test.each([
-    [state([process(), process({ process_id: 'p2' })]), 'Programmed=True/Programmed', '2 of 2'],
-    [
-      state([process(), process({ process_id: 'p2', covered_version: 9 })]),
-      'Programmed=False/Pending',
-      '1 of 2',
-    ],
-    [state([process({ covered_version: null, rejected: 'bad' })]), 'Programmed=False/Rejected', '0 of 1'],
-    [
-      state([process({ gateway: 'team/other', covered_version: null })]),
-      'Programmed=True/NoGateways',
-      '0 of 0',
-    ],
-  ])('counts only the processes of its own gateways: %#', (given, wanted, text) => {
-    const status = planStatus('Gateway', gateway(), facts({ state: given }))
-    expect([said(status)?.includes(wanted), status.programmed]).toEqual([true, text])
+    ['no process is connected', []],
+    ['a process starts', [process({ covered_version: null })]],
+    ['some are behind', [process(), process({ process_id: 'p2', covered_version: 9 })]],
+    ['one refuses the configuration', [process({ covered_version: 9, rejected: 'bad' })]],
+  ])('is about the object: Ready while %s', (_when, processes) => {
+    const wanted = ['Programmed=True/Programmed', 'Ready=True/Ready']
+    const status = planStatus('Gateway', gateway(), ofGateway({ state: ofProd(processes) }))
+    expect(said(status)).toEqual(expect.arrayContaining(wanted))
+    const permission = { metadata, spec: { rules: [] } } as unknown as CustomResource
+    const others = planStatus('Permission', permission, facts({ gateway: null }))
+    expect(said(others)).toEqual(expect.arrayContaining(wanted))
+    expect(JSON.stringify([status.conditions, others])).not.toMatch(/\d+ of \d+/)
+  })
+
+  test('of a Gateway counts its own processes and pods, as integers', () => {
+    const processes = [process(), process({ process_id: 'p2', covered_version: 9, has_kill_state: false })]
+    const other = process({ process_id: 'p3', gateway: 'team/other' })
+    const pods = { governed: 3, ready: 2 }
+    const status = planStatus('Gateway', gateway(), ofGateway({ state: ofProd([...processes, other]), pods }))
+    expect(status).toMatchObject({ gateways: { connected: 2, current: 1 }, pods, layer: 'Captured' })
+    expect(status).not.toHaveProperty('gateways.killed')
+    const kills = [{ scope: 'all', source: 'configmap', reason: 'fire', since: '' }]
+    const killed = planStatus('Gateway', gateway(), ofGateway({ state: ofProd(processes, kills) }))
+    expect(killed).toMatchObject({ gateways: { connected: 2, current: 1, killed: 1 } })
   })
 
   test.each([
@@ -115,12 +130,15 @@ describe('the status of an object', () => {
     expect(said(status)).toEqual(expect.arrayContaining(wanted))
   })
 
-  test('is kept while the control plane is unreachable, and stale after 30 s', () => {
+  test('is kept while the control plane is unreachable, but for Stale', () => {
     const before = planStatus('Gateway', gateway(), facts())
-    const away = facts({ reply: null, failure: 'away', state: null, staleMs: 29_999 })
-    expect(planStatus('Gateway', gateway({}, before), away)).toEqual(before)
-    const stale = planStatus('Gateway', gateway({}, before), { ...away, staleMs: 30_000 })
-    expect(said(stale)).toEqual([...(said(before) ?? []), 'Stale=True/ControlPlaneUnreachable'])
+    const away = facts({ reply: null, failure: 'away' }, { state: null })
+    expect(said(planStatus('Gateway', gateway({}, before), away))?.sort()).toEqual(said(before)?.sort())
+    const stale = planStatus('Gateway', gateway({}, before), { ...away, isStale: true })
+    const expected = said(before)?.map((each) =>
+      each.startsWith('Stale') ? 'Stale=True/ControlPlaneUnreachable' : each,
+    )
+    expect(said(stale)?.sort()).toEqual(expected?.sort())
     const changed = { ...gateway({}, { ...before, observedGeneration: 2 }) }
     expect(said(planStatus('Gateway', changed, away))).toContain('Accepted=Unknown/Pending')
   })
@@ -132,27 +150,23 @@ describe('the status of an object', () => {
     }
     const mild = gateway({ enforcementLevel: 'monitor' })
     const { below } = floored(mild.spec, 'team', rules)
-    const status = planStatus('Gateway', mild, facts({ belowFloor: below }))
+    const status = planStatus('Gateway', mild, ofGateway({ belowFloor: below }))
     expect(status.conditions?.find(({ type }) => type === 'FloorApplied')).toMatchObject({
       ...{ status: 'True', reason: 'BelowFloor' },
       message: expect.stringContaining('spec.enforcementLevel is monitor, below floors.enforcementLevel'),
     })
     expect(() => GatewayStatus.parse(status)).not.toThrow()
-    expect(said(planStatus('Gateway', mild, facts()))?.join()).not.toContain('FloorApplied')
+    expect(said(planStatus('Gateway', mild, facts()))).toContain('FloorApplied=False/AboveFloors')
   })
 
   test('of a Gateway reports kill switches, bypasses, broken captures and pods', () => {
     const kills = [{ scope: 'all', source: 'configmap', reason: 'fire', since: '' }]
+    const broken = process({ process_id: 'p2', agent: 'team/bot', conditions: ['BypassDetected'] })
+    const pods = { governed: 3, ready: 2, cooperative: 3, changingUser: 1, notReady: ['team/slow'] }
     const shown = planStatus(
       'Gateway',
       gateway({ interception: 'proxyEnv' }),
-      facts({
-        state: state(
-          [process(), process({ process_id: 'p2', has_kill_state: false, conditions: ['BypassDetected'] })],
-          kills,
-        ),
-        pods: { injected: 3, ready: 2, cooperative: 3, changingUser: 1 },
-      }),
+      ofGateway({ state: ofProd([process(), broken], kills), pods }),
     )
     expect(said(shown)).toEqual(
       expect.arrayContaining([
@@ -162,24 +176,59 @@ describe('the status of an object', () => {
         'Degraded=True/PodsNotReady',
       ]),
     )
-    expect(shown).toMatchObject({ killed: '1 of 2', pods: '3/2', layer: 'Cooperative' })
-    const changing = facts({ pods: { injected: 3, ready: 3, cooperative: 0, changingUser: 2 } })
-    const named = planStatus('Gateway', gateway(), changing)
+    expect(shown).toMatchObject({ layer: 'Cooperative' })
+    expect(messageOf(shown, 'BypassDetected')).toContain('p2 of agent team/bot')
+    expect(messageOf(shown, 'Degraded')).toContain('team/slow')
+    const named = planStatus('Gateway', gateway(), ofGateway({ pods: { changingUser: 2 } }))
     expect(said(named)).toContain('BypassPossible=True/PodsChangeUser')
     const warnings = ['Agents asked for example.com:22.']
-    const asking = facts({ state: state([process({ warnings }), process({ process_id: 'p2', warnings })]) })
-    expect(planStatus('Gateway', gateway(), asking).conditions).toContainEqual(
+    const asking = ofProd([process({ warnings }), process({ process_id: 'p2', warnings })])
+    expect(planStatus('Gateway', gateway(), ofGateway({ state: asking })).conditions).toContainEqual(
       expect.objectContaining({ type: 'Degraded', status: 'True', reason: 'Warnings', message: warnings[0] }),
     )
-    const elsewhere = facts({ state: state([process({ gateway: 'team/other', warnings })]) })
-    expect(said(planStatus('Gateway', gateway(), elsewhere))).not.toContain('Degraded=True/Warnings')
-    const bare = planStatus('Gateway', gateway(), facts({ bypassing: ['team/odd'] }))
+    const elsewhere = ofProd([process({ gateway: 'team/other', warnings })])
+    expect(said(planStatus('Gateway', gateway(), ofGateway({ state: elsewhere })))).toContain(
+      'Degraded=False/AsExpected',
+    )
+    const bare = planStatus('Gateway', gateway(), ofGateway({ bypassing: ['team/odd'] }))
     expect(said(bare)).toContain('BypassDetected=True/PodWithoutSidecar')
   })
 
-  test("of a Gateway does not show a stop that is another Gateway's own affair", () => {
+  test('of a Gateway names a process that refuses the configuration at once, and one that lags after 60 s', () => {
+    let now = 0
+    const states = createGatewayStates(() => now)
+    const put = (covered_version: number, rejected: string | null = null) =>
+      states.put(state([process({ agent: 'team/bot', covered_version, rejected })]))
+    const shown = () => planStatus('Gateway', gateway(), ofGateway({ state: states.of('team/prod') }))
+    put(9)
+    expect([said(shown())?.includes('Degraded=False/AsExpected'), states.dueMs('team/prod')]).toEqual([
+      true,
+      60_001,
+    ])
+    now = 60_001
+    expect(said(shown())).toContain('Degraded=True/GatewayLagging')
+    expect(messageOf(shown(), 'Degraded')).toContain('p1 of agent team/bot')
+    expect(said(shown())).toContain('Ready=True/Ready')
+    put(9, 'unknown field')
+    expect(said(shown())).toContain('Degraded=True/GatewayRejected')
+    expect(messageOf(shown(), 'Degraded')).toContain('unknown field')
+    put(10)
+    expect([said(shown())?.includes('Degraded=False/AsExpected'), states.dueMs('team/prod')]).toEqual([
+      true,
+      null,
+    ])
+  })
+
+  test("of a Gateway does not show a kill switch that is another Gateway's own affair", () => {
     const kills = [{ scope: 'agent:x', source: 'manifest:team/other', reason: '', since: '' }]
-    expect(planStatus('Gateway', gateway(), facts({ state: state([], kills) }))).not.toHaveProperty('killed')
+    const status = planStatus('Gateway', gateway(), ofGateway({ state: ofProd([], kills) }))
+    expect(said(status)).toContain('KillSwitchActive=False/NotActive')
+  })
+
+  test('of a Policy counts its tests, as integers', () => {
+    const policy = { metadata, spec: {} } as unknown as CustomResource
+    const tested = facts({ gateway: null, reply: reply({ tests: { passed: 2, total: 3 } }) })
+    expect(planStatus('Policy', policy, tested)).toMatchObject({ tests: { passed: 2, total: 3 } })
   })
 
   test('of a Connector lists every governed host, those of its type included', () => {
@@ -301,22 +350,46 @@ test('states of several replicas are merged to the most complete one', () => {
   expect(mergeStates([])).toBeNull()
 })
 
-test('governed pods count until they end, and are ready when their sidecar is', () => {
-  const pod = (name: string, ready: boolean, phase = 'Running') =>
-    governedPod({
-      metadata: {
-        ...metadata,
-        name,
-        annotations: {
-          'chaperone.dev/gateway': 'prod',
-          ...(name === 'a' ? { 'chaperone.dev/bypass-possible': 'spec.containers[0]: gosu' } : {}),
-        },
-        labels: { 'chaperone.dev/layer': 'Captured' },
-      },
-      status: { phase, initContainerStatuses: [{ name: 'chaperone-proxy', ready }] },
-    } as never)
-  const counts = countPods([pod('a', true), pod('b', false), pod('c', true, 'Succeeded')])
-  expect(Object.fromEntries(counts)).toEqual({
-    'team/prod': { injected: 2, ready: 1, cooperative: 0, changingUser: 1 },
+describe('the states of the Gateways', () => {
+  const other = process({ process_id: 'p2', gateway: 'team/other' })
+
+  test('report a change of one Gateway for that Gateway only', () => {
+    const states = createGatewayStates()
+    expect(states.put(state([process(), other]))).toBeNull()
+    expect(states.put(state([process(), other]))).toEqual(new Set())
+    const behind = [process({ covered_version: 9 }), other]
+    expect(states.put(state(behind))).toEqual(new Set(['team/prod']))
+    expect(states.put(state([process()]))).toEqual(new Set(['team/prod', 'team/other']))
+  })
+
+  test('report no change for a new version that all processes apply', () => {
+    const states = createGatewayStates()
+    states.put(state([process(), other]))
+    const newer = [process({ covered_version: 11 }), { ...other, covered_version: 11 }]
+    expect(states.put({ ...state(newer), version: 11 })).toEqual(new Set())
+  })
+
+  test('report a changed kill switch for all Gateways', () => {
+    const states = createGatewayStates()
+    states.put(state([process()]))
+    const kills = [{ scope: 'all', source: 'configmap', reason: '', since: '' }]
+    expect(states.put(state([process()], kills))).toBeNull()
+  })
+
+  test('count a process as lagging only for a version that it lacks for 60 s', () => {
+    let now = 0
+    const states = createGatewayStates(() => now)
+    const put = (version: number, covered_version: number) =>
+      states.put({ ...state([process({ covered_version })]), version })
+    const lagging = () => states.of('team/prod')?.lagging.length
+    // A busy installation: the process is always one version behind, and applies each within 40 s.
+    for (let version = 10; version < 14; version += 1) {
+      put(version, version - 1)
+      now += 40_000
+      expect(lagging()).toBe(0)
+    }
+    put(14, 12)
+    now += 60_001
+    expect(lagging()).toBe(1)
   })
 })

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { type OperatorState, STATE_WAIT_MS } from '../../../core/wire/operator/operator.ts'
+
+/** Long polls of the state of this replica. */
+export type StateWatch = {
+  /**
+   * Resolves with the state as soon as its revision differs from `known`, and with the present one after
+   * `STATE_WAIT_MS` or when `ended` or the replica closes.
+   */
+  next(known: string | undefined, ended: AbortSignal): Promise<OperatorState>
+}
+
+type State = Pick<OperatorState, 'version'> & {
+  readonly [Key in 'kills' | 'processes' | 'refused_pods']: Readonly<OperatorState[Key]>
+}
+
+export type StateWatchDeps = {
+  readonly read: () => State
+  readonly changes: Pick<StateChanges, 'onRead' | 'closing'>
+  readonly waitMs?: number
+}
+
+/** Reports that the state of this replica may have changed. */
+export type StateChanges = {
+  /** Calls the listener after every read of the state. Returns a function that removes the listener. */
+  onRead(listener: () => void): () => void
+  /** Aborted when the replica closes. */
+  readonly closing: AbortSignal
+  notify(): void
+  close(): void
+}
+
+export function createStateChanges(): StateChanges {
+  const closing = new AbortController()
+  const listeners = new Set<() => void>()
+  return {
+    closing: closing.signal,
+    onRead(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    notify() {
+      for (const listener of listeners) listener()
+    },
+    close: () => closing.abort(),
+  }
+}
+
+/** Changes within this time are one reply. */
+const SETTLE_MS = 100
+
+export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: StateWatchDeps): StateWatch {
+  function current(): OperatorState {
+    const { kills, processes, refused_pods: refused, version } = read()
+    const state = { version, kills: [...kills], processes: [...processes], refused_pods: [...refused] }
+    return { ...state, revision: revisionOf(state) }
+  }
+
+  return {
+    async next(known, ended) {
+      const first = current()
+      const end = AbortSignal.any([ended, changes.closing, AbortSignal.timeout(waitMs)])
+      if (known !== first.revision || end.aborted) return first
+      const { promise, resolve } = Promise.withResolvers<void>()
+      let settling: NodeJS.Timeout | undefined
+      const remove = changes.onRead(() => {
+        settling ??= setTimeout(() => {
+          settling = undefined
+          if (current().revision !== known) resolve()
+        }, SETTLE_MS)
+      })
+      end.addEventListener('abort', () => resolve(), { once: true })
+      await promise
+      remove()
+      clearTimeout(settling)
+      return current()
+    },
+  }
+}
+
+/** Returns a text that is equal for equal states. A new version that every process applies does not change it. */
+function revisionOf({
+  version,
+  kills,
+  processes,
+  refused_pods: refused,
+}: Omit<OperatorState, 'revision'>): string {
+  const shown = processes.map(({ covered_version: covered, ...rest }) => ({
+    ...rest,
+    isCurrent: covered !== null && covered >= version,
+  }))
+  return createHash('sha256')
+    .update(JSON.stringify([kills, shown, refused]))
+    .digest('base64url')
+}

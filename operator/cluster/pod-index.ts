@@ -1,0 +1,222 @@
+import type { GovernedPod } from './governed-pods.ts'
+
+/** The facts about the pods of one Gateway that its status shows. */
+export type PodFacts = {
+  /** Number of pods that have not ended. */
+  readonly governed: number
+  readonly ready: number
+  readonly cooperative: number
+  readonly changingUser: number
+  /** Pods whose sidecar has not been ready for over 60 s, as `namespace/name`. */
+  readonly notReady: readonly string[]
+  /** For each agent of this Gateway that also runs under other Gateways, a text that names those. */
+  readonly sharedAgents: readonly string[]
+}
+
+/** A pod that is being admitted. */
+export type AdmittedPod = {
+  /** `namespace/name` of the agent. */
+  readonly agent: string
+  /** `namespace/name` of the Gateway. */
+  readonly gateway: string
+  /** The result of `workloadOf`; null for a pod without a controller. */
+  readonly workload: string | null
+}
+
+/** Index of the governed pods. The cost of a change does not depend on the number of pods and Gateways. */
+export type PodIndex = {
+  /** Stores the state of a pod; undefined: deleted. Returns the Gateways whose facts changed. */
+  set(key: string, pod: GovernedPod | undefined): ReadonlySet<string>
+  factsOf(gateway: string): PodFacts
+  /** Returns the milliseconds until another pod has not been ready for 60 s; null without such a pod. */
+  dueMs(gateway: string): number | null
+  /**
+   * Finds a pod of another workload that runs as the same agent under another Gateway. An agent belongs to one Gateway,
+   * whose rules, budgets and kill switches apply to it. A workload may change its Gateway, because its old pods end.
+   */
+  agentElsewhere(admitted: AdmittedPod): GovernedPod | undefined
+}
+
+/** A sidecar that is not ready for longer than this degrades its Gateway. */
+const NOT_READY_MS = 60_000
+
+export function createPodIndex(monotonicMs: () => number = () => performance.now()): PodIndex {
+  const pods = new Map<string, GovernedPod>()
+  const groups = new Map<string, Group>()
+  const agents = createAgentIndex()
+
+  const count = (key: string, pod: GovernedPod, sign: 1 | -1) =>
+    countPod(groups, { key, pod, sign, now: monotonicMs() })
+
+  return {
+    set(key, pod) {
+      const before = pods.get(key)
+      if (isSame(before, pod)) return new Set()
+      if (before !== undefined) count(key, before, -1)
+      if (pod === undefined) pods.delete(key)
+      else {
+        pods.set(key, pod)
+        count(key, pod, 1)
+      }
+      const own = [before?.gateway, pod?.gateway].filter((gateway) => gateway != null)
+      return new Set([...own, ...agents.replace(key, before, pod)])
+    },
+    factsOf(gateway) {
+      const group = groups.get(gateway) ?? emptyGroup()
+      const { governed, ready, cooperative, changingUser } = group
+      const notReady = notReadyTooLong(group, monotonicMs())
+      return { governed, ready, cooperative, changingUser, notReady, sharedAgents: agents.sharedBy(gateway) }
+    },
+    dueMs(gateway) {
+      const now = monotonicMs()
+      for (const since of groups.get(gateway)?.notReadySince.values() ?? [])
+        if (now - since <= NOT_READY_MS) return since + NOT_READY_MS - now + 1
+      return null
+    },
+    agentElsewhere: (admitted) => agentElsewhere(agents.gatewaysOf(admitted.agent), admitted),
+  }
+}
+
+function agentElsewhere(
+  gateways: ReadonlyMap<string, ReadonlyMap<string, GovernedPod>>,
+  { gateway, workload }: AdmittedPod,
+): GovernedPod | undefined {
+  for (const [name, pods] of gateways) {
+    if (name === gateway) continue
+    const found = [...pods.values()].find((pod) => pod.workload === null || pod.workload !== workload)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Counts of one Gateway. */
+type Group = {
+  governed: number
+  ready: number
+  cooperative: number
+  changingUser: number
+  /** Since when each pod is not ready, the longest first. */
+  readonly notReadySince: Map<string, number>
+}
+
+function emptyGroup(): Group {
+  return { governed: 0, ready: 0, cooperative: 0, changingUser: 0, notReadySince: new Map() }
+}
+
+type Counting = {
+  readonly key: string
+  readonly pod: GovernedPod
+  readonly sign: 1 | -1
+  readonly now: number
+}
+
+function countPod(groups: Map<string, Group>, { key, pod, sign, now }: Counting): void {
+  const { gateway } = pod
+  if (gateway === null || pod.isOver) return
+  const group = groups.get(gateway) ?? emptyGroup()
+  countIn(group, pod, sign)
+  if (sign === -1) group.notReadySince.delete(key)
+  else if (!pod.isReady && !pod.isDeleting) group.notReadySince.set(key, now)
+  if (group.governed === 0) groups.delete(gateway)
+  else groups.set(gateway, group)
+}
+
+function countIn(group: Group, { isReady, layer, changesUser }: GovernedPod, sign: 1 | -1): void {
+  group.governed += sign
+  group.ready += sign * Number(isReady)
+  group.cooperative += sign * Number(layer === 'Cooperative')
+  group.changingUser += sign * Number(changesUser)
+}
+
+function notReadyTooLong({ notReadySince }: Group, now: number): string[] {
+  const keys: string[] = []
+  for (const [key, since] of notReadySince) {
+    if (now - since <= NOT_READY_MS) break
+    keys.push(key)
+  }
+  return keys
+}
+
+const JUDGED = [
+  ...(['gateway', 'agent', 'workload', 'layer'] as const),
+  ...(['isReady', 'isOver', 'isDeleting', 'changesUser'] as const),
+]
+
+/** Reports whether two states of a pod are equal for its Gateway. Most events of a pod change none of these fields. */
+function isSame(before: GovernedPod | undefined, now: GovernedPod | undefined): boolean {
+  return (
+    JUDGED.every((field) => before?.[field] === now?.[field]) &&
+    (before === undefined) === (now === undefined)
+  )
+}
+
+/** Running pods by key, by Gateway. */
+type PodsByGateway = Map<string, Map<string, GovernedPod>>
+
+/** Index of the running pods by agent. */
+type AgentIndex = {
+  /** Replaces a pod and returns the Gateways for which the text about a shared agent changed. */
+  replace(key: string, before: GovernedPod | undefined, now: GovernedPod | undefined): readonly string[]
+  gatewaysOf(agent: string): ReadonlyMap<string, ReadonlyMap<string, GovernedPod>>
+  /** Returns a text for each agent of the Gateway that also runs under other Gateways. */
+  sharedBy(gateway: string): readonly string[]
+}
+
+function createAgentIndex(): AgentIndex {
+  const byAgent = new Map<string, PodsByGateway>()
+  /** Texts about shared agents, by Gateway and agent. */
+  const texts = new Map<string, Map<string, string>>()
+
+  function remove(key: string, { agent, gateway }: GovernedPod): void {
+    const gateways = byAgent.get(agent ?? '')
+    const known = gateways?.get(gateway ?? '')
+    known?.delete(key)
+    if (known?.size === 0) gateways?.delete(gateway ?? '')
+    if (gateways?.size === 0) byAgent.delete(agent ?? '')
+  }
+
+  function add(key: string, pod: GovernedPod): void {
+    const { agent, gateway } = pod
+    if (agent === null || gateway === null || pod.isOver || pod.isDeleting) return
+    const gateways: PodsByGateway = byAgent.get(agent) ?? new Map()
+    const known = gateways.get(gateway) ?? new Map<string, GovernedPod>()
+    byAgent.set(agent, gateways.set(gateway, known.set(key, pod)))
+  }
+
+  /** Stores a text, or removes it. Returns true when it changed. */
+  function putText(gateway: string, agent: string, text: string | null): boolean {
+    const known = texts.get(gateway) ?? new Map<string, string>()
+    if ((known.get(agent) ?? null) === text) return false
+    if (text === null) known.delete(agent)
+    else known.set(agent, text)
+    if (known.size === 0) texts.delete(gateway)
+    else texts.set(gateway, known)
+    return true
+  }
+
+  function describe(agent: string, before: readonly string[]): readonly string[] {
+    const gateways = byAgent.get(agent) ?? new Map()
+    return [...new Set([...before, ...gateways.keys()])].filter((gateway) =>
+      putText(gateway, agent, sharedText(agent, gateway, gateways)),
+    )
+  }
+
+  return {
+    replace(key, before, now) {
+      const concerned = [...new Set([before?.agent, now?.agent])].filter((agent) => agent != null)
+      const gateways = concerned.map((agent) => [agent, [...(byAgent.get(agent)?.keys() ?? [])]] as const)
+      if (before !== undefined) remove(key, before)
+      if (now !== undefined) add(key, now)
+      return gateways.flatMap(([agent, former]) => describe(agent, former))
+    },
+    gatewaysOf: (agent) => byAgent.get(agent) ?? new Map(),
+    sharedBy: (gateway) => [...(texts.get(gateway)?.values() ?? [])],
+  }
+}
+
+/** Returns a text that names the other Gateways of the agent, each with one pod; null without others. */
+function sharedText(agent: string, gateway: string, gateways: PodsByGateway): string | null {
+  if (!gateways.has(gateway) || gateways.size < 2) return null
+  const others = [...gateways].filter(([name]) => name !== gateway)
+  return `${agent}, also of ${others.map(([name, pods]) => `${name} (pod ${pods.keys().next().value})`).join(', ')}`
+}

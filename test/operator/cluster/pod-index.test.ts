@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { type GovernedPod, governedPod } from '../../../operator/cluster/governed-pods.ts'
+import { createPodIndex } from '../../../operator/cluster/pod-index.ts'
+
+type Shape = {
+  readonly gateway?: string
+  readonly agent?: string
+  readonly isReady?: boolean
+  readonly phase?: string
+  readonly isDeleting?: boolean
+  readonly changesUser?: boolean
+}
+
+function pod(name: string, shape: Shape = {}): GovernedPod {
+  const { gateway = 'team/prod', agent = name, isReady = true, phase = 'Running' } = shape
+  return governedPod({
+    metadata: {
+      ...{ namespace: 'team', name, uid: name, resourceVersion: '1' },
+      labels: { 'chaperone.dev/layer': 'Captured' },
+      annotations: {
+        'chaperone.dev/agent': agent,
+        'chaperone.dev/injected': JSON.stringify({ gateway, agent }),
+        ...(shape.changesUser && { 'chaperone.dev/bypass-possible': 'spec.containers[0]: gosu' }),
+      },
+      ...(shape.isDeleting && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    },
+    status: { phase, initContainerStatuses: [{ name: 'chaperone-proxy', ready: isReady }] },
+  } as never)
+}
+
+const NOTHING = { cooperative: 0, changingUser: 0, notReady: [], sharedAgents: [] }
+
+describe('the index of governed pods', () => {
+  test('counts pods until they end, and as ready when their sidecar is', () => {
+    const index = createPodIndex()
+    const set = (name: string, shape: Shape) => index.set(`team/${name}`, pod(name, shape))
+    expect(set('a', { changesUser: true })).toEqual(new Set(['team/prod']))
+    set('b', { isReady: false })
+    set('c', { phase: 'Succeeded' })
+    const counts = { ...NOTHING, governed: 2, ready: 1, changingUser: 1 }
+    expect(index.factsOf('team/prod')).toEqual(counts)
+    index.set('team/a', undefined)
+    expect(index.factsOf('team/prod')).toEqual({ ...NOTHING, governed: 1, ready: 0 })
+    set('b', { phase: 'Failed' })
+    expect(index.factsOf('team/prod')).toEqual({ ...NOTHING, governed: 0, ready: 0 })
+  })
+
+  test('reports the own Gateway of a changed pod, and none for an event that changes nothing of it', () => {
+    const index = createPodIndex()
+    index.set('team/a', pod('a'))
+    index.set('team/b', pod('b', { gateway: 'team/other' }))
+    expect(index.set('team/a', pod('a'))).toEqual(new Set())
+    expect(index.set('team/a', pod('a', { isReady: false }))).toEqual(new Set(['team/prod']))
+    expect(index.set('team/a', pod('a', { gateway: 'team/third' }))).toEqual(
+      new Set(['team/prod', 'team/third']),
+    )
+    expect(index.factsOf('team/prod').governed).toBe(0)
+    expect(index.set('team/a', undefined)).toEqual(new Set(['team/third']))
+    expect(index.set('team/a', undefined)).toEqual(new Set())
+  })
+
+  test('names pods that are not ready for 60 s, and not those that are being deleted', () => {
+    let now = 0
+    const index = createPodIndex(() => now)
+    index.set('team/slow', pod('slow', { isReady: false }))
+    now = 30_000
+    index.set('team/late', pod('late', { isReady: false }))
+    index.set('team/leaving', pod('leaving', { isReady: false, isDeleting: true }))
+    expect(index.dueMs('team/prod')).toBe(30_001)
+    now = 60_001
+    expect(index.factsOf('team/prod').notReady).toEqual(['team/slow'])
+    expect(index.dueMs('team/prod')).toBe(30_000)
+    now = 90_001
+    expect(index.factsOf('team/prod').notReady).toEqual(['team/slow', 'team/late'])
+    expect(index.dueMs('team/prod')).toBeNull()
+    index.set('team/slow', pod('slow'))
+    expect(index.factsOf('team/prod').notReady).toEqual(['team/late'])
+  })
+
+  test('reports the other Gateways of an agent only when the pods of the agent change them', () => {
+    const index = createPodIndex()
+    index.set('team/a', pod('a', { agent: 'bot' }))
+    const shared = new Set(['team/prod', 'team/other'])
+    expect(index.set('team/b', pod('b', { agent: 'bot', gateway: 'team/other' }))).toEqual(shared)
+    expect(index.factsOf('team/prod').sharedAgents).toEqual(['team/bot, also of team/other (pod team/b)'])
+    expect(index.set('team/c', pod('c', { agent: 'bot', gateway: 'team/other' }))).toEqual(
+      new Set(['team/other']),
+    )
+    expect(index.set('team/b', undefined)).toEqual(shared)
+    expect(index.factsOf('team/prod').sharedAgents).toEqual(['team/bot, also of team/other (pod team/c)'])
+    expect(index.set('team/c', undefined)).toEqual(shared)
+    expect(index.factsOf('team/prod').sharedAgents).toEqual([])
+  })
+})
