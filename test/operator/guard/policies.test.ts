@@ -143,6 +143,7 @@ const WAYS: ReadonlyArray<readonly [string, (pod: Pod) => void, string]> = [
       delete proxy(pod).restartPolicy
       delete proxy(pod).startupProbe
       delete proxy(pod).readinessProbe
+      delete proxy(pod).livenessProbe
     },
     'chaperone-proxy.restartPolicy',
   ],
