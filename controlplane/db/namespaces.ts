@@ -27,7 +27,7 @@ export async function governedNamespaces(q: Query): Promise<readonly string[]> {
   const { rows } = await q.query<{ name: string }>(
     `select split_part(name, '/', 1) as name from (select name from gateways union all select name from agents) as named
      where name like '_%/%'
-     union select namespace from desired order by 1`,
+     union select namespace from manifest_objects order by 1`,
     [],
   )
   return rows.map(({ name }) => name)

@@ -1,16 +1,14 @@
 import type { Logger } from 'pino'
-import type { Keyring } from '../../crypto/keyring.ts'
 import type { Db } from '../../db/query.ts'
 import { endInterrupted } from '../executions/sweeper.ts'
-import { sealOldWebhooks } from './webhook-address.ts'
 
 const LOOK_MS = 15_000
 
-export type ActionUpkeepDeps = { readonly db: Db; readonly keyring: Keyring; readonly log: Logger }
+export type ActionUpkeepDeps = { readonly db: Db; readonly log: Logger }
 
 /**
- * Repairs stored actions: ends executions whose replica crashed, and seals webhook addresses stored in plain text by
- * older versions. Runs at the start and every 15 s; on one replica at a time.
+ * Repairs stored actions: ends executions whose replica crashed. Runs at the start and every 15 s; on one replica at a
+ * time.
  */
 export function createActionUpkeep(deps: ActionUpkeepDeps): AsyncDisposable {
   let timer: NodeJS.Timeout | undefined
@@ -18,17 +16,14 @@ export function createActionUpkeep(deps: ActionUpkeepDeps): AsyncDisposable {
   let running = look()
 
   async function look(): Promise<void> {
-    await attempt('interrupted executions could not be ended', () => sweep(deps))
-    await attempt('webhook addresses could not be sealed', () => seal(deps))
+    if (isDisposed) return
+    await sweep(deps).catch((error: unknown) => {
+      deps.log.error({ err: error }, 'interrupted executions could not be ended')
+    })
     if (isDisposed) return
     timer = setTimeout(() => {
       running = look()
     }, LOOK_MS)
-  }
-
-  async function attempt(failed: string, work: () => Promise<void>): Promise<void> {
-    if (isDisposed) return
-    await work().catch((error: unknown) => deps.log.error({ err: error }, failed))
   }
 
   return {
@@ -45,9 +40,4 @@ async function sweep({ db, log }: ActionUpkeepDeps): Promise<void> {
     const fields = { action_request_id: actId, order_id: orderId, has_result: result !== null }
     log.warn(fields, 'interrupted execution ended')
   }
-}
-
-async function seal(deps: ActionUpkeepDeps): Promise<void> {
-  const sealed = await sealOldWebhooks(deps)
-  if (sealed > 0) deps.log.info({ sealed }, 'webhook addresses of an older version sealed')
 }

@@ -5,7 +5,6 @@ import type { AuditEventType } from '../../../core/wire/audit.ts'
 import type { DecisionView } from '../../../core/wire/v1.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
-import type { StoredWebhook } from '../notifications/webhook-store.ts'
 
 export type NewAction = {
   readonly id: string
@@ -60,7 +59,7 @@ const INSERT = `with list as (
     where (e->>'rulesVersion')::bigint = c.version
   ), stored as (
     insert into action_requests (id, org_id, agent_id, agent, status, action_spec, decision, connector, batch_id,
-      approval_id, webhook_sealed)
+      approval_id, webhook)
     select e->>'id', e->>'orgId', e->>'agentId', e->>'agent', e->>'status', (e->>'spec')::json,
       (e->>'decision')::json, e->>'connector', e->>'batchId', e->>'approvalId',
       nullif(e->'webhook', 'null')
@@ -88,7 +87,7 @@ export type ActionRow = {
   readonly decision: DecisionView
   readonly connector: string
   readonly approvalId: string | null
-  readonly webhook: StoredWebhook | null
+  readonly webhook: Sealed | null
   readonly createdAt: Date
   /**
    * Id of the decision token; null when no token was issued or when retention removed its nonce. Times of the token are
@@ -112,7 +111,7 @@ export async function listActions(q: Query, ids: readonly string[]): Promise<rea
   if (ids.length === 0) return []
   const { rows } = await q.query<ActionRow>(
     `select a.id, org_id as "orgId", agent_id as "agentId", agent, status, action_spec as spec, decision, connector,
-       approval_id as "approvalId", coalesce(webhook_sealed, to_jsonb(webhook_url)) as webhook, created_at as "createdAt", jti, kid,
+       approval_id as "approvalId", webhook, created_at as "createdAt", jti, kid,
        extract(epoch from issued_at)::bigint as "issuedAt", extract(epoch from expires_at)::bigint as "expiresAt",
        used_by as "usedBy", coalesce(expires_at <= clock_timestamp(), false) as "isExpired"
      from action_requests a left join nonces n on n.act_id = a.id where a.id = any($1::text[])`,

@@ -19,7 +19,7 @@ const MAX_ASKERS = 64
 export async function addAsker(q: Query, id: string, asker: string | undefined): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `update approvals set left_at = null,
-       askers = case when $2::text is null then '{}' else (array_prepend($2, array_remove(askers, $2)))[1:${MAX_ASKERS}] end
+       waiting_requests = case when $2::text is null then '{}' else (array_prepend($2, array_remove(waiting_requests, $2)))[1:${MAX_ASKERS}] end
      where id = $1 returning ${APPROVAL_COLUMNS}`,
     [id, asker ?? null],
   )
@@ -32,9 +32,9 @@ export async function removeAsker(
   key: Omit<HoldKey, 'agent'> & { readonly id: string; readonly asker: string },
 ): Promise<void> {
   await q.query(
-    `update approvals set askers = array_remove(askers, $4),
-       left_at = case when array_remove(askers, $4) = '{}' then clock_timestamp() end
-     where id = $1 and gateway_id = $2 and binding = $3 and kind = 'hold' and status = 'pending' and $4 = any(askers)`,
+    `update approvals set waiting_requests = array_remove(waiting_requests, $4),
+       left_at = case when array_remove(waiting_requests, $4) = '{}' then clock_timestamp() end
+     where id = $1 and gateway_id = $2 and binding = $3 and kind = 'hold' and status = 'pending' and $4 = any(waiting_requests)`,
     [key.id, key.gatewayId, key.binding, key.asker],
   )
 }

@@ -102,9 +102,7 @@ export type ApprovalInput = Pick<
 export const APPROVAL_COLUMNS = `id, org_id as "orgId", kind, status, gateway_id as "gatewayId", agent, act_id as "actId", binding, card,
   (select a.id from agents a where a.org_id = approvals.org_id and a.name = approvals.agent
    and a.status <> 'revoked') as "agentId",
-  required_approver_groups as "requiredApproverGroups", answers,
-  coalesce(required_groups, case when required_approver_groups = '{}' then '[]' else jsonb_build_array(
-    jsonb_build_object('policy', '', 'groups', required_approver_groups, 'distinct', false)) end) as "requiredGroups",
+  required_approver_groups as "requiredApproverGroups", answers, required_groups as "requiredGroups",
   created_at as "createdAt", expires_at as "expiresAt",
   responded_at as "respondedAt", responded_by as "respondedBy", via, note, spent_at as "spentAt", left_at as "leftAt",
   expires_at <= clock_timestamp() as "isOverdue"`
@@ -118,7 +116,7 @@ export async function lockAgentApprovals(q: Query, orgId: string, agent: string)
 export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `insert into approvals (id, org_id, kind, gateway_id, agent, act_id, binding, card, required_approver_groups,
-       required_groups, created_at, expires_at, askers)
+       required_groups, created_at, expires_at, waiting_requests)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, statement_timestamp(),
        statement_timestamp() + make_interval(secs => $11), array_remove(array[$12::text], null)) returning ${APPROVAL_COLUMNS}`,
     [

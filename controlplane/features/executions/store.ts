@@ -22,7 +22,7 @@ type NewExecution = OpenExecution & {
 /** Stores the execution. Must run before the nonce is used, so that a crash at any later moment leaves a trace. */
 export async function openExecution(q: Query, row: NewExecution): Promise<void> {
   await q.query(
-    'insert into executions (order_id, act_id, gateway_id, pass, approval_id) values ($1, $2, $3, $4, $5)',
+    'insert into executions (order_id, act_id, gateway_id, request_fingerprint, approval_id) values ($1, $2, $3, $4, $5)',
     [row.orderId, row.actId, row.gatewayId, row.requestFingerprint, row.approvalId],
   )
 }
@@ -54,7 +54,7 @@ export async function findExecution(
        e.released_at is not null as "isReleased"
      from executions e join nonces n on n.act_id = e.act_id
        join action_requests r on r.id = e.act_id join agents g on g.id = r.agent_id and g.name = $4
-     where (e.pass = $1 or e.act_id = $2 and e.gateway_id = $3)
+     where (e.request_fingerprint = $1 or e.act_id = $2 and e.gateway_id = $3)
        and n.used_by = 'execute' and n.used_at > clock_timestamp() - interval '40 seconds'
      order by e.started_at limit 1 for update of e`,
     [key.requestFingerprint, key.actId, key.gatewayId, key.agent],

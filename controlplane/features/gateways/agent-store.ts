@@ -21,9 +21,9 @@ export async function foreignAgents(
   if (agents.length === 0) return []
   const { rows } = await q.query<ForeignAgent & { isKnown: boolean }>(
     `select asked.name, present.name is not null as "isKnown",
-       (select extract(epoch from max(former.until)) * 1000 from former_gateways as former
+       (select extract(epoch from max(former.served_until)) * 1000 from former_gateways as former
          where former.agent = asked.name and former.gateway_id in ('', $2)
-         and former.until > clock_timestamp() - interval '7 days')::float8 as "servedUntil"
+         and former.served_until > clock_timestamp() - interval '7 days')::float8 as "servedUntil"
      from (select distinct unnest($1::text[]) as name) as asked
      left join lateral (
        select name, gateway_id from agents where agents.name = asked.name

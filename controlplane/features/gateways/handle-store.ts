@@ -39,14 +39,14 @@ export async function findHandleOwners(q: Query, { agent, hashes }: HandlesBody)
 export const deleteOldHandles: DeleteBatch = async (q, limit) => {
   const old = await q.query(
     `delete from provider_handles where ctid = any(array(
-       select ctid from provider_handles where given_at < now() - make_interval(days => $1) limit $2))`,
+       select ctid from provider_handles where received_at < now() - make_interval(days => $1) limit $2))`,
     [KEPT_DAYS, limit],
   )
   const left = limit - (old.rowCount ?? 0)
   const surplus = await q.query(
     `delete from provider_handles where ctid = any(array(
        select ctid from (
-         select ctid, row_number() over (partition by agent_id order by given_at desc, hash) as place
+         select ctid, row_number() over (partition by agent_id order by received_at desc, hash) as place
          from provider_handles
          where agent_id in (select agent_id from provider_handles group by agent_id having count(*) > $1)) as ranked
        where place > $1 limit $2))`,

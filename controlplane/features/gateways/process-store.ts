@@ -64,17 +64,17 @@ export async function reportProcesses(q: Query, report: Report, isNews: boolean)
        select process_id, gateway_id, $1, clock_timestamp() - make_interval(secs => age_s), facts, kill_state
        from jsonb_to_recordset($2::jsonb) as r(process_id text, gateway_id text, age_s float8, facts jsonb, kill_state text)
        on conflict (process_id) do update set gateway_id = excluded.gateway_id, replica_id = excluded.replica_id,
-         connected_at = excluded.connected_at, departed_at = null, facts = excluded.facts, told_at = clock_timestamp(),
+         connected_at = excluded.connected_at, disconnected_at = null, facts = excluded.facts, reported_at = clock_timestamp(),
          kill_state = excluded.kill_state
-       where p.replica_id = excluded.replica_id or p.departed_at is not null or p.connected_at < excluded.connected_at
+       where p.replica_id = excluded.replica_id or p.disconnected_at is not null or p.connected_at < excluded.connected_at
          or not ${isAlive('p')}
      ), gone as (
-       update gateway_processes p set departed_at = clock_timestamp() - make_interval(secs => age_s)
+       update gateway_processes p set disconnected_at = clock_timestamp() - make_interval(secs => age_s)
        from jsonb_to_recordset($3::jsonb) as r(process_id text, age_s float8)
        where p.process_id = r.process_id and p.replica_id = $1
      )
      delete from gateway_processes p where process_id = any($4::text[])
-       and (replica_id = $1 or departed_at is not null or not ${isAlive('p')})`,
+       and (replica_id = $1 or disconnected_at is not null or not ${isAlive('p')})`,
     [report.replicaId, JSON.stringify(report.changed), JSON.stringify(report.left), report.replaced],
   )
   if (isNews) await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PROCESSES_PAYLOAD])
@@ -89,7 +89,7 @@ function isAlive(process: string): string {
 export async function withdrawReplica(q: Query, replicaId: string): Promise<void> {
   await q.query(
     `with own as (delete from replicas where id = $1)
-     update gateway_processes set departed_at = clock_timestamp() where replica_id = $1 and departed_at is null`,
+     update gateway_processes set disconnected_at = clock_timestamp() where replica_id = $1 and disconnected_at is null`,
     [replicaId],
   )
   await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PROCESSES_PAYLOAD])
@@ -102,8 +102,8 @@ export async function withdrawReplica(q: Query, replicaId: string): Promise<void
 export async function withdrawAllReplicas(q: Query, gatewayName: string): Promise<void> {
   await q.query(
     `with ended as (delete from replicas)
-     update gateway_processes set departed_at = clock_timestamp()
-     where departed_at is null and gateway_id in (select id from gateways where name = $1)`,
+     update gateway_processes set disconnected_at = clock_timestamp()
+     where disconnected_at is null and gateway_id in (select id from gateways where name = $1)`,
     [gatewayName],
   )
 }
@@ -132,25 +132,25 @@ export type KnownProcess = {
 export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> {
   const { rows } = await q.query<KnownProcess & { forgotten: boolean }>(
     `with listed as (
-       select p.*, coalesce(r.seen_at, p.told_at) as heard_at,
+       select p.*, coalesce(r.seen_at, p.reported_at) as last_reported_at,
          coalesce(o.owner, 'gateway:' || p.gateway_id) as owner, i.deleted_at is not null as is_pod_deleted,
          coalesce(r.seen_at > clock_timestamp() - make_interval(secs => ${SILENT_S}), false) as is_alive
        from gateway_processes p left join replicas r on r.id = p.replica_id
          left join process_owners o on o.process_id = p.process_id
          left join pod_identities i on o.owner = 'pod:' || i.pod_uid
      ), timed as (
-       select *, coalesce(departed_at, case when is_alive then null else heard_at end) as away_at from listed
+       select *, coalesce(disconnected_at, case when is_alive then null else last_reported_at end) as away_at from listed
      )
      select process_id as "processId", gateway_id as "gatewayId", replica_id as "replicaId", owner,
        is_pod_deleted as "isPodDeleted",
        facts || jsonb_build_object('uptime_seconds', (facts->>'uptime_seconds')::float8
-         + extract(epoch from clock_timestamp() - told_at)::float8) as facts,
+         + extract(epoch from clock_timestamp() - reported_at)::float8) as facts,
        kill_state as "killState", extract(epoch from clock_timestamp() - connected_at)::float8 as "connectedS",
-       extract(epoch from clock_timestamp() - heard_at)::float8 as "silentS",
+       extract(epoch from clock_timestamp() - last_reported_at)::float8 as "silentS",
        extract(epoch from clock_timestamp() - away_at)::float8 as "awayS",
-       departed_at is null and not is_alive as "isSilent",
+       disconnected_at is null and not is_alive as "isSilent",
        coalesce(away_at < clock_timestamp() - make_interval(secs =>
-         case when departed_at is null then ${FORGET_SILENT_S} else ${FORGET_S} end), false) as forgotten
+         case when disconnected_at is null then ${FORGET_SILENT_S} else ${FORGET_S} end), false) as forgotten
      from timed`,
     [],
   )
@@ -163,7 +163,7 @@ export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> 
 export async function isAgentServed(q: Query, gatewayId: string, agent: string): Promise<boolean> {
   const { rows } = await q.query<{ isServed: boolean }>(
     `select exists (select from gateway_processes p where p.gateway_id = $1 and p.facts->>'agent' = $2
-       and p.departed_at is null and ${isAlive('p')}) as "isServed"`,
+       and p.disconnected_at is null and ${isAlive('p')}) as "isServed"`,
     [gatewayId, agent],
   )
   return rows[0]?.isServed === true
@@ -175,8 +175,8 @@ async function forget(q: Query): Promise<void> {
        delete from replicas where seen_at < clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S})
      )
      delete from gateway_processes p
-     where departed_at < clock_timestamp() - make_interval(secs => ${FORGET_S})
-       or departed_at is null and told_at < clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S})
+     where disconnected_at < clock_timestamp() - make_interval(secs => ${FORGET_S})
+       or disconnected_at is null and reported_at < clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S})
          and not exists (select from replicas r where r.id = p.replica_id
            and r.seen_at > clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S}))`,
     [],

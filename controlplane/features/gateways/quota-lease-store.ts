@@ -15,7 +15,7 @@ export async function lendSlots(
   asked: QuotaLeaseBody,
 ): Promise<QuotaLeaseReply> {
   const { rows } = await q.query<QuotaLeaseReply>(
-    'select granted, retry_after_ms from lend_slots($1, $2, $3, $4, $5, $6::float8[])',
+    'select granted, retry_after_ms from lease_quota($1, $2, $3, $4, $5, $6::float8[])',
     [gatewayId, asked.agent, processId, asked.per_minute, asked.want, asked.used],
   )
   return onlyRow(rows)
@@ -24,8 +24,8 @@ export async function lendSlots(
 /** Deletes slots that no quota counts any more, after 10 minutes. */
 export const deleteOldSlots: DeleteBatch = async (q, limit) => {
   const { rowCount } = await q.query(
-    `delete from spent_slots where ctid = any(array(
-       select ctid from spent_slots where at < now() - interval '10 minutes' limit $1))`,
+    `delete from quota_uses where ctid = any(array(
+       select ctid from quota_uses where used_at < now() - interval '10 minutes' limit $1))`,
     [limit],
   )
   return rowCount ?? 0

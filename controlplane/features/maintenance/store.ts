@@ -61,8 +61,8 @@ export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
 
 /** Deletes ranges of lost records when their report is older than `days`, the retention of the traffic log. */
 export function deleteOldLostRecords(days: number): DeleteBatch {
-  const where = `at < now() - make_interval(days => ${Math.trunc(days)})`
-  return (q, limit) => deleteSome(q, { from: 'records_lost', where, limit })
+  const where = `reported_at < now() - make_interval(days => ${Math.trunc(days)})`
+  return (q, limit) => deleteSome(q, { from: 'lost_records', where, limit })
 }
 
 /**
@@ -107,7 +107,7 @@ export async function deleteOldApprovals(
 
 /** Deletes invitations after 30 days, failed sign-ins after a day, and addresses of sign-ins after 180 days. */
 export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
-  await deleteSome(q, { from: 'login_failures', where: "last_at < now() - interval '1 day'", limit })
+  await deleteSome(q, { from: 'sign_in_failures', where: "last_at < now() - interval '1 day'", limit })
   await deleteSome(q, { from: 'sign_in_addresses', where: "last_at < now() - interval '180 days'", limit })
   const where = "coalesce(used_at, expires_at) < now() - interval '30 days'"
   return deleteSome(q, { from: 'invitations', where, limit })

@@ -58,17 +58,17 @@ export type StoredObject = {
 }
 
 const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "managedBy", accepted, reasons,
-  spec as stored`
+  stored`
 const JUDGED_AT = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "judgedAt"`
 
-/** Returns the context to which a credential in the `desired` table is sealed. */
+/** Returns the context to which a credential in the table `manifest_objects` is sealed. */
 export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
   return `desired/${kind}/${namespace}/${name}`
 }
 
 /** Serialises writers of manifest objects until the transaction ends: their bindings depend on each other. */
 export async function lockDesired(q: Query): Promise<void> {
-  await q.query("select pg_advisory_xact_lock(hashtextextended('desired', 0))", [])
+  await q.query("select pg_advisory_xact_lock(hashtextextended('manifest objects', 0))", [])
 }
 
 /** Returns the database's time, rounded up to the next second: later than the creation of every existing object. */
@@ -84,7 +84,7 @@ export async function nextSecond(q: Query): Promise<string> {
 /** Takes the lock of `lockDesired` without waiting. Returns false when another transaction holds it. */
 export async function tryLockDesired(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ isLocked: boolean }>(
-    `select pg_try_advisory_xact_lock(hashtextextended('desired', 0)) as "isLocked"`,
+    `select pg_try_advisory_xact_lock(hashtextextended('manifest objects', 0)) as "isLocked"`,
     [],
   )
   return rows[0]?.isLocked === true
@@ -92,7 +92,7 @@ export async function tryLockDesired(q: Query): Promise<boolean> {
 
 export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
   const { rows } = await q.query<JudgedRow>(
-    `select ${COLUMNS}, ${JUDGED_AT} from desired order by kind, namespace, name`,
+    `select ${COLUMNS}, ${JUDGED_AT} from manifest_objects order by kind, namespace, name`,
     [],
   )
   return rows
@@ -102,8 +102,8 @@ export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
 export async function listManifestOriginsIn(q: ScopedQuery): Promise<ReadonlyMap<string, ManifestOrigin>> {
   const rows = await q.rows<{ key: string; origin: unknown }>(
     [],
-    (within) => `select kind || '/' || namespace || '/' || name as key, spec -> 'origin' as origin
-     from desired where spec -> 'origin' is not null and ${within.namespace('namespace')}`,
+    (within) => `select kind || '/' || namespace || '/' || name as key, stored -> 'origin' as origin
+     from manifest_objects where stored -> 'origin' is not null and ${within.namespace('namespace')}`,
   )
   return new Map(rows.map(({ key, origin }) => [key, ManifestOrigin.parse(origin)]))
 }
@@ -112,13 +112,13 @@ export async function listDesiredIn(q: ScopedQuery): Promise<readonly JudgedRow[
   return q.rows<JudgedRow>(
     [],
     (within) =>
-      `select ${COLUMNS}, ${JUDGED_AT} from desired where ${within.namespace('namespace')} order by kind, namespace, name`,
+      `select ${COLUMNS}, ${JUDGED_AT} from manifest_objects where ${within.namespace('namespace')} order by kind, namespace, name`,
   )
 }
 
 export async function getDesired(q: Query, key: ObjectKey): Promise<DesiredRow | undefined> {
   const { rows } = await q.query<DesiredRow>(
-    `select ${COLUMNS} from desired where kind = $1 and namespace = $2 and name = $3`,
+    `select ${COLUMNS} from manifest_objects where kind = $1 and namespace = $2 and name = $3`,
     [key.kind, key.namespace, key.name],
   )
   return rows[0]
@@ -126,11 +126,11 @@ export async function getDesired(q: Query, key: ObjectKey): Promise<DesiredRow |
 
 export async function putDesired(q: Query, row: DesiredRow): Promise<void> {
   await q.query(
-    `insert into desired (kind, namespace, name, uid, generation, source, managed_by, accepted, reasons, spec)
+    `insert into manifest_objects (kind, namespace, name, uid, generation, source, managed_by, accepted, reasons, stored)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      on conflict (kind, namespace, name) do update set uid = excluded.uid, generation = excluded.generation,
        source = excluded.source, managed_by = excluded.managed_by, accepted = excluded.accepted,
-       reasons = excluded.reasons, spec = excluded.spec, updated_at = now()`,
+       reasons = excluded.reasons, stored = excluded.stored, updated_at = now()`,
     [
       row.kind,
       row.namespace,
@@ -147,7 +147,7 @@ export async function putDesired(q: Query, row: DesiredRow): Promise<void> {
 }
 
 export async function deleteDesired(q: Query, key: ObjectKey): Promise<boolean> {
-  const { rowCount } = await q.query('delete from desired where kind = $1 and namespace = $2 and name = $3', [
+  const { rowCount } = await q.query('delete from manifest_objects where kind = $1 and namespace = $2 and name = $3', [
     key.kind,
     key.namespace,
     key.name,

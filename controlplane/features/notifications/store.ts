@@ -225,7 +225,7 @@ export async function purgeMessages(
   q: Query,
   keep: { readonly deliveredDays: number; readonly deadDays: number; readonly callbackS: number },
 ): Promise<number> {
-  await q.query('delete from chat_callbacks where at < clock_timestamp() - make_interval(secs => $1)', [
+  await q.query('delete from chat_callbacks where received_at < clock_timestamp() - make_interval(secs => $1)', [
     keep.callbackS,
   ])
   const { rows } = await q.query<{ count: number }>(

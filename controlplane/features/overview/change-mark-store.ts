@@ -44,7 +44,7 @@ function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks
 /**
  * Reads the marks of some namespaces. `agents.last_seen_at` substitutes for the newest traffic record. Every
  * configuration change of a namespace inserts an audit event or updates the push result of a manifest object
- * (`desired.updated_at`).
+ * (`manifest_objects.updated_at`).
  */
 function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
   return q.rows<ChangeMarks>(
@@ -56,7 +56,7 @@ function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]>
      ), seen as (
        select max(last_seen_at) as newest, count(*) as agents from agents where org_id = $1 and ${within.name('name')}
      ), judged as (
-       select max(updated_at) as newest, count(*) as objects from desired where ${within.namespace('namespace')}
+       select max(updated_at) as newest, count(*) as objects from manifest_objects where ${within.namespace('namespace')}
      )
      select
        (select concat_ws(' ', count(*), max(expires_at), sum(jsonb_array_length(answers)), ${LEAVES}, events.newest) from approvals

@@ -20,8 +20,8 @@ export type AttemptKey = {
 export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
   const wait = `make_interval(secs => least(power(2, least(f.failures - $2, 20)), ${LONGEST_WAIT_S}))`
   const { rows } = await q.query(
-    `insert into login_failures as f (email_sha256, failures, account_sha256) values ($1, 1, $3)
-     on conflict (email_sha256) do update
+    `insert into sign_in_failures as f (key_sha256, failures, account_sha256) values ($1, 1, $3)
+     on conflict (key_sha256) do update
        set failures = case when f.last_at < now() - ${FORGET} then 1 else f.failures + 1 end, last_at = now()
        where f.failures < $2 or f.last_at + ${wait} <= now()
      returning failures`,
@@ -30,25 +30,25 @@ export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
   if (rows.length > 0) return 0
   const { rows: waiting } = await q.query<{ seconds: number }>(
     `select ceil(extract(epoch from f.last_at + ${wait} - now()))::integer as seconds
-     from login_failures f where email_sha256 = $1`,
+     from sign_in_failures f where key_sha256 = $1`,
     [key.hash, key.free],
   )
   return Math.max(1, waiting[0]?.seconds ?? 1)
 }
 
 export async function forgetAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
-  await q.query('delete from login_failures where email_sha256 = any($1::bytea[])', [hashes])
+  await q.query('delete from sign_in_failures where key_sha256 = any($1::bytea[])', [hashes])
 }
 
 /** Removes all counts of the account. */
 export async function forgetAccount(q: Query, account: Buffer): Promise<void> {
-  await q.query('delete from login_failures where account_sha256 = $1', [account])
+  await q.query('delete from sign_in_failures where account_sha256 = $1', [account])
 }
 
 /** Removes one attempt from counts that other clients share. */
 export async function uncountAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
   await q.query(
-    'update login_failures set failures = greatest(failures - 1, 0) where email_sha256 = any($1::bytea[])',
+    'update sign_in_failures set failures = greatest(failures - 1, 0) where key_sha256 = any($1::bytea[])',
     [hashes],
   )
 }

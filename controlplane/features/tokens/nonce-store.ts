@@ -75,10 +75,10 @@ async function lookAt(q: Query, list: readonly Spending[]): Promise<readonly Loo
 
 async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly string[]> {
   const { rows } = await q.query<{ jti: string }>(
-    `update nonces n set used_at = coalesce(n.used_at, clock_timestamp()), used_by = w.used_by, used_for = w.use
+    `update nonces n set used_at = coalesce(n.used_at, clock_timestamp()), used_by = w.used_by, use_id = w.use
      from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as w(jti, act_id, used_by, use)
      where n.jti = w.jti and n.act_id = w.act_id
-       and (n.used_at is null and n.expires_at > clock_timestamp() or n.used_at is not null and n.used_for = w.use)
+       and (n.used_at is null and n.expires_at > clock_timestamp() or n.used_at is not null and n.use_id = w.use)
      returning n.jti`,
     [
       list.map((one) => one.jti),
@@ -96,7 +96,7 @@ async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly
  */
 export async function parkNonce(q: Query, actId: string): Promise<void> {
   await q.query(
-    `update nonces set used_at = null, used_by = null, used_for = null,
+    `update nonces set used_at = null, used_by = null, use_id = null,
        expires_at = least(expires_at, clock_timestamp())
      where act_id = $1 and used_by = 'execute'`,
     [actId],
@@ -106,7 +106,7 @@ export async function parkNonce(q: Query, actId: string): Promise<void> {
 /** Releases a nonce that `execute` took for an order that was not sent. */
 export async function releaseNonce(q: Query, jti: string): Promise<void> {
   await q.query(
-    "update nonces set used_at = null, used_by = null, used_for = null where jti = $1 and used_by = 'execute'",
+    "update nonces set used_at = null, used_by = null, use_id = null where jti = $1 and used_by = 'execute'",
     [jti],
   )
 }

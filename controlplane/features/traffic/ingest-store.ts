@@ -14,13 +14,13 @@ export async function insertLostRecords(
 ): Promise<void> {
   if (ranges.length === 0) return
   await q.query(
-    `insert into records_lost (process_id, from_seq, to_seq, reason, reported_by)
+    `insert into lost_records (process_id, from_seq, to_seq, reason, reported_by)
      select process_id, "from", max("to"), reason, $2
      from (select process_id, "from", "to", coalesce(reason, 'unwritten') as reason
        from jsonb_to_recordset($1::jsonb) as r(process_id text, "from" bigint, "to" bigint, reason text)) as lost
      group by process_id, "from", reason order by process_id, "from", reason
      on conflict (process_id, from_seq, reason, reported_by)
-       do update set to_seq = greatest(records_lost.to_seq, excluded.to_seq)`,
+       do update set to_seq = greatest(lost_records.to_seq, excluded.to_seq)`,
     [JSON.stringify(ranges), reportedBy],
   )
 }

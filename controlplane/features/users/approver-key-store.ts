@@ -23,7 +23,7 @@ const COLUMNS = `id, name, prefix, created_at as "createdAt", expires_at as "exp
 
 export async function insertUserKey(q: Query, row: UserKeyInput): Promise<UserKeyRow> {
   const { rows } = await q.query<UserKeyRow>(
-    `insert into user_keys (id, user_id, name, prefix, sha256, expires_at)
+    `insert into approver_keys (id, user_id, name, prefix, sha256, expires_at)
      values ($1, $2, $3, $4, $5, now() + make_interval(days => $6)) returning ${COLUMNS}`,
     [row.id, row.userId, row.name, row.prefix, row.sha256, row.days],
   )
@@ -33,7 +33,7 @@ export async function insertUserKey(q: Query, row: UserKeyInput): Promise<UserKe
 /** Lists keys, newest first, expired ones included. */
 export async function listUserKeys(q: Query, userId: string): Promise<readonly UserKeyRow[]> {
   const { rows } = await q.query<UserKeyRow>(
-    `select ${COLUMNS} from user_keys where user_id = $1 order by created_at desc, id`,
+    `select ${COLUMNS} from approver_keys where user_id = $1 order by created_at desc, id`,
     [userId],
   )
   return rows
@@ -47,7 +47,7 @@ export async function findUserKeys(
   const { rows } = await q.query<SessionUser & { keyId: string; sha256: Buffer }>(
     `select u.id, u.email, u.role, u.groups, u.namespaces, u.lower_roles as "lowerRoles",
        ${identityStateSql('i')} as identity, k.id as "keyId", k.sha256
-     from user_keys k join users u on u.id = k.user_id left join user_identities i on i.user_id = u.id
+     from approver_keys k join users u on u.id = k.user_id left join user_identities i on i.user_id = u.id
      where k.prefix = $1 and u.status = 'active' and k.expires_at > now()`,
     [prefix],
   )
@@ -57,7 +57,7 @@ export async function findUserKeys(
 /** Records the use at most once a minute. */
 export async function touchUserKey(q: Query, id: string): Promise<void> {
   await q.query(
-    `update user_keys set last_used_at = now()
+    `update approver_keys set last_used_at = now()
      where id = $1 and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
     [id],
   )
@@ -69,7 +69,7 @@ export async function deleteUserKey(
   key: { readonly id: string; readonly userId: string },
 ): Promise<UserKeyRow | undefined> {
   const { rows } = await q.query<UserKeyRow>(
-    `delete from user_keys where id = $1 and user_id = $2 returning ${COLUMNS}`,
+    `delete from approver_keys where id = $1 and user_id = $2 returning ${COLUMNS}`,
     [key.id, key.userId],
   )
   return rows[0]
@@ -77,12 +77,12 @@ export async function deleteUserKey(
 
 export async function deleteUserKeysOf(q: Query, userId: string): Promise<readonly UserKeyRow[]> {
   const { rows } = await q.query<UserKeyRow>(
-    `delete from user_keys where user_id = $1 returning ${COLUMNS}`,
+    `delete from approver_keys where user_id = $1 returning ${COLUMNS}`,
     [userId],
   )
   return rows
 }
 
 export async function deleteExpiredUserKeys(q: Query, userId: string): Promise<void> {
-  await q.query('delete from user_keys where user_id = $1 and expires_at <= now()', [userId])
+  await q.query('delete from approver_keys where user_id = $1 and expires_at <= now()', [userId])
 }

@@ -78,7 +78,8 @@ export async function startDurablePeer(bed: DurableBed, mode: PeerMode): Promise
     await bed.sql.query(`create table ${schema}.${table} (like public.${table} including all)`)
   }
   await bed.sql.query(
-    `create unlogged table ${schema}.agent_windows (like public.agent_windows including all)`,
+    `create unlogged table ${schema}.agent_windows (like public.agent_windows including all,
+       is_admitted boolean not null)`,
   )
   return serve(PEER, { MODE: mode, DATABASE_URL: bed.postgres.url, SCHEMA: schema })
 }

@@ -73,7 +73,7 @@ async function permissions(of = gateway): Promise<PermissionEntry[]> {
 async function writes(): Promise<number> {
   const { rows } = await replica.db.query<{ n: number }>(
     `select sum(t.xmin::text::bigint)::float8 + (select count(*) from audit_events) as n from (
-       select xmin from desired union all select xmin from gateways union all select xmin from connectors
+       select xmin from manifest_objects union all select xmin from gateways union all select xmin from connectors
        union all select xmin from permissions union all select xmin from policies
        union all select xmin from kill_switches union all select xmin from config_version) as t`,
   )
@@ -132,7 +132,7 @@ describe('an object of a manifest', () => {
   test('keeps its credential sealed in the database, and out of what people can list', async () => {
     const { rows } = await replica.db.query<{ text: string }>(
       `select coalesce(string_agg(t::text, ' '), '') as text from (
-         select row_to_json(d) as t from desired d union all select row_to_json(c) from connectors c
+         select row_to_json(d) as t from manifest_objects d union all select row_to_json(c) from connectors c
          union all select row_to_json(a) from audit_events a) as everything`,
     )
     expect(rows[0]?.text).toContain('ciphertext')

@@ -204,7 +204,7 @@ test('a guest that has no credential yet takes no host of a connector that the A
   await guests.replica.db.query(
     "update connectors set source = 'api', name = 'generic' where name = 'host/api-like'",
   )
-  await guests.replica.db.query("delete from desired where name = 'api-like'")
+  await guests.replica.db.query("delete from manifest_objects where name = 'api-like'")
   const waiting = { ...domains('payroll.api.example'), auth: { type: 'bearer' } }
   const reply = await guests.manifests.apply('Connector', 'team-b/waits', { ...waiting, ...refs }, null, OLD)
   expect(reply).toMatchObject({ accepted: false, problem: 'Conflict' })

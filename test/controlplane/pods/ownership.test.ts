@@ -31,7 +31,7 @@ const as = (thief: string, method: string, path: string, body?: unknown, process
 const hasSession = async () =>
   (
     await world.sql(
-      `select 1 from gateway_processes where process_id = '${victim.processId}' and departed_at is null`,
+      `select 1 from gateway_processes where process_id = '${victim.processId}' and disconnected_at is null`,
     )
   ).length === 1
 
@@ -79,7 +79,7 @@ describe.each(['another agent', 'another pod of the agent'])('the token of %s', 
     const lost = [{ process_id: victim.processId, from: 1, to: 999 }]
     const answer = await as(thief, 'POST', SYNC_PATHS.records, { records: [], lost }, `proc_${thief.length}`)
     expect(answer.status).toBe(403)
-    expect(await world.sql('select 1 from records_lost')).toEqual([])
+    expect(await world.sql('select 1 from lost_records')).toEqual([])
   })
 })
 
@@ -129,7 +129,7 @@ test('what is refused for ever is named, so that the others can be sent, and may
   expect((await send({ records: records.slice(0, 1), lost })).status).toBe(200)
   expect(
     await world.sql(
-      "select process_id, reason, left(reported_by, 4) as by from records_lost where reason = 'refused'",
+      "select process_id, reason, left(reported_by, 4) as by from lost_records where reason = 'refused'",
     ),
   ).toEqual([{ process_id: 'proc_thief', reason: 'refused', by: 'pod:' }])
 })

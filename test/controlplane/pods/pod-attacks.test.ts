@@ -198,7 +198,7 @@ const ended = (sidecar: Sidecar) =>
     'the session ended',
     async () => {
       const rows = await world.sql(
-        `select 1 from gateway_processes where process_id = '${sidecar.processId}' and departed_at is null`,
+        `select 1 from gateway_processes where process_id = '${sidecar.processId}' and disconnected_at is null`,
       )
       return rows.length === 0 || null
     },

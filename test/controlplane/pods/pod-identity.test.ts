@@ -181,7 +181,7 @@ describe('an agent of which two Gateways have pods', () => {
   const served = (agent: string) =>
     eventually('its process is known', async () => {
       const rows = await world.sql(
-        `select 1 from gateway_processes where facts->>'agent' = '${agent}' and departed_at is null`,
+        `select 1 from gateway_processes where facts->>'agent' = '${agent}' and disconnected_at is null`,
       )
       return rows.length > 0 ? true : null
     })

@@ -118,7 +118,7 @@ describe('with several owners at two replicas', () => {
   async function signedIn(): Promise<readonly Call[]> {
     await query(
       database.adminUrl,
-      "update users set role = 'owner', status = 'active'; delete from login_failures",
+      "update users set role = 'owner', status = 'active'; delete from sign_in_failures",
     )
     return Promise.all(emails.map((email, n) => replicas[n % 2]!.signIn(email)))
   }

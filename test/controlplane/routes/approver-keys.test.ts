@@ -60,7 +60,7 @@ describe('an approver key', () => {
     expect((await listed(ann.call))[0]?.['last_used_at']).toEqual(expect.any(String))
     const all = JSON.stringify([await listed(ann.call), here.plane.log()])
     expect(all).not.toContain(key.slice(15))
-    const rows = await here.sql('select k::text as row from user_keys k')
+    const rows = await here.sql('select k::text as row from approver_keys k')
     expect(JSON.stringify(rows)).not.toContain(key.slice(15))
   })
 
@@ -80,7 +80,7 @@ describe('an approver key', () => {
   test('that has expired is refused with 401 by the clock of the database', async () => {
     const ann = await join('member')
     const key = await make(ann.call)
-    await here.sql("update user_keys set expires_at = now() - interval '1 second' where user_id = $1", [
+    await here.sql("update approver_keys set expires_at = now() - interval '1 second' where user_id = $1", [
       ann.id,
     ])
     expect(await answer(key)).toBe(401)
@@ -141,7 +141,7 @@ describe('nobody makes a key for somebody else', () => {
     for (const by of [owner, bob.call, here.admin]) answers.push(await by('POST', USERS, body))
     expect(answers.map(({ status }) => status)).toEqual([403, 403, 403])
     for (const { body } of answers) expect(String(body['message'])).toContain('/api/auth/keys')
-    expect(await here.sql('select 1 from user_keys where user_id = $1', [ann.id])).toEqual([])
+    expect(await here.sql('select 1 from approver_keys where user_id = $1', [ann.id])).toEqual([])
     expect((await here.admin('POST', USERS, { ...body, user_id: 'admin_token' })).status).toBeGreaterThan(400)
   })
 
@@ -200,7 +200,7 @@ describe('the keys of a person end', () => {
     await done
     expect(made.some(({ status }) => status === 200)).toBe(true)
     expect((await ann.call('POST', KEYS, {})).status).toBe(401)
-    expect(await here.sql('select 1 from user_keys where user_id = $1', [ann.id])).toEqual([])
+    expect(await here.sql('select 1 from approver_keys where user_id = $1', [ann.id])).toEqual([])
   })
 })
 

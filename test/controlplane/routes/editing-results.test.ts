@@ -199,7 +199,7 @@ describe('a Connector that cannot be added', () => {
 test('an edit while manifests are applied is answered with when to try again', async () => {
   const client = new pg.Client({ connectionString: here.database.adminUrl })
   await client.connect()
-  await client.query("select pg_advisory_lock(hashtextextended('desired', 0))")
+  await client.query("select pg_advisory_lock(hashtextextended('manifest objects', 0))")
   const busy = await post('policies', { name: 'mine', policyYaml: RULE })
   await client.end()
   expect([busy.status, busy.body['retry_after']]).toEqual([503, 1])

@@ -333,7 +333,7 @@ test.each([
   ['select * from policies for update', false],
   ['insert into policy_versions (policy_id) values ($1)', false],
   ['update gateway_processes set x = 1', false],
-  ['insert into desired (kind) values ($1)', false],
+  ['insert into manifest_objects (kind) values ($1)', false],
 ])('%s writes configuration: %s', (statement, expected) => {
   expect(writesConfiguration(statement)).toBe(expected)
 })

@@ -116,7 +116,7 @@ describe('signing in', () => {
     expect(slowed?.body).toMatchObject({ error: 'Rate limit exceeded', retry_after: 1 })
     expect(slowed?.headers.get('retry-after')).toBe('1')
     // A second is soon over on a busy machine.
-    await asAdmin("update login_failures set last_at = now() + interval '1 minute' where failures >= 5")
+    await asAdmin("update sign_in_failures set last_at = now() + interval '1 minute' where failures >= 5")
     expect((await attempt(PASSWORD)).status).toBe(429)
     await expect(plane.signIn('person4@example.com')).resolves.toBeDefined()
   })
@@ -154,7 +154,7 @@ describe('signing in', () => {
       password: PASSWORD,
     })
     const id = answer.headers.get('set-cookie')?.split(';')[0]?.split('=')[1] ?? 'none'
-    const dump = await dumpOf(['users', 'sessions', 'audit_events', 'login_failures'])
+    const dump = await dumpOf(['users', 'sessions', 'audit_events', 'sign_in_failures'])
     expect(dump).toContain('person8@example.com')
     expect(dump).not.toContain(id)
     expect(dump).not.toContain(PASSWORD)
@@ -218,7 +218,7 @@ describe('a new password', () => {
       Promise.all(Array.from({ length }, (_, n) => guess(`wrong guess ${n}`)))
     expect((await guesses(5)).map(({ status }) => status)).toEqual(Array(5).fill(400))
     // The wait after five is one second, which a busy machine needs for the next guesses.
-    await asAdmin(`update login_failures set last_at = now() + interval '1 minute' where failures = 5`)
+    await asAdmin(`update sign_in_failures set last_at = now() + interval '1 minute' where failures = 5`)
     expect((await guesses(7)).map(({ status }) => status)).toEqual(Array(7).fill(429))
     expect((await guess(PASSWORD)).status).toBe(429)
     const { rows } = await asAdmin(

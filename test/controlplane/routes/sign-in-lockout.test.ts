@@ -44,7 +44,7 @@ async function asAdmin(of: TestControlPlane, sql: string): Promise<void> {
 
 /** The first wait is one second, which a busy machine needs for the next attempt: every wait is made long. */
 async function signIn(of: TestControlPlane, email: string, password: string, { at, cookie }: From = {}) {
-  await asAdmin(of, "update login_failures set last_at = now() + interval '1 minute' where failures >= 5")
+  await asAdmin(of, "update sign_in_failures set last_at = now() + interval '1 minute' where failures >= 5")
   return of.call(
     'POST',
     '/api/auth/login',
@@ -57,7 +57,7 @@ async function signIn(of: TestControlPlane, email: string, password: string, { a
 function guessed(of: TestControlPlane, what: string, failures: number): Promise<void> {
   return asAdmin(
     of,
-    `update login_failures set failures = ${failures} where email_sha256 = sha256(convert_to('${what}', 'UTF8'))`,
+    `update sign_in_failures set failures = ${failures} where key_sha256 = sha256(convert_to('${what}', 'UTF8'))`,
   )
 }
 
@@ -142,7 +142,7 @@ test('refused registrations are counted by address, and hash no passwords beyond
   // The first wait is one second, which a busy machine needs.
   await asAdmin(
     plane,
-    "update login_failures set last_at = now() + interval '1 minute' where failures >= 100",
+    "update sign_in_failures set last_at = now() + interval '1 minute' where failures >= 100",
   )
   const answer = await attempt(flood)
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
@@ -267,7 +267,7 @@ describe('the counts', () => {
     const client = new Client({ connectionString: databases.get(of)?.adminUrl })
     await client.connect()
     const { rows } = await client
-      .query('select count(*)::int as n from login_failures')
+      .query('select count(*)::int as n from sign_in_failures')
       .finally(() => client.end())
     return rows[0].n as number
   }

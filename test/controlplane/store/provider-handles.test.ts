@@ -23,7 +23,7 @@ afterAll(async () => {
 
 test('handles are kept for 90 days, and the newest 100,000 of an agent', async () => {
   await db.query(
-    `insert into provider_handles (hash, agent_id, kind, gateway, given_at)
+    `insert into provider_handles (hash, agent_id, kind, gateway, received_at)
      select n::text, 'busy', 'response', 'gw', now() - make_interval(secs => n) from generate_series(1, 100_003) n
      union all select 'young', 'quiet', 'file', 'gw', now() - interval '89 days'
      union all select 'old', 'quiet', 'file', 'gw', now() - interval '91 days'`,
@@ -32,7 +32,7 @@ test('handles are kept for 90 days, and the newest 100,000 of an agent', async (
   expect(await deleteOldHandles(db, 2)).toBe(2)
   expect(await deleteOldHandles(db, 5_000)).toBe(2)
   const { rows } = await db.query(
-    `select agent_id, count(*)::int as kept, max(extract(day from now() - given_at))::int as days
+    `select agent_id, count(*)::int as kept, max(extract(day from now() - received_at))::int as days
      from provider_handles group by agent_id order by agent_id`,
     [],
   )

@@ -22,7 +22,7 @@ afterAll(async () => {
   await server?.stop()
 })
 beforeEach(async () => {
-  await db.query('truncate spent_slots, lent_slots')
+  await db.query('truncate quota_uses, quota_leases')
 })
 
 const ask = (processId: string, asked: Partial<QuotaLeaseBody>, gatewayId = 'gw_1') =>
@@ -51,15 +51,15 @@ describe('slots of a shared budget', () => {
     expect(granted).toBe(0)
     expect(retry_after_ms).toBeGreaterThan(0)
     expect(retry_after_ms).toBeLessThanOrEqual(1_000)
-    await db.query("update spent_slots set at = at - interval '1 second'")
+    await db.query("update quota_uses set used_at = used_at - interval '1 second'")
     expect((await ask('b', {})).granted).toBe(6)
   })
 
   test('of a process that never came back are used, for a minute from when they were lent', async () => {
     await ask('gone', {})
-    await db.query("update lent_slots set lent_at = lent_at - interval '59 seconds'")
+    await db.query("update quota_leases set leased_at = leased_at - interval '59 seconds'")
     expect((await ask('b', {})).granted).toBe(2)
-    await db.query("update lent_slots set lent_at = lent_at - interval '1 second' where process_id = 'gone'")
+    await db.query("update quota_leases set leased_at = leased_at - interval '1 second' where process_id = 'gone'")
     expect((await ask('b', {})).granted).toBe(10)
   })
 
@@ -79,7 +79,7 @@ describe('slots of a shared budget', () => {
   test('are forgotten by the cleanup when nobody asks any more', async () => {
     await ask('a', { want: 0, used: ages(5, 5) })
     expect(await deleteOldSlots(db, 100)).toBe(0)
-    await db.query("update spent_slots set at = at - interval '11 minutes'")
+    await db.query("update quota_uses set used_at = used_at - interval '11 minutes'")
     expect(await deleteOldSlots(db, 3)).toBe(3)
     expect(await deleteOldSlots(db, 100)).toBe(2)
   })

@@ -94,7 +94,7 @@ test('records of an agent that moved or was revoked lately are taken from the ga
   await replica.db.query("update agents set gateway_id = $1 where name = 'alpha/mover'", [omega.id])
   expect((await upload([record({ agent: 'alpha/mover' })])).status).toBe(200)
   expect((await hold('alpha/mover')).status).toBe(403)
-  await replica.db.query("update former_gateways set until = until - interval '8 days'", [])
+  await replica.db.query("update former_gateways set served_until = served_until - interval '8 days'", [])
   expect((await upload([record({ agent: 'alpha/mover' })])).status).toBe(403)
 })
 
@@ -102,7 +102,7 @@ test('records that a former gateway began after the end are refused one by one, 
   await replica.command(alpha, 'agents.register', { name: 'alpha/leaver' })
   await replica.db.query("update agents set gateway_id = $1 where name = 'alpha/leaver'", [omega.id])
   await replica.db.query(
-    "update former_gateways set until = clock_timestamp() - interval '1 hour' where agent = 'alpha/leaver'",
+    "update former_gateways set served_until = clock_timestamp() - interval '1 hour' where agent = 'alpha/leaver'",
     [],
   )
   const agoMs = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
@@ -126,7 +126,7 @@ test('a former gateway with a longer lease may have begun records until the leas
   await replica.command(alpha, 'agents.register', { name: 'alpha/lingerer' })
   await replica.db.query("update agents set gateway_id = $1 where name = 'alpha/lingerer'", [omega.id])
   await replica.db.query(
-    "update former_gateways set until = clock_timestamp() - interval '3 hours' where agent = 'alpha/lingerer'",
+    "update former_gateways set served_until = clock_timestamp() - interval '3 hours' where agent = 'alpha/lingerer'",
     [],
   )
   const setLease = (seconds: number) =>

@@ -144,7 +144,7 @@ test('an ordinary allowed request is traffic and no audit event', async () => {
 test('sequence numbers that are known to be lost stay visible', async () => {
   await upload([], [{ process_id: 'proc_1', from: 40, to: 44 }])
   await upload([], [{ process_id: 'proc_1', from: 40, to: 44 }])
-  const { rows } = await replica.db.query('select process_id, from_seq, to_seq, reason from records_lost')
+  const { rows } = await replica.db.query('select process_id, from_seq, to_seq, reason from lost_records')
   expect(rows).toEqual([{ process_id: 'proc_1', from_seq: 40, to_seq: 44, reason: 'unwritten' }])
 })
 
@@ -155,7 +155,7 @@ test('lost ranges are bounded and count as records, and they leave with the traf
   const send = (lost: object[]) =>
     replica.gateway(liar, 'POST', '/api/gateway/records', { records: [], lost })
   const ownOf = async () =>
-    (await replica.db.query("select 1 from records_lost where process_id = 'proc_liar'")).rowCount
+    (await replica.db.query("select 1 from lost_records where process_id = 'proc_liar'")).rowCount
   expect((await send(ranges(1_001))).status).toBe(400)
   expect(await ownOf()).toBe(0)
   const statuses: number[] = []
@@ -163,7 +163,7 @@ test('lost ranges are bounded and count as records, and they leave with the traf
   expect(statuses).toContain(429)
   expect(await ownOf()).toBe(1_000)
   await replica.db.query(
-    "update records_lost set at = now() - interval '8 days' where process_id = 'proc_liar'",
+    "update lost_records set reported_at = now() - interval '8 days' where process_id = 'proc_liar'",
   )
   const removed = await replica.db.tx((q) => deleteOldLostRecords(7)(q, 600))
   expect([removed, await ownOf()]).toEqual([600, 400])

@@ -78,11 +78,11 @@ test('the only replica does not count the local process of one that was killed a
 test('the only replica counts a process of another machine, which may run under its lease', async () => {
   await leftBehind({ ...(await one.enrol('default/remote')), name: 'default/remote' })
   await one.db.query("update replicas set seen_at = seen_at - interval '2 minutes' where id = 'proc_killed'")
-  await one.db.query("update gateway_processes set told_at = told_at - interval '2 minutes'")
+  await one.db.query("update gateway_processes set reported_at = reported_at - interval '2 minutes'")
   const only = await world.replica({ isOnlyReplica: true })
   expect(await stop(only, 'away')).toMatchObject({ acked: 0, total: 1 })
   await lift(only)
-  await one.db.query("update gateway_processes set departed_at = departed_at - interval '2 minutes'")
+  await one.db.query("update gateway_processes set disconnected_at = disconnected_at - interval '2 minutes'")
   const again = await world.replica({ isOnlyReplica: true })
   expect(await stop(again, 'away')).toMatchObject({ acked: 0, total: 1 })
   await lift(again)
@@ -238,7 +238,7 @@ describe('gateway processes at two replicas', () => {
     other.close()
     await eventually('the other left', async () => {
       const { rows } = await one.db.query<{ id: string }>(
-        'delete from gateway_processes where departed_at is not null returning process_id as id',
+        'delete from gateway_processes where disconnected_at is not null returning process_id as id',
       )
       return rows.some(({ id }) => id === 'proc_other') ? true : null
     })
@@ -254,7 +254,7 @@ describe('gateway processes at two replicas', () => {
       "update replicas set seen_at = clock_timestamp() - interval '86801 seconds' where id = 'dead'",
     )
     await one.db.query(
-      "update gateway_processes set told_at = told_at - interval '86801 seconds' where replica_id = 'dead'",
+      "update gateway_processes set reported_at = reported_at - interval '86801 seconds' where replica_id = 'dead'",
     )
     await eventually('its rows are gone', async () => {
       const { rowCount } = await one.db.query("select 1 from gateway_processes where replica_id = 'dead'")

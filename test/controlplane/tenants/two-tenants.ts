@@ -194,7 +194,7 @@ async function stateOf({ sql }: TestInstallation, tenant: Tenant): Promise<strin
     `select to_jsonb(t) as row from policies t where ${own('name')} or source = 'api'`,
     `select to_jsonb(t) as row from approvals t where ${own('agent')}`,
     `select to_jsonb(t) as row from action_requests t join agents a on a.id = t.agent_id where ${own('a.name')}`,
-    `select to_jsonb(t) as row from desired t where namespace = '${tenant}'`,
+    `select to_jsonb(t) as row from manifest_objects t where namespace = '${tenant}'`,
     `select to_jsonb(t) as row from kill_switches t where scope not like '%${tenant === 'omega' ? 'alpha' : 'omega'}%'`,
     `select to_jsonb(t) as row from audit_events t where namespace = '${tenant}'`,
     'select to_jsonb(t) as row from settings t',

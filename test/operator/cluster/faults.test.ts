@@ -105,7 +105,7 @@ function createEmergencyMaps(): void {
 /** `Kind/name` of everything that the control plane holds. */
 async function held(): Promise<string> {
   const { rows } = await replica.db.query<{ id: string }>(
-    "select kind || '/' || name as id from desired order by 1",
+    "select kind || '/' || name as id from manifest_objects order by 1",
   )
   return rows.map(({ id }) => id).join(' ')
 }
