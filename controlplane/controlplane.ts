@@ -12,12 +12,14 @@ import { createKeyring, type Keyring } from './crypto/keyring.ts'
 import type { PasswordCost } from './crypto/password.ts'
 import { parseMasterKey, readOrCreateToken, readSecretFile } from './crypto/secret-files.ts'
 import { sha256 } from './crypto/tokens.ts'
+import { createIndexBuilder } from './db/index-builder.ts'
 import { migrate } from './db/migrate.ts'
 import { openDb } from './db/open.ts'
 import type { Db } from './db/query.ts'
 import { systemActor } from './features/audit/actor.ts'
 import { acceptChatForms } from './features/chat/routes.ts'
 import { listen } from './http/listen.ts'
+import { startMigrationServer } from './http/migration-server.ts'
 import { createHttpServer } from './http/server.ts'
 import { openTls } from './http/tls.ts'
 import { createRoutes } from './routes.ts'
@@ -61,7 +63,7 @@ export async function createControlPlane(
   const secrets = await readSecrets(config)
   const db = await connect(config, log)
   try {
-    await migrate(db)
+    await migrate(db, { log, whilePending: () => answerProbes(config, { ...secrets, log }) })
     return await serve(config, { secrets, db, log, ...options })
   } catch (error) {
     await db.close()
@@ -95,6 +97,7 @@ async function serve(
   const { host: listenHost, trustedProxies } = config
   const app = createHttpServer({ routes, auth, log, tls, version: VERSION, listenHost, trustedProxies })
   acceptChatForms(app)
+  const indexes = createIndexBuilder(given)
   try {
     const address = await listen(app, config)
     if (config.publicUrl === null) url = address.url
@@ -105,13 +108,25 @@ async function serve(
         const token = await services.ownerLinks.make(systemActor('terminal'), { isRequired: false })
         return token === null ? null : ownerLinkOf(url, token)
       },
-      close: () => closeAll(services, app.close.bind(app), () => app.server.closeAllConnections(), db),
+      async close() {
+        const cutConnections = () => app.server.closeAllConnections()
+        const closing = closeAll(services, app.close.bind(app), cutConnections, db)
+        await Promise.all([indexes[Symbol.asyncDispose](), closing])
+      },
     }
   } catch (error) {
+    await indexes[Symbol.asyncDispose]()
     await services.stop()
     await app.close()
     throw error
   }
+}
+
+async function answerProbes(
+  { host, port, tls }: ControlPlaneConfig,
+  deps: Pick<Secrets, 'keyring'> & { readonly log: Logger },
+): Promise<AsyncDisposable> {
+  return startMigrationServer({ host, port, tls: tls === null ? null : await openTls(tls, deps) })
 }
 
 const CLOSE_GRACE_MS = 2_000

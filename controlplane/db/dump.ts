@@ -1,5 +1,6 @@
 import type { Db, Query } from './query.ts'
 import { onlyRow } from './rows.ts'
+import { appliedMigrations } from './schema-version.ts'
 
 export type DumpedTable = { readonly name: string; readonly columns: readonly string[] }
 export type DumpedSequence = { readonly name: string; readonly value: string }
@@ -16,12 +17,7 @@ const NOT_DUMPED = ['schema_migrations']
 
 /** Returns the numbers of the applied migrations; empty for an unused database. */
 export async function schemaOf(q: Query): Promise<readonly number[]> {
-  const { rows: found } = await q.query<{ used: boolean }>(
-    "select to_regclass('public.schema_migrations') is not null as used",
-  )
-  if (!onlyRow(found).used) return []
-  const { rows } = await q.query<{ number: number }>('select number from schema_migrations order by number')
-  return rows.map((row) => row.number)
+  return (await appliedMigrations(q)).map(({ number }) => number)
 }
 
 /** Writes every table and sequence of one snapshot, in an order that satisfies foreign keys when loaded. */

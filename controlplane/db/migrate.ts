@@ -1,69 +1,149 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { VERSION } from '../version.ts'
+import { type Migration, readMigrations } from './migration-files.ts'
 import type { Db, Query } from './query.ts'
+import { type AppliedMigration, appliedMigrations, laterMigrations } from './schema-version.ts'
 
-const FOLDER = join(import.meta.dirname, 'migrations')
+export type MigrateOptions = {
+  readonly log?: Pick<Logger, 'info' | 'warn'>
+  readonly folder?: string
+  /** Selects migrations, to restore a backup of an older schema. */
+  readonly only?: (number: number) => boolean
+  /** Version of this program; default: the version of the package. */
+  readonly version?: string
+  /** Limit of the time that a statement waits for a lock, in milliseconds: later statements queue behind it. */
+  readonly lockTimeoutMs?: number
+  /** Milliseconds between two attempts after a lock timeout, in which the queued statements proceed. */
+  readonly retryMs?: number
+  /** Starts what runs only while migrations are pending. */
+  readonly whilePending?: () => Promise<AsyncDisposable>
+}
+
 /** Key of the advisory lock: an arbitrary number that all replicas share. */
 const LOCK = 7_245_118_001
-
-export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
+const LOCK_POLL_MS = 200
+const LOCK_TIMEOUT_MS = 5_000
+const RETRY_MS = 2_000
+const MAX_ATTEMPTS = 100
+const PROGRESS_MS = 10_000
 
 /**
- * Migrates the database to the schema of this program: runs each numbered file once, in order, all in one transaction
- * under an advisory lock. Returns the applied numbers. Throws when a newer program has migrated the database. `only`
- * selects migrations, for a backup of an older schema.
+ * Migrates the database to the schema of this program and returns the applied numbers. Each migration runs once, in a
+ * transaction of its own, on the one replica that holds the advisory lock; other replicas wait. Throws when a program
+ * later than the next minor version has migrated the database.
  */
-export async function migrate(
-  db: Db,
-  folder = FOLDER,
-  only: (number: number) => boolean = () => true,
-): Promise<readonly number[]> {
-  const migrations = await readMigrations(folder)
-  return db.tx(async (q) => {
-    await q.query('select pg_advisory_xact_lock($1)', [LOCK])
+export async function migrate(db: Db, options: MigrateOptions = {}): Promise<readonly number[]> {
+  if ((await pendingMigrations(db, options)).length === 0) return []
+  await using _running = await options.whilePending?.()
+  return await db.session(async (q) => {
+    await takeLock(q, options.log)
     await q.query(
-      'create table if not exists schema_migrations (number integer primary key, name text not null, applied_at timestamptz not null default now())',
+      'create table if not exists schema_migrations (number integer primary key, name text not null, version text not null, applied_at timestamptz not null default now())',
     )
-    const applied = await appliedNumbers(q)
-    refuseNewer(applied, migrations)
-    const pending = migrations.filter(({ number }) => !applied.includes(number) && only(number))
-    for (const migration of pending) {
-      await q.query(migration.sql)
-      await q.query('insert into schema_migrations (number, name) values ($1, $2)', [
-        migration.number,
-        migration.name,
-      ])
-    }
-    return pending.map((migration) => migration.number)
+    const pending = await pendingMigrations(q, options)
+    for (const migration of pending) await apply(q, migration, options)
+    await q.query('select pg_advisory_unlock($1)', [LOCK])
+    return pending.map(({ number }) => number)
   })
 }
 
-/** Returns the numbers of all migrations of this program. */
-export async function knownSchemas(folder = FOLDER): Promise<readonly number[]> {
-  return (await readMigrations(folder)).map(({ number }) => number)
+/** Returns the migrations that the database lacks. Throws when a version later than the next one has migrated it. */
+async function pendingMigrations(
+  q: Query,
+  { folder, only = () => true, version = VERSION, log }: MigrateOptions = {},
+): Promise<readonly Migration[]> {
+  const { migrations, indexes } = await readMigrations(folder)
+  const applied = await appliedMigrations(q)
+  const known = new Set([...migrations, ...indexes].map(({ number }) => number))
+  warnOfLater(laterMigrations({ applied, known, version }), version, log)
+  const numbers = new Set(applied.map(({ number }) => number))
+  return migrations.filter(({ number }) => !numbers.has(number) && only(number))
 }
 
-async function readMigrations(folder: string): Promise<readonly Migration[]> {
-  const names = (await readdir(folder)).filter((name) => /^\d{3}-[a-z0-9-]+\.sql$/.test(name)).sort()
-  return Promise.all(
-    names.map(async (name) => ({
-      number: Number(name.slice(0, 3)),
-      name,
-      sql: await readFile(join(folder, name), 'utf8'),
-    })),
-  )
+function warnOfLater(
+  later: readonly AppliedMigration[],
+  version: string,
+  log: MigrateOptions['log'],
+): void {
+  const newest = later.at(-1)
+  if (newest === undefined) return
+  const fields = { schema: newest.number, schema_version: newest.version, version }
+  log?.warn(fields, 'database has the schema of a later version')
 }
 
-async function appliedNumbers(q: Query): Promise<readonly number[]> {
-  const { rows } = await q.query<{ number: number }>('select number from schema_migrations order by number')
-  return rows.map((row) => row.number)
+/**
+ * Polls instead of waiting in the database: a waiting statement holds a snapshot, for which `create index concurrently`
+ * on another replica would wait.
+ */
+async function takeLock(q: Query, log: MigrateOptions['log']): Promise<void> {
+  for (let polls = 0; ; polls++) {
+    const { rows } = await q.query<{ isTaken: boolean }>('select pg_try_advisory_lock($1) as "isTaken"', [
+      LOCK,
+    ])
+    if (rows[0]?.isTaken === true) return
+    if (polls % (PROGRESS_MS / LOCK_POLL_MS) === 0)
+      log?.info({ waited_s: (polls * LOCK_POLL_MS) / 1_000 }, 'another replica migrates the database, waiting')
+    await wait(LOCK_POLL_MS)
+  }
 }
 
-function refuseNewer(applied: readonly number[], known: readonly Migration[]): void {
-  const newest = known.at(-1)?.number ?? 0
-  const unknown = applied.filter((number) => number > newest)
-  if (unknown.length === 0) return
-  throw new Error(
-    `the database is at schema ${Math.max(...unknown)}, this program knows schemas up to ${newest}: a newer version of Chaperone has used this database. Start that version again, or point DATABASE_URL at another database`,
+async function apply(q: Query, migration: Migration, options: MigrateOptions): Promise<void> {
+  const { log, lockTimeoutMs = LOCK_TIMEOUT_MS, retryMs = RETRY_MS } = options
+  const { name } = migration
+  const startedMs = performance.now()
+  const elapsed = () => ({ migration: name, elapsed_ms: Math.round(performance.now() - startedMs) })
+  log?.info({ migration: name }, 'migration started')
+  const progress = setInterval(() => log?.info(elapsed(), 'migration still running'), PROGRESS_MS)
+  try {
+    for (let attempt = 1; !(await isApplied(q, migration, options)); attempt++) {
+      if (attempt === MAX_ATTEMPTS) throw locked(migration, attempt * (lockTimeoutMs + retryMs))
+      log?.warn({ ...elapsed(), attempt }, 'migration could not lock its tables, trying again')
+      await wait(retryMs)
+    }
+    log?.info(elapsed(), 'migration applied')
+  } finally {
+    clearInterval(progress)
+  }
+}
+
+/** Runs the migration. Returns false when it was rolled back because another session holds a lock. */
+async function isApplied(
+  q: Query,
+  { number, name, sql }: Migration,
+  { version = VERSION, lockTimeoutMs = LOCK_TIMEOUT_MS }: MigrateOptions,
+): Promise<boolean> {
+  try {
+    await q.query('begin')
+    await q.query(
+      `set local lock_timeout = ${lockTimeoutMs}; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`,
+    )
+    await q.query(sql)
+    await q.query('insert into schema_migrations (number, name, version) values ($1, $2, $3)', [
+      ...[number, name, version],
+    ])
+    await q.query('commit')
+    return true
+  } catch (error) {
+    await q.query('rollback').catch(() => undefined)
+    if (isLockConflict(error)) return false
+    throw error
+  }
+}
+
+const LOCK_CONFLICTS: ReadonlySet<string | undefined> = new Set([
+  // lock_not_available and deadlock_detected
+  '55P03',
+  '40P01',
+])
+
+export function isLockConflict(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && LOCK_CONFLICTS.has(error.code)
+}
+
+function locked({ name }: Migration, ms: number): Error {
+  return new Error(
+    `The migration ${name} could not lock its tables for ${Math.round(ms / 1_000)} s, because other sessions use them. End long transactions on the database, then start again.`,
   )
 }

@@ -15,11 +15,14 @@ export type DbOptions = {
   readonly hangMs?: number
   /** Limit of the time to connect, in milliseconds. */
   readonly connectMs?: number
+  /** Limit of the time of a statement, in milliseconds. */
+  readonly statementMs?: number
 }
 
 const DEFAULT_POOL_SIZE = 10
 const HANG_MS = 10_000
 const CONNECT_MS = 10_000
+const STATEMENT_MS = 60_000
 
 /** Connects and runs one query, so that a wrong address or password fails here and not at the first request. */
 export async function openDb({
@@ -28,9 +31,10 @@ export async function openDb({
   max = DEFAULT_POOL_SIZE,
   hangMs = HANG_MS,
   connectMs = CONNECT_MS,
+  statementMs = STATEMENT_MS,
 }: DbOptions): Promise<Db> {
   const config = connection(url)
-  const pool = createConnectionPool({ config, max, hangMs, connectMs, log })
+  const pool = createConnectionPool({ config, max, hangMs, connectMs, statementMs, log })
   const named = statementNames()
   try {
     await pool.use(({ run }) => run('select 1'))
@@ -41,6 +45,11 @@ export async function openDb({
   return {
     query: (text, values) => pool.use(({ run }) => queryOn(run, named)(text, values)),
     tx: (work) => transaction(pool, named, work),
+    session: (work) =>
+      pool.use(async ({ run, discard }) => {
+        discard(new Error('the session ended'))
+        return work({ query: queryOn(run, named) })
+      }),
     listen: (channel, onNotify) => listenOn({ config, channel, onNotify, log, hangMs, connectMs }),
     close: pool.close,
   }

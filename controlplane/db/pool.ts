@@ -22,6 +22,8 @@ export type ConnectionPoolOptions = {
   readonly hangMs: number
   /** Limit of the time to connect, in milliseconds. */
   readonly connectMs: number
+  /** Limit of the time of a statement, in milliseconds. */
+  readonly statementMs: number
   readonly log: Logger
 }
 
@@ -107,13 +109,13 @@ export function watchStatement(
   }
 }
 
-function createPool({ config, max, connectMs, log }: ConnectionPoolOptions): pg.Pool {
+function createPool({ config, max, connectMs, statementMs, log }: ConnectionPoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...config,
     max,
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
-    statement_timeout: 60_000,
+    statement_timeout: statementMs,
     idle_in_transaction_session_timeout: 60_000,
   })
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))

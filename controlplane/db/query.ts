@@ -12,6 +12,11 @@ export type Db = Query & {
   /** Runs one transaction on one connection: commits when `work` resolves, rolls back when it rejects. */
   tx<T>(work: (query: Query) => Promise<T>): Promise<T>
   /**
+   * Runs `work` on one connection outside of a transaction, and closes the connection: its settings and locks end with
+   * it.
+   */
+  session<T>(work: (query: Query) => Promise<T>): Promise<T>
+  /**
    * Listens on a dedicated connection per process and reconnects when it is lost. Calls `onNotify` with an empty
    * payload after a reconnect.
    */

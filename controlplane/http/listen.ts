@@ -23,7 +23,7 @@ export async function listen(
   try {
     await app.listen({ host, port })
   } catch (error) {
-    throw new Error(explain(error, host, port), { cause: error })
+    throw new Error(listenFailure(error, host, port), { cause: error })
   }
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('the server has no TCP address')
@@ -56,11 +56,12 @@ async function open(server: Server, port: number): Promise<void> {
     server.listen({ host: LOOPBACK, port })
     await once(server, 'listening')
   } catch (error) {
-    throw new Error(explain(error, LOOPBACK, port), { cause: error })
+    throw new Error(listenFailure(error, LOOPBACK, port), { cause: error })
   }
 }
 
-function explain(error: unknown, host: string, port: number): string {
+/** Returns the text of an error of `listen`, with the setting to change. */
+export function listenFailure(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
   if (code === 'EADDRINUSE')
     return `Port ${port} on ${host} is in use. Stop the program that uses it, or set PORT to another port (0 for any free port).`

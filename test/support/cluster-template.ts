@@ -37,6 +37,7 @@ export function seedPostgres(dir: string): void {
 }
 
 const CODE = join(ROOT, 'controlplane/cli/postgres/cluster.ts')
+const MIGRATE = join(ROOT, 'controlplane/db/migrate.ts')
 const MIGRATIONS = join(ROOT, 'controlplane/db/migrations')
 
 function emptyCluster(): string {
@@ -51,7 +52,7 @@ function emptyCluster(): string {
 export async function migratedCluster(): Promise<string> {
   const names = readdirSync(MIGRATIONS).sort()
   const schema = names.map((name) => `${name}\n${readFileSync(join(MIGRATIONS, name), 'utf8')}`)
-  const content = [readFileSync(CODE, 'utf8'), ...schema].join('\n')
+  const content = [readFileSync(CODE, 'utf8'), readFileSync(MIGRATE, 'utf8'), ...schema].join('\n')
   const { made, draft } = placesOf(`${installedBinaries().version}-migrated-${digest(content)}`)
   if (existsSync(made)) return made
   seedPostgres(draft)

@@ -2,7 +2,8 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { emptyTable, loadRows, loadSequence, schemaOf } from '../../db/dump.ts'
-import { knownSchemas, migrate } from '../../db/migrate.ts'
+import { migrate } from '../../db/migrate.ts'
+import { knownSchemas } from '../../db/migration-files.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { usageError } from '../arguments.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
@@ -143,7 +144,7 @@ async function loadDatabase(db: Db, { file, header }: Backup): Promise<number> {
         'The database of DATABASE_URL is not empty. Nothing was changed. Set DATABASE_URL to an empty database.',
     })
   }
-  await migrate(db, undefined, (number) => header.schema.includes(number))
+  await migrate(db, { only: (number) => header.schema.includes(number) })
   return db.tx(async (q) => {
     await q.query("set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = 0")
     const loader = createLoader(q)

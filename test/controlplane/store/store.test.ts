@@ -1,6 +1,3 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -47,44 +44,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await db?.close()
   await server?.stop()
-})
-
-describe('migrations', () => {
-  test('are applied once: a second run finds nothing to do', async () => {
-    expect(await migrate(db)).toEqual([])
-  })
-
-  test('run by several replicas at once are applied exactly once', async () => {
-    const fresh = await server.createDatabase()
-    const replicas = await Promise.all([1, 2, 3].map(() => openDb({ url: fresh.url, log })))
-    const applied = await Promise.all(replicas.map((replica) => migrate(replica)))
-    expect(applied.filter((numbers) => numbers.length > 0)).toHaveLength(1)
-    await Promise.all(replicas.map((replica) => replica.close()))
-  })
-
-  test('refuse a database that a newer program has used, and say so', async () => {
-    const fresh = await server.createDatabase()
-    const other = await openDb({ url: fresh.url, log })
-    const folder = await mkdtemp(join(tmpdir(), 'chaperone-migrations-'))
-    await cp(join(import.meta.dirname, '../../../controlplane/db/migrations'), folder, { recursive: true })
-    await writeFile(join(folder, '900-future.sql'), 'create table future (id int);')
-    await migrate(other, folder)
-    await expect(migrate(other)).rejects.toThrow(/at schema 900.*newer version of Chaperone/)
-    await other.close()
-    await rm(folder, { recursive: true })
-  })
-
-  test('leave nothing behind when one of them fails', async () => {
-    const fresh = await server.createDatabase()
-    const other = await openDb({ url: fresh.url, log })
-    const folder = await mkdtemp(join(tmpdir(), 'chaperone-migrations-'))
-    await writeFile(join(folder, '001-good.sql'), 'create table good (id int);')
-    await writeFile(join(folder, '002-bad.sql'), 'create table oops (;')
-    await expect(migrate(other, folder)).rejects.toThrow(/syntax error/)
-    expect((await other.query("select to_regclass('good') as good", [])).rows).toEqual([{ good: null }])
-    await other.close()
-    await rm(folder, { recursive: true })
-  })
 })
 
 describe('the audit log', () => {
