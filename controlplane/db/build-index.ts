@@ -37,9 +37,7 @@ async function buildConcurrently(
   await q.query(NO_LOCK_TIMEOUT)
   if (state === 'invalid') await q.query(`drop index concurrently ${quoted(index)}`)
   const unique = isUnique ? 'unique ' : ''
-  await q.query(
-    `create ${unique}index concurrently ${quoted(index)} on ${quoted(table)} ${definition}`,
-  )
+  await q.query(`create ${unique}index concurrently ${quoted(index)} on ${quoted(table)} ${definition}`)
 }
 
 /**

@@ -90,7 +90,8 @@ async function build(
   const startedMs = performance.now()
   const elapsed = () => ({ index, elapsed_ms: Math.round(performance.now() - startedMs) })
   log.info({ index }, 'index build started')
-  const report = async () => log.info({ ...elapsed(), ...(await progressOf(db)) }, 'index build still running')
+  const report = async () =>
+    log.info({ ...elapsed(), ...(await progressOf(db)) }, 'index build still running')
   const progress = setInterval(() => void report().catch(() => undefined), PROGRESS_MS)
   try {
     if (!(await buildIndex(q, migration))) return false

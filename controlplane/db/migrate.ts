@@ -62,11 +62,7 @@ async function pendingMigrations(
   return migrations.filter(({ number }) => !numbers.has(number) && only(number))
 }
 
-function warnOfLater(
-  later: readonly AppliedMigration[],
-  version: string,
-  log: MigrateOptions['log'],
-): void {
+function warnOfLater(later: readonly AppliedMigration[], version: string, log: MigrateOptions['log']): void {
   const newest = later.at(-1)
   if (newest === undefined) return
   const fields = { schema: newest.number, schema_version: newest.version, version }
@@ -84,7 +80,10 @@ async function takeLock(q: Query, log: MigrateOptions['log']): Promise<void> {
     ])
     if (rows[0]?.isTaken === true) return
     if (polls % (PROGRESS_MS / LOCK_POLL_MS) === 0)
-      log?.info({ waited_s: (polls * LOCK_POLL_MS) / 1_000 }, 'another replica migrates the database, waiting')
+      log?.info(
+        { waited_s: (polls * LOCK_POLL_MS) / 1_000 },
+        'another replica migrates the database, waiting',
+      )
     await wait(LOCK_POLL_MS)
   }
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { Tls } from './tls.ts'
 import { listenFailure } from './listen.ts'
+import type { Tls } from './tls.ts'
 
 export type MigrationServerOptions = {
   readonly host: string

@@ -147,11 +147,10 @@ export async function putDesired(q: Query, row: DesiredRow): Promise<void> {
 }
 
 export async function deleteDesired(q: Query, key: ObjectKey): Promise<boolean> {
-  const { rowCount } = await q.query('delete from manifest_objects where kind = $1 and namespace = $2 and name = $3', [
-    key.kind,
-    key.namespace,
-    key.name,
-  ])
+  const { rowCount } = await q.query(
+    'delete from manifest_objects where kind = $1 and namespace = $2 and name = $3',
+    [key.kind, key.namespace, key.name],
+  )
   return rowCount > 0
 }
 

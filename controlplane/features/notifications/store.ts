@@ -225,9 +225,10 @@ export async function purgeMessages(
   q: Query,
   keep: { readonly deliveredDays: number; readonly deadDays: number; readonly callbackS: number },
 ): Promise<number> {
-  await q.query('delete from chat_callbacks where received_at < clock_timestamp() - make_interval(secs => $1)', [
-    keep.callbackS,
-  ])
+  await q.query(
+    'delete from chat_callbacks where received_at < clock_timestamp() - make_interval(secs => $1)',
+    [keep.callbackS],
+  )
   const { rows } = await q.query<{ count: number }>(
     `with gone as (delete from outbox where id in (
        select id from outbox where state <> 'pending' and ended_at < clock_timestamp() -

@@ -33,7 +33,10 @@ test('while the database is migrated the liveness probe succeeds, and everything
   expect(live).toMatchObject({ status: 200, body: { status: 'ok' } })
   for (const path of ['/readyz', '/api/health', '/internal/stream']) {
     const answer = await call('GET', path)
-    expect(answer).toMatchObject({ status: 503, body: { status: 'migrating', error: 'Migrating the database' } })
+    expect(answer).toMatchObject({
+      status: 503,
+      body: { status: 'migrating', error: 'Migrating the database' },
+    })
     expect(answer.headers.get('retry-after')).toBe('5')
   }
   await other.end()

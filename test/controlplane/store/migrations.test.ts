@@ -180,13 +180,15 @@ describe('indexes of large tables', () => {
       ({ number }) => number,
     )
   const TABLE = {
-    '001-table.sql': 'create table large (id int, kind text); insert into large select 1, n::text from generate_series(1, 100) n;',
+    '001-table.sql':
+      'create table large (id int, kind text); insert into large select 1, n::text from generate_series(1, 100) n;',
   }
 
   test('are no part of a start, and are built after it by one replica', async () => {
     const { db, url } = await world({
       ...TABLE,
-      '002-kinds.index.sql': '-- Kinds.\ncreate index concurrently large_kind on large (kind) where id > 0;\n',
+      '002-kinds.index.sql':
+        '-- Kinds.\ncreate index concurrently large_kind on large (kind) where id > 0;\n',
     })
     expect(await migrate(db, { folder })).toEqual([1])
     expect(await definitionOf(db, 'large_kind')).toBeUndefined()

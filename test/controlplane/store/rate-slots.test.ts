@@ -59,7 +59,9 @@ describe('slots of a shared budget', () => {
     await ask('gone', {})
     await db.query("update quota_leases set leased_at = leased_at - interval '59 seconds'")
     expect((await ask('b', {})).granted).toBe(2)
-    await db.query("update quota_leases set leased_at = leased_at - interval '1 second' where process_id = 'gone'")
+    await db.query(
+      "update quota_leases set leased_at = leased_at - interval '1 second' where process_id = 'gone'",
+    )
     expect((await ask('b', {})).granted).toBe(10)
   })
 
