@@ -65,7 +65,6 @@ export const PENDING: Readonly<Record<string, readonly string[]>> = {
   'gateways/store.ts': ['commands', 'manifests', 'settings'],
   'manifests/store.ts': ['connectors', 'export'],
   'notifications/store.ts': ['chat'],
-  'notifications/webhook-store.ts': ['actions'],
   'permissions/store.ts': ['commands', 'manifests', 'settings'],
   'policies/cached-check.ts': ['manifests'],
   'policies/edit-replay.ts': ['export'],
