@@ -9,12 +9,6 @@ export async function namespaceLabels(q: Query, name: string): Promise<Labels | 
   return (await labelsOf(q, [name])).get(name)
 }
 
-/** Returns the labels of every reported namespace. */
-export async function allLabels(q: Query): Promise<ReadonlyMap<string, Labels>> {
-  const { rows } = await q.query<NamespaceRow>('select name, labels from namespaces', [])
-  return new Map(rows.map(({ name, labels }) => [name, labels]))
-}
-
 export async function labelsOf(q: Query, names: readonly string[]): Promise<ReadonlyMap<string, Labels>> {
   const { rows } = await q.query<NamespaceRow>('select name, labels from namespaces where name = any($1)', [
     names,

@@ -18,6 +18,7 @@ import { classification } from './benches/b13-classification.ts'
 import { kubernetes } from './benches/b14-kubernetes.ts'
 import { limits } from './benches/b15-limits.ts'
 import { journal } from './benches/b16-journal.ts'
+import { manifests } from './benches/b17-manifests.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
 import { whyNotTheSameJob } from './support/same-job.ts'
@@ -51,10 +52,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B14: kubernetes,
   B15: limits,
   B16: journal,
+  B17: manifests,
 }
 
 /** Those that measure nothing beside the other proxies. */
-const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13', 'B14', 'B15', 'B16']
+const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13', 'B14', 'B15', 'B16', 'B17']
 
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
 

@@ -221,7 +221,8 @@ create table gateways (
   created_at   timestamptz not null default now(),
   origin       text check (origin in ('dashboard', 'command_line', 'built_in'))
 );
-create unique index gateways_name on gateways (org_id, name);
+create unique index gateways_name on gateways (name, org_id);
+create index gateways_namespace on gateways (split_part(name, '/', 1));
 create unique index gateways_token on gateways (token_sha256);
 
 create table connectors (
@@ -244,7 +245,10 @@ create table connectors (
   lost_domains jsonb not null default '{}',
   origin       text check (origin in ('dashboard', 'command_line', 'built_in'))
 );
-create unique index connectors_name on connectors (org_id, name);
+create unique index connectors_name on connectors (name, org_id);
+create index connectors_gateways on connectors using gin (gateway_ids);
+create index connectors_everywhere on connectors (id) where gateway_ids = '{}';
+create index connectors_declaring on connectors (id) where spec -> 'actions' <> '[]';
 
 -- The bot of a chat token, as the provider identifies it. `owner`: `approvals` or the id of a connector.
 create table chat_bots (
@@ -302,7 +306,7 @@ create table policies (
   invalid          text,
   origin           text check (origin in ('dashboard', 'command_line', 'built_in'))
 );
-create unique index policies_name on policies (org_id, name) where source <> 'api';
+create unique index policies_name on policies (name, org_id) where source <> 'api';
 
 -- Every text that a policy had, for comparison and for going back.
 create table policy_versions (
@@ -328,9 +332,15 @@ create table manifest_objects (
   reasons    text[] not null default '{}',
   -- {spec, credential, warnings, outcome, ...}: the object with the result of its last evaluation
   stored     jsonb not null,
+  -- Gateways that the object references, as `namespace/name`, or `namespace/*` for all of a namespace, each also as
+  -- `namespace/`; `*` for an object that may be for any Gateway
+  refs       text[] not null,
   updated_at timestamptz not null default now(),
   primary key (kind, namespace, name)
 );
+-- A change applies again only the objects that reference it.
+create index manifest_objects_refs on manifest_objects using gin (refs);
+create index manifest_objects_namespace on manifest_objects (namespace);
 
 create table manifest_problems (
   source      text not null,

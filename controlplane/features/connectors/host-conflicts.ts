@@ -1,5 +1,5 @@
 import { namespaceOf } from '../gateways/binding.ts'
-import type { GatewayRow } from '../gateways/rows.ts'
+import type { BindableGateway } from '../gateways/rows.ts'
 import type { HostClaims } from '../manifests/store.ts'
 import { ownedDomains, sharedPorts } from './domains.ts'
 import { claimedSince, covers } from './host-claims.ts'
@@ -17,7 +17,7 @@ export type LostDomains = Readonly<Record<string, readonly string[]>>
 /** The result of a host conflict: the hosts of a connector per Gateway. */
 export type Contest = {
   /** Gateways at which the connector owns a host. */
-  readonly won: readonly GatewayRow[]
+  readonly won: readonly BindableGateway[]
   /** Domains that the connector lost at these Gateways. */
   readonly lostDomains: LostDomains
   /** Reasons of the lost hosts, as full sentences. */
@@ -51,7 +51,7 @@ type Dispute = {
  */
 export function contestHosts(
   candidate: Claimant,
-  gateways: readonly GatewayRow[],
+  gateways: readonly BindableGateway[],
   { rivals, claimOf }: { readonly rivals: readonly ConnectorRow[]; readonly claimOf: ClaimOf },
 ): Contest {
   const domains = ownedDomains(candidate)
@@ -80,7 +80,7 @@ export function contestHosts(
 }
 
 /** Returns whether both connectors have the same owner at one of these Gateways; `contestHosts` skips such pairs. */
-export function isOfSameOwner(a: Claimant, b: Claimant, gateways: readonly GatewayRow[]): boolean {
+export function isOfSameOwner(a: Claimant, b: Claimant, gateways: readonly BindableGateway[]): boolean {
   return gateways.some((gateway) => ownerOf(a, gateway) === ownerOf(b, gateway))
 }
 
@@ -91,7 +91,7 @@ export function haveCommonBase({ domains = [], baseUrl }: ConnectorRow['spec']):
 
 function disputesAt(
   candidate: Claimant,
-  gateway: GatewayRow,
+  gateway: BindableGateway,
   given: {
     readonly domains: readonly string[]
     readonly rivals: readonly Rival[]
@@ -132,7 +132,7 @@ function lostOf(
   return domains.filter((domain) => lost.has(domain))
 }
 
-function displacedBy({ id }: GatewayRow, disputes: readonly Dispute[]): Displaced[] {
+function displacedBy({ id }: BindableGateway, disputes: readonly Dispute[]): Displaced[] {
   const byConnector = Map.groupBy(disputes, ({ connector }) => connector)
   return [...byConnector].map(([connector, given]) => ({
     connector,
@@ -142,12 +142,16 @@ function displacedBy({ id }: GatewayRow, disputes: readonly Dispute[]): Displace
 }
 
 /** Returns the owning namespace. Connectors of the API or a manifest folder belong to the namespace of the Gateway. */
-function ownerOf({ name, source }: Claimant, gateway: GatewayRow): string {
+function ownerOf({ name, source }: Claimant, gateway: BindableGateway): string {
   return namespaceOf(source === 'kubernetes' ? { name } : gateway)
 }
 
 type Claimed = { readonly claimant: Claimant; readonly domain: string }
-type Place = { readonly gateway: GatewayRow; readonly ports: readonly number[]; readonly claimOf: ClaimOf }
+type Place = {
+  readonly gateway: BindableGateway
+  readonly ports: readonly number[]
+  readonly claimOf: ClaimOf
+}
 
 function isBefore(a: Claimed, b: Claimed, { gateway, ports, claimOf }: Place): boolean {
   const own = namespaceOf(gateway)
@@ -164,11 +168,11 @@ function meets(domain: string, others: readonly string[]): boolean {
   return others.some((other) => covers(domain, other) || covers(other, domain))
 }
 
-function serves({ gatewayIds }: ConnectorRow, { id }: GatewayRow): boolean {
+function serves({ gatewayIds }: ConnectorRow, { id }: BindableGateway): boolean {
   return gatewayIds.length === 0 || gatewayIds.includes(id)
 }
 
-function reasonsOf(gateway: GatewayRow, disputes: readonly Dispute[]): string[] {
+function reasonsOf(gateway: BindableGateway, disputes: readonly Dispute[]): string[] {
   const lost = Map.groupBy(
     disputes.filter(({ isWon }) => !isWon),
     ({ own }) => own,

@@ -48,6 +48,41 @@ export async function listConnectors(q: Query, gatewayId?: string): Promise<read
   return rows.map(withDefaults)
 }
 
+/** Returns the connectors that serve any of these gateways. */
+export async function listConnectorsAt(
+  q: Query,
+  gatewayIds: readonly string[],
+): Promise<readonly ConnectorRow[]> {
+  const { rows } = await q.query<ConnectorRow>(
+    `select ${COLUMNS} from connectors where gateway_ids && $1::text[]
+     union all select ${COLUMNS} from connectors where gateway_ids = '{}'`,
+    [gatewayIds],
+  )
+  return rows.map(withDefaults)
+}
+
+export async function listConnectorsByName(
+  q: Query,
+  names: readonly string[],
+): Promise<readonly ConnectorRow[]> {
+  const { rows } = await q.query<ConnectorRow>(
+    `select ${COLUMNS} from connectors where name = any($1::text[])`,
+    [names],
+  )
+  return rows.map(withDefaults)
+}
+
+/** Returns the names of the actions that connectors declare. */
+export async function listDeclaredActions(q: Query): Promise<readonly string[]> {
+  const { rows } = await q.query<{ action: string }>(
+    `select distinct declared ->> 'action' as action
+     from connectors c, jsonb_array_elements(c.spec -> 'actions') as declared
+     where c.spec -> 'actions' <> '[]' order by 1`,
+    [],
+  )
+  return rows.map(({ action }) => action)
+}
+
 export async function listConnectorsIn(q: ScopedQuery): Promise<readonly ConnectorRow[]> {
   const rows = await q.rows<ConnectorRow>(
     [],

@@ -1,7 +1,7 @@
 import { admits, type Labels, selects } from '../../../core/crd/allowed-namespaces.ts'
 import type { GatewayRef, LabelSelector } from '../../../core/crd/fields.ts'
 import type { PushProblem } from '../../../core/wire/operator/operator.ts'
-import type { GatewayRow } from './rows.ts'
+import type { BindableGateway } from './rows.ts'
 
 /** Member of `Gateway.spec.allowedNamespaces` for a kind. */
 export type BoundKind = 'permissions' | 'policies' | 'connectors'
@@ -21,9 +21,9 @@ export type BindingProblem = Extract<PushProblem, 'GatewayNotFound' | 'Namespace
 
 /** The Gateways that an object is in force at. */
 export type Binding = {
-  readonly gateways: readonly GatewayRow[]
+  readonly gateways: readonly BindableGateway[]
   /** Gateways that the object was bound to and that no longer admit it. */
-  readonly lost: readonly GatewayRow[]
+  readonly lost: readonly BindableGateway[]
   /**
    * All Gateways of other namespaces that the object is or was bound to, whether they exist or not, as
    * `namespace/name`.
@@ -35,7 +35,7 @@ export type Binding = {
 }
 
 /** Returns the part before the slash of `namespace/name`. */
-export function namespaceOf({ name }: Pick<GatewayRow, 'name'>): string {
+export function namespaceOf({ name }: Pick<BindableGateway, 'name'>): string {
   return name.slice(0, name.indexOf('/'))
 }
 
@@ -45,7 +45,7 @@ export function namespaceOf({ name }: Pick<GatewayRow, 'name'>): string {
  * namespace must admit the object's namespace for this kind; otherwise any tenant could grant itself access.
  */
 export function bindGateways(
-  rows: readonly GatewayRow[],
+  rows: readonly BindableGateway[],
   asking: Asking,
   refs: readonly GatewayRef[] | undefined,
 ): Binding {
@@ -74,7 +74,7 @@ export function bindGateways(
  * as selected: policies of the platform team can only tighten.
  */
 export function bindSelected(
-  rows: readonly GatewayRow[],
+  rows: readonly BindableGateway[],
   selector: LabelSelector,
   labels: ReadonlyMap<string, Labels>,
 ): Binding {
@@ -94,12 +94,12 @@ export function bindSelected(
  * Splits the Gateways of the last accepted version of an object into those that still admit the object and those that
  * do not.
  */
-export function standing(rows: readonly GatewayRow[], asking: Omit<Asking, 'boundBefore'>) {
+export function standing(rows: readonly BindableGateway[], asking: Omit<Asking, 'boundBefore'>) {
   const [gateways, lost] = partition(rows, (row) => isBound(row, asking))
   return { gateways, lost }
 }
 
-function bindOwnNamespace(rows: readonly GatewayRow[], { namespace }: Asking): Binding {
+function bindOwnNamespace(rows: readonly BindableGateway[], { namespace }: Asking): Binding {
   const gateways = rows.filter((row) => namespaceOf(row) === namespace)
   const none = { lost: [], bound: [] }
   if (gateways.length > 0) return { gateways, ...none, reasons: [], problem: null }
@@ -108,7 +108,7 @@ function bindOwnNamespace(rows: readonly GatewayRow[], { namespace }: Asking): B
 }
 
 function isBound(
-  row: GatewayRow | undefined,
+  row: BindableGateway | undefined,
   { kind, namespace: name, labels, isPlatform }: Omit<Asking, 'boundBefore'>,
 ): boolean {
   if (row === undefined || isPlatform === true) return row !== undefined
@@ -133,7 +133,7 @@ function unresolvedRef(target: string, named: string | undefined, { kind, namesp
   return { reason, problem: 'GatewayNotFound' }
 }
 
-function keeps(lost: readonly GatewayRow[], { kind, namespace }: Asking): string {
+function keeps(lost: readonly BindableGateway[], { kind, namespace }: Asking): string {
   const names = lost.map(({ name }) => name).join(', ')
   return kind === 'connectors'
     ? `nothing of it is in force at ${names}`

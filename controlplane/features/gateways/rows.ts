@@ -31,6 +31,40 @@ export async function listGateways(q: Query): Promise<readonly GatewayRow[]> {
   return rows.map(withDefaults)
 }
 
+/** The fields of a Gateway that determine which objects it admits. */
+export type BindableGateway = Pick<GatewayRow, 'id' | 'name'> & {
+  readonly spec: Pick<GatewaySpec, 'allowedNamespaces'>
+}
+
+/** Selects Gateways by full names, by ids or by their namespaces. */
+export type GatewaySelection =
+  | { readonly names: readonly string[] }
+  | { readonly ids: readonly string[] }
+  | { readonly namespaces: readonly string[] }
+
+/** Lists Gateways with what binds objects to them; without a selection all Gateways. */
+export async function listBindableGateways(
+  q: Query,
+  selection?: GatewaySelection,
+): Promise<readonly BindableGateway[]> {
+  const [condition, values] = conditionOf(selection)
+  const { rows } = await q.query<{ id: string; name: string; allowed: unknown }>(
+    `select id, name, spec -> 'allowedNamespaces' as allowed from gateways where ${condition} order by name`,
+    values,
+  )
+  return rows.map(({ id, name, allowed }) => ({
+    ...{ id, name },
+    spec: { allowedNamespaces: GatewaySpec.shape.allowedNamespaces.parse(allowed ?? undefined) },
+  }))
+}
+
+function conditionOf(selection: GatewaySelection | undefined): readonly [string, readonly unknown[]] {
+  if (selection === undefined) return ['true', []]
+  if ('names' in selection) return ['name = any($1::text[])', [selection.names]]
+  if ('ids' in selection) return ['id = any($1::text[])', [selection.ids]]
+  return ["split_part(name, '/', 1) = any($1::text[])", [selection.namespaces]]
+}
+
 export async function listGatewaysIn(q: ScopedQuery): Promise<readonly GatewayRow[]> {
   const rows = await q.rows<GatewayRow>(
     [],

@@ -29,8 +29,7 @@ import {
   namesOf,
   refused,
 } from './apply-context.ts'
-import { fullNameOf } from './full-name.ts'
-import { getDesired, type ObjectKey, putDesired } from './store.ts'
+import { fullNameOf, type ObjectKey } from './store.ts'
 
 type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
 
@@ -43,7 +42,7 @@ export const connectorApplier: Applier<'Connector'> = {
       const changed = await connectorApplier.remove(context, object)
       return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed })
     }
-    const row = (await context.reads.connectors()).get(object.fullName)
+    const row = await context.reads.connector(object.fullName)
     const candidate: Candidate = {
       id: row?.id ?? newId('connector'),
       orgId,
@@ -83,12 +82,12 @@ export const connectorApplier: Applier<'Connector'> = {
   },
 
   async inForce({ reads }, key) {
-    return (await reads.connectors()).has(fullNameOf(key)) ? 'last_good' : 'nothing'
+    return (await reads.connector(fullNameOf(key))) === undefined ? 'nothing' : 'last_good'
   },
 
   async remove(context, key) {
     const { q, orgId, reads } = context
-    const row = (await reads.connectors()).get(fullNameOf(key))
+    const row = await reads.connector(fullNameOf(key))
     if (row === undefined) return false
     await drop(context, row)
     const details = { change: 'connector.removed', connector: row.name, managed_by: row.managedBy }
@@ -105,7 +104,7 @@ export const connectorApplier: Applier<'Connector'> = {
 async function narrow(context: ApplyContext, row: ConnectorRow | undefined): Promise<boolean> {
   const { reads } = context
   if (row === undefined || row.gatewayIds.length === 0) return false
-  const rows = (await reads.gateways()).filter(({ id }) => row.gatewayIds.includes(id))
+  const rows = await reads.gatewaysWithIds(row.gatewayIds)
   const namespace = namespaceOf(row)
   const labels = await reads.labels(namespace)
   const { gateways } = standing(rows, { kind: 'connectors', namespace, labels })
@@ -117,7 +116,7 @@ async function narrow(context: ApplyContext, row: ConnectorRow | undefined): Pro
 
 async function drop({ q, reads }: ApplyContext, { id, name }: ConnectorRow): Promise<void> {
   await deleteConnector(q, id)
-  await reads.connectorDeleted(name)
+  reads.connectorDeleted(name)
 }
 
 async function restrict(
@@ -127,7 +126,7 @@ async function restrict(
 ): Promise<void> {
   if (left.gatewayIds.length === 0) return drop(context, row)
   const { q, reads } = context
-  await reads.connectorWritten(await upsertConnector(q, { ...row, ...left, credential: undefined }))
+  reads.connectorWritten(await upsertConnector(q, { ...row, ...left, credential: undefined }))
 }
 
 /**
@@ -139,12 +138,12 @@ async function contested(
   object: ManifestObject<'Connector'>,
   { candidate, binding: { gateways } }: { readonly candidate: Candidate; readonly binding: Binding },
 ): Promise<Contest> {
-  const own = (await rivalsOf(context, object)).filter((rival) => isOfSameOwner(candidate, rival, gateways))
+  const rivals = await context.reads.connectorsAt(candidate.gatewayIds)
+  const own = rivalsOf(object, rivals).filter((rival) => isOfSameOwner(candidate, rival, gateways))
   const overlaps = overlapsOf(candidate, own)
   if (overlaps.length > 0) return { won: [], lostDomains: {}, reasons: overlaps, displaced: [] }
-  const claims = await context.reads.claims()
+  const claims = await context.reads.claims([candidate.name, ...rivals.map(({ name }) => name)])
   const claimOf = (name: string) => claims.get(name) ?? { uid: '', claims: undefined }
-  const rivals = [...(await context.reads.connectors()).values()]
   return contestHosts(candidate, gateways, { rivals, claimOf })
 }
 
@@ -153,11 +152,11 @@ async function contested(
  * Connector lost a domain.
  */
 async function displace(context: ApplyContext, { displaced }: Contest): Promise<boolean> {
-  const { q } = context
+  const { objects } = context
   for (const [row, lost] of Map.groupBy(displaced, ({ connector }) => connector)) {
     await restrict(context, row, without(row, lost))
-    const object = await getDesired(q, keyOfConnector(row))
-    if (object !== undefined) await putDesired(q, { ...object, accepted: false })
+    const object = await objects.get(keyOfConnector(row))
+    if (object !== undefined) objects.put({ ...object, accepted: false })
   }
   return displaced.length > 0
 }
@@ -195,7 +194,7 @@ function keyOfConnector(row: Pick<ConnectorRow, 'name'>): ObjectKey {
 async function bind({ reads }: ApplyContext, { namespace, spec, boundBefore }: ManifestObject<'Connector'>) {
   const labels = await reads.labels(namespace)
   const asking = { kind: 'connectors', namespace, labels, boundBefore } as const
-  return bindGateways(await reads.gateways(), asking, spec.gatewayRefs)
+  return bindGateways(await reads.gateways(namespace, spec.gatewayRefs), asking, spec.gatewayRefs)
 }
 
 /**
@@ -220,8 +219,7 @@ async function botProblems(
  * Lists Connectors that may not share a host with this one. A manifest that declares a credential but has none yet
  * does not compete with rows of the API: the Connector that has the credential gets the host.
  */
-async function rivalsOf({ reads }: ApplyContext, { credential, spec }: ManifestObject<'Connector'>) {
-  const rows = [...(await reads.connectors()).values()]
+function rivalsOf({ credential, spec }: ManifestObject<'Connector'>, rows: readonly ConnectorRow[]) {
   const isWaiting = credential === null && authOf(spec).type !== 'none'
   return isWaiting ? rows.filter((row) => row.source !== 'api') : rows
 }
@@ -271,7 +269,7 @@ async function write(
   credential: string | null,
 ): Promise<void> {
   const sealed = credential === null ? null : keyring.seal(credential, candidate.id)
-  await reads.connectorWritten(await upsertConnector(q, { ...candidate, credential: sealed }))
+  reads.connectorWritten(await upsertConnector(q, { ...candidate, credential: sealed }))
   const details = {
     change: 'connector.applied',
     connector: candidate.name,

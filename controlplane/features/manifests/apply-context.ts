@@ -7,6 +7,7 @@ import type { GroupMembers } from '../authentication/cluster/group-members.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
 import type { CheckPolicy } from '../policies/cached-check.ts'
 import type { ApplyReads } from './apply-reads.ts'
+import type { ObjectCache } from './object-cache.ts'
 import type { HostClaims, ManifestSource, ObjectKey } from './store.ts'
 
 /**
@@ -25,6 +26,7 @@ export type ApplyContext = {
   readonly platformNamespaces?: ReadonlySet<string>
   readonly checkPolicy: CheckPolicy
   readonly reads: ApplyReads
+  readonly objects: ObjectCache
   /** Membership of groups without accounts, as the cluster reported it before the transaction. */
   readonly members: Pick<GroupMembers, 'absence'>
 }

@@ -16,7 +16,7 @@ import {
   type ManifestObject,
   refused,
 } from './apply-context.ts'
-import { fullNameOf } from './full-name.ts'
+import { fullNameOf } from './store.ts'
 
 export const gatewayApplier: Applier<'Gateway'> = {
   async apply(context, object) {
@@ -25,7 +25,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
     const row = await findGatewayByName(context.q, object.fullName)
     const isChanged = row === undefined || !isSame(row, object)
     if (isChanged) {
-      context.reads.gatewaysChanged()
+      context.reads.gatewayChanged(object.fullName, { isBinding: isBindingChanged(row, object) })
       await write(context, object, row)
     }
     const isStopChanged = await latch(context, object, scopes)
@@ -47,7 +47,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
     })
     const row = await findGatewayByName(q, fullName)
     if (row === undefined) return false
-    context.reads.gatewaysChanged()
+    context.reads.gatewayDeleted(fullName)
     // An enrolled gateway keeps its identity and receives the default spec, which denies all requests.
     if (row.tokenSha256 === null) await deleteGateway(q, row.id)
     else
@@ -98,6 +98,12 @@ async function write(
     type: row === undefined ? 'gateway.created' : 'gateway.updated',
     details,
   })
+}
+
+/** Reports whether the Gateway is new, or admits other namespaces: nothing else of it binds objects. */
+function isBindingChanged(row: GatewayRow | undefined, { spec }: ManifestObject<'Gateway'>): boolean {
+  if (row === undefined) return true
+  return !isDeepStrictEqual(row.spec.allowedNamespaces, GatewaySpec.parse(spec).allowedNamespaces)
 }
 
 function isSame(row: GatewayRow, object: ManifestObject<'Gateway'>): boolean {

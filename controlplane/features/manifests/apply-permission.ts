@@ -3,7 +3,7 @@ import { idlePermission, unreadSockets } from '../../../core/decision/permission
 import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
 import { recordEvent } from '../audit/events.ts'
 import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
-import type { GatewayRow } from '../gateways/rows.ts'
+import type { BindableGateway } from '../gateways/rows.ts'
 import { type PermissionInput, replaceOwnedPermissions } from '../permissions/store.ts'
 import {
   type Applier,
@@ -14,19 +14,18 @@ import {
   namesOf,
   refused,
 } from './apply-context.ts'
-import { fullNameOf } from './full-name.ts'
-import { listOwnedPermissions, type ObjectKey } from './store.ts'
+import { fullNameOf, type ObjectKey, ownerOf } from './store.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {
-    const all = await context.reads.gateways()
     const { namespace, boundBefore } = object
+    const all = await context.reads.gateways(namespace, object.spec.gatewayRefs)
     const labels = await context.reads.labels(namespace)
     const asking = { kind: 'permissions', namespace, labels, boundBefore } as const
     const { gateways, lost, reasons, problem, bound } = bindGateways(all, asking, object.spec.gatewayRefs)
     const invalid = [...repeatedRules(object), ...foreignAgents(object, [...gateways, ...lost])]
     if (invalid.length > 0 && gateways.length + lost.length > 0) {
-      const changed = await narrow(context, object, standing(all, asking))
+      const changed = await narrow(context, object, asking)
       return refused({ reasons: invalid, problem: 'Invalid', bound, changed })
     }
     const rows = [
@@ -41,8 +40,8 @@ export const permissionApplier: Applier<'Permission'> = {
     const warnings = ruleWarnings(object, await context.reads.declaredActions())
     return accepted({ changed, gateways: namesOf(gateways), warnings, reasons, problem, bound })
   },
-  async inForce({ q }, key) {
-    return (await listOwnedPermissions(q, ownerOf(key))).length === 0 ? 'nothing' : 'last_good'
+  async inForce({ reads }, key) {
+    return (await reads.permissions(key)).length === 0 ? 'nothing' : 'last_good'
   },
 
   remove: (context, key) => replace(context, key, []),
@@ -55,11 +54,13 @@ export const permissionApplier: Applier<'Permission'> = {
 async function narrow(
   context: ApplyContext,
   object: ManifestObject<'Permission'>,
-  { gateways, lost }: ReturnType<typeof standing>,
+  asking: Parameters<typeof standing>[1],
 ): Promise<boolean> {
-  const isOf = (rows: readonly GatewayRow[], { gatewayId }: PermissionInput) =>
+  const isOf = (rows: readonly BindableGateway[], { gatewayId }: PermissionInput) =>
     rows.some(({ id }) => id === gatewayId)
-  const rows = await listOwnedPermissions(context.q, ownerOf(object))
+  const rows = await context.reads.permissions(object)
+  const present = await context.reads.gatewaysWithIds([...new Set(rows.map(({ gatewayId }) => gatewayId))])
+  const { gateways, lost } = standing(present, asking)
   const standingRows = rows.filter((row) => isOf(gateways, row))
   const kept = keptOf(
     object,
@@ -84,14 +85,14 @@ function keptOf(
 
 /** Replaces the rows of a Permission if they differ from the stored ones. Returns true when it wrote. */
 async function replace(
-  { q, orgId }: ApplyContext,
+  { q, orgId, reads }: ApplyContext,
   key: ObjectKey,
   rows: readonly PermissionInput[],
 ): Promise<boolean> {
-  const owner = ownerOf(key)
-  const existing = await listOwnedPermissions(q, owner)
+  const existing = await reads.permissions(key)
   if (isDeepStrictEqual(sorted(existing), sorted(rows))) return false
-  await replaceOwnedPermissions(q, owner, rows)
+  await replaceOwnedPermissions(q, ownerOf(key), rows)
+  reads.permissionsChanged(key)
   const details = {
     change: rows.length === 0 ? 'permission.removed' : 'permission.applied',
     permission: fullNameOf(key),
@@ -110,7 +111,7 @@ async function replace(
 function rowsOf(
   { orgId }: ApplyContext,
   object: ManifestObject<'Permission'>,
-  gateway: GatewayRow,
+  gateway: BindableGateway,
 ): PermissionInput[] {
   const { source, managedBy, spec } = object
   const gatewayId = gateway.id
@@ -131,7 +132,7 @@ function rowsOf(
 function agentName(
   { source, namespace }: ManifestObject<'Permission'>,
   agent: string,
-  gateway: GatewayRow,
+  gateway: BindableGateway,
 ): string {
   if (source === 'file') return agent
   if (agent === '*') return namespaceOf(gateway) === namespace ? agent : `${namespace}/*`
@@ -143,7 +144,7 @@ function agentName(
  */
 function foreignAgents(
   { namespace, source, spec }: ManifestObject<'Permission'>,
-  gateways: readonly GatewayRow[],
+  gateways: readonly BindableGateway[],
 ): readonly string[] {
   const guest = gateways.find((gateway) => namespaceOf(gateway) !== namespace)
   if (source === 'file' || guest === undefined) return []
@@ -187,10 +188,6 @@ function ruleWarnings(
     unreadSockets(rule, spec.rules).map((text) => `spec.rules[${index}]: ${text}`),
   )
   return [...idle, ...unread, ...unknownActions(patterns.filter((pattern) => !declared.includes(pattern)))]
-}
-
-function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {
-  return `Permission/${fullNameOf(key)}`
 }
 
 function sorted(rows: readonly PermissionInput[]): PermissionInput[] {

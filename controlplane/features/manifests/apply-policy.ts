@@ -1,12 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import * as z from 'zod'
-import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { labelsOf } from '../../db/namespaces.ts'
 import { recordEvent } from '../audit/events.ts'
-import { type Binding, bindGateways, bindSelected, namespaceOf, standing } from '../gateways/binding.ts'
+import { type Binding, namespaceOf, standing } from '../gateways/binding.ts'
 import {
   changesOf,
   differing,
@@ -18,8 +15,14 @@ import {
   recordOf,
   type Wanted,
 } from '../policies/record.ts'
-import { findManagedPolicy, type PolicyRow, type PolicyTestResult } from '../policies/rows.ts'
-import { deletePolicy, insertPolicy, type PolicyChanges, updatePolicy } from '../policies/store.ts'
+import type { PolicyRow, PolicyTestResult } from '../policies/rows.ts'
+import {
+  deletePolicy,
+  insertPolicy,
+  type PolicyChanges,
+  type PolicyInput,
+  updatePolicy,
+} from '../policies/store.ts'
 import {
   type Applied,
   type Applier,
@@ -29,10 +32,10 @@ import {
   isOfPlatform,
   MANIFESTS_ACTOR,
   type ManifestObject,
-  namesOf,
   refused,
 } from './apply-context.ts'
-import { fullNameOf } from './full-name.ts'
+import { bindPolicy, boundNames, idsOf, isLost, isUnbound, misplacedSelector } from './policy-binding.ts'
+import { fullNameOf } from './store.ts'
 
 export const policyApplier: Applier<'Policy'> = {
   async apply(context, object) {
@@ -49,8 +52,8 @@ export const policyApplier: Applier<'Policy'> = {
       const given = { yaml, reasons, problem: 'TestsFailed', tests: checked.tests } as const
       return { ...(await refuse(context, object, given)), tests }
     }
-    const binding = await bind(context, object)
-    const row = await findManagedPolicy(context.q, object.fullName)
+    const binding = await bindPolicy(context, object)
+    const row = await context.reads.policy(object.fullName)
     if (isUnbound(binding)) return unbound(context, row, binding)
     const { reasons, problem, bound } = binding
     const wanted = { object, yaml, tests: checked.tests, ...idsOf(binding) }
@@ -83,77 +86,22 @@ export const policyApplier: Applier<'Policy'> = {
     return refuse(context, object, { yaml: illegibleText(object.spec), reasons, problem: 'Invalid' })
   },
 
-  async inForce({ q }, key) {
-    const row = await findManagedPolicy(q, fullNameOf(key))
+  async inForce({ reads }, key) {
+    const row = await reads.policy(fullNameOf(key))
     if (row === undefined || !row.enabled) return 'nothing'
     if (row.activeYaml !== null) return compiles(row.activeYaml) ? 'last_good' : 'tightened'
     return row.invalid !== null && row.mode === 'enforce' ? 'denied' : 'nothing'
   },
 
   async remove(context, key) {
-    const row = await findManagedPolicy(context.q, fullNameOf(key))
+    const row = await context.reads.policy(fullNameOf(key))
     if (row === undefined) return false
     await deletePolicy(context.q, row.id)
+    context.reads.policyChanged(row.name)
     await audit(context, 'policy.deleted', row)
     return true
   },
 }
-
-/**
- * Binds a policy to Gateways. `gatewayRefs` names them; the platform team can select them by `namespaceSelector`.
- * Without either, the policy of a tenant applies to the Gateways of its namespace. A policy of the platform team or of
- * a folder (which has one owner) applies to all Gateways and to API v1. The platform team needs no admission by
- * `allowedNamespaces`.
- */
-async function bind(context: ApplyContext, object: ManifestObject<'Policy'>): Promise<Binding> {
-  const { q, reads } = context
-  const { namespace, spec, source, boundBefore } = object
-  const { gatewayRefs, namespaceSelector } = LEGIBLE_REFS.parse(spec)
-  const isPlatform = isOfPlatform(context, object)
-  if (isPlatform && gatewayRefs === undefined && namespaceSelector !== undefined) {
-    const rows = await reads.gateways()
-    return bindSelected(rows, namespaceSelector, await labelsOf(q, [...new Set(rows.map(namespaceOf))]))
-  }
-  if (gatewayRefs === undefined && (source === 'file' || isPlatform)) return EVERYWHERE
-  const labels = await reads.labels(namespace)
-  const asking = { kind: 'policies', namespace, labels, boundBefore, isPlatform } as const
-  return bindGateways(await reads.gateways(), asking, gatewayRefs)
-}
-
-function misplacedSelector(context: ApplyContext, object: ManifestObject<'Policy'>): string | null {
-  if (object.spec.namespaceSelector === undefined || isOfPlatform(context, object)) return null
-  return `spec.namespaceSelector is for Policies in a namespace of the platform team, and ${object.namespace} is none; name Gateways in spec.gatewayRefs`
-}
-
-const EVERYWHERE: Binding = { gateways: [], lost: [], bound: [], reasons: [], problem: null }
-
-/** Reports whether the policy has no effect at any Gateway. */
-function isUnbound({ gateways, lost, problem }: Binding): boolean {
-  return problem !== null && gateways.length + lost.length === 0
-}
-
-/** Reports whether none of the Gateways of the policy admits it any more. */
-function isLost({ gateways, lost }: Binding): boolean {
-  return gateways.length === 0 && lost.length > 0
-}
-
-/** Returns the names of the Gateways that the policy is bound to; null for a policy of all Gateways. */
-function boundNames({ gateways, lost }: Binding): readonly string[] | null {
-  return gateways.length + lost.length === 0 ? null : namesOf(gateways)
-}
-
-function idsOf({ gateways, lost }: Binding): Pick<Wanted, 'gatewayIds' | 'lostGatewayIds'> {
-  const lostGatewayIds = lost.map(({ id }) => id)
-  return { gatewayIds: [...gateways.map(({ id }) => id), ...lostGatewayIds], lostGatewayIds }
-}
-
-/** Parses the references of refused manifests too: unreadable references count as absent. */
-const LEGIBLE_REFS = z
-  .looseObject({
-    gatewayRefs: PolicySpec.shape.gatewayRefs.catch(undefined),
-    namespaceSelector: PolicySpec.shape.namespaceSelector.catch(undefined),
-  })
-  .catch({})
 
 type Refused = {
   readonly yaml: string
@@ -171,8 +119,8 @@ async function refuse(
   object: ManifestObject<'Policy'>,
   { yaml, reasons, problem, tests = [] }: Refused,
 ): Promise<Applied> {
-  const binding = await bind(context, object)
-  const row = await findManagedPolicy(context.q, object.fullName)
+  const binding = await bindPolicy(context, object)
+  const row = await context.reads.policy(object.fullName)
   if (isUnbound(binding)) return unbound(context, row, binding)
   const gateways = boundNames(binding)
   const wanted = { object, yaml, tests, ...idsOf(binding) }
@@ -198,16 +146,15 @@ async function keepInForce(
   row: PolicyRow,
   { object, yaml, tests, gatewayIds, lostGatewayIds, problem }: Wanted & Pick<Refused, 'problem'>,
 ): Promise<boolean> {
-  const { q } = context
   const isNewText =
     problem === 'TestsFailed' && !(row.policyYaml === yaml && isDeepStrictEqual(row.tests, tests))
-  if (isNewText) await updatePolicy(q, row.id, { policyYaml: yaml, tests, version: row.version + 1 })
+  if (isNewText) await update(context, row, { policyYaml: yaml, tests, version: row.version + 1 })
   const isBoundAgain = !row.enabled && legibleRecord(object.spec).enabled
   const changes: PolicyChanges = isBoundAgain
     ? { enabled: true, gatewayIds, lostGatewayIds }
     : differing(row, { lostGatewayIds: await lostOf(context, row) })
   if (Object.keys(changes).length === 0) return false
-  await updatePolicy(q, row.id, changes)
+  await update(context, row, changes)
   return true
 }
 
@@ -217,7 +164,7 @@ async function lostOf(
   { name, gatewayIds, source }: PolicyRow,
 ): Promise<readonly string[]> {
   const { reads } = context
-  const rows = (await reads.gateways()).filter(({ id }) => gatewayIds.includes(id))
+  const rows = await reads.gatewaysWithIds(gatewayIds)
   const namespace = namespaceOf({ name })
   const isPlatform = source === 'kubernetes' && isOfPlatform(context, { namespace, source })
   const labels = await reads.labels(namespace)
@@ -231,13 +178,13 @@ async function deny(
 ): Promise<boolean> {
   if (row === undefined) {
     const denying = { ...newRow(context, wanted), activeYaml: null, activeVersion: null, invalid }
-    await audit(context, 'policy.created', await insertPolicy(context.q, denying))
+    await audit(context, 'policy.created', await insert(context, denying))
     return true
   }
   const text = row.policyYaml === wanted.yaml ? {} : { policyYaml: wanted.yaml, version: row.version + 1 }
   const changes = { ...differing(row, { ...recordOf(wanted), invalid }), ...text }
   if (Object.keys(changes).length === 0) return false
-  await audit(context, 'policy.updated', (await updatePolicy(context.q, row.id, changes)) ?? row)
+  await audit(context, 'policy.updated', await update(context, row, changes))
   return true
 }
 
@@ -253,13 +200,13 @@ function compiles(text: string): boolean {
 
 async function activate(context: ApplyContext, row: PolicyRow | undefined, wanted: Wanted): Promise<boolean> {
   if (row === undefined) {
-    const inserted = await insertPolicy(context.q, newRow(context, wanted))
+    const inserted = await insert(context, newRow(context, wanted))
     await audit(context, 'policy.created', inserted)
     return true
   }
   const changes = changesOf(row, wanted)
   if (Object.keys(changes).length === 0) return false
-  const updated = (await updatePolicy(context.q, row.id, changes)) ?? row
+  const updated = await update(context, row, changes)
   await audit(context, 'policy.updated', updated)
   if (row.enabled !== updated.enabled)
     await audit(context, updated.enabled ? 'policy.enabled' : 'policy.disabled', updated)
@@ -267,10 +214,26 @@ async function activate(context: ApplyContext, row: PolicyRow | undefined, wante
 }
 
 /** Disables a policy whose Gateways are missing or do not admit it, until that changes. */
-async function disable({ q }: ApplyContext, row: PolicyRow | undefined): Promise<boolean> {
+async function disable(context: ApplyContext, row: PolicyRow | undefined): Promise<boolean> {
   if (row === undefined || !row.enabled) return false
-  await updatePolicy(q, row.id, { enabled: false })
+  await update(context, row, { enabled: false })
   return true
+}
+
+async function insert({ q, reads }: ApplyContext, row: PolicyInput): Promise<PolicyRow> {
+  const inserted = await insertPolicy(q, row)
+  reads.policyChanged(row.name)
+  return inserted
+}
+
+async function update(
+  { q, reads }: ApplyContext,
+  row: PolicyRow,
+  changes: PolicyChanges,
+): Promise<PolicyRow> {
+  const updated = await updatePolicy(q, row.id, changes)
+  reads.policyChanged(row.name)
+  return updated ?? row
 }
 
 async function audit(

@@ -1,93 +1,281 @@
 import type { Labels } from '../../../core/crd/allowed-namespaces.ts'
-import { allLabels } from '../../db/namespaces.ts'
+import type { GatewayRef } from '../../../core/crd/fields.ts'
+import { labelsOf } from '../../db/namespaces.ts'
 import type { Query } from '../../db/query.ts'
-import { declaredNames } from '../connectors/domains.ts'
 import { storedClaims } from '../connectors/host-claims.ts'
 import type { Claim } from '../connectors/host-conflicts.ts'
-import { type ConnectorRow, listConnectors } from '../connectors/rows.ts'
-import { type GatewayRow, listGateways } from '../gateways/rows.ts'
+import {
+  type ConnectorRow,
+  listConnectorsAt,
+  listConnectorsByName,
+  listDeclaredActions,
+} from '../connectors/rows.ts'
+import { type BindableGateway, listBindableGateways } from '../gateways/rows.ts'
+import { listManagedPolicies, type PolicyRow } from '../policies/rows.ts'
 import { listGroups } from '../users/rows.ts'
-import { fullNameOf } from './full-name.ts'
-import { type DesiredRow, listDesired } from './store.ts'
+import type { ObjectCache } from './object-cache.ts'
+import { placesOf, type Referring } from './references.ts'
+import {
+  type DesiredRow,
+  fullNameOf,
+  listOwnedPermissions,
+  type ObjectKey,
+  type OwnedPermission,
+  ownerOf,
+} from './store.ts'
+
+type PermissionKey = Pick<ObjectKey, 'namespace' | 'name'>
 
 /**
- * Rows of other objects that applying one object reads. They are read once per transaction, because a change may apply
- * hundreds of objects. Code that writes these rows must report the change here.
+ * Rows that applying one object reads, limited to those that the object references. They are read once per transaction,
+ * because a change may apply thousands of objects. Code that writes these rows must report the change here.
  */
-export type ApplyReads = {
-  gateways(): Promise<readonly GatewayRow[]>
-  /** Connectors by name, in the order in which they claim hosts. */
-  connectors(): Promise<ReadonlyMap<string, ConnectorRow>>
-  /** Actions that Connectors in force declare. */
-  declaredActions(): Promise<readonly string[]>
-  /** Claims of every Connector object, by its full name. */
-  claims(): Promise<ReadonlyMap<string, Claim>>
-  labels(namespace: string): Promise<Labels | undefined>
-  /** Returns the approver groups that have members. */
-  groups(): Promise<ReadonlySet<string>>
-  gatewaysChanged(): void
-  connectorWritten(row: ConnectorRow): Promise<void>
-  connectorDeleted(name: string): Promise<void>
-  /** Reports changed claims of an object. Must be called before the object is applied. */
-  claimsChanged(row: DesiredRow): Promise<void>
-  claimsDeleted(row: DesiredRow): Promise<void>
-}
+export type ApplyReads = GatewayReads &
+  ConnectorReads & {
+    /** Returns the rows of a Permission manifest. */
+    permissions(key: PermissionKey): Promise<readonly OwnedPermission[]>
+    /** Returns the policy of a manifest; `name` is `namespace/name`. */
+    policy(name: string): Promise<PolicyRow | undefined>
+    labels(namespace: string): Promise<Labels | undefined>
+    /** Returns the approver groups that have members. */
+    groups(): Promise<ReadonlySet<string>>
+    /** Reads what applying these objects needs, with one statement for each table. */
+    prefetch(rows: readonly Referring[]): Promise<void>
+    permissionsChanged(key: PermissionKey): void
+    policyChanged(name: string): void
+  }
 
-export function createApplyReads(q: Query): ApplyReads {
-  let gateways: Promise<readonly GatewayRow[]> | undefined
-  let connectors: Promise<Map<string, ConnectorRow>> | undefined
-  let declared: Promise<readonly string[]> | undefined
-  let claims: Promise<Map<string, Claim>> | undefined
+export function createApplyReads(q: Query, objects: ObjectCache): ApplyReads {
+  const { prefetchGateways, gatewayDeleted, ...gatewayReads } = createGatewayReads(q)
+  const { prefetchConnectors, ...connectorReads } = createConnectorReads(q, objects)
+  const permissions = createCache<readonly OwnedPermission[]>(async (owners) => {
+    const byOwner = Map.groupBy(await listOwnedPermissions(q, owners), ({ owner }) => owner ?? '')
+    return (owner) => byOwner.get(owner) ?? []
+  })
+  const policies = createCache<PolicyRow | undefined>(async (names) => {
+    const byName = new Map((await listManagedPolicies(q, names)).map((row) => [row.name, row]))
+    return (name) => byName.get(name)
+  })
+  const labels = createCache<Labels | undefined>(async (names) => {
+    const known = await labelsOf(q, names)
+    return (name) => known.get(name)
+  })
   let groups: Promise<ReadonlySet<string>> | undefined
-  let labels: Promise<ReadonlyMap<string, Labels>> | undefined
-  const byName = () => {
-    connectors ??= listConnectors(q).then((rows) => new Map(rows.map((row) => [row.name, row])))
-    return connectors
-  }
-  const allClaims = () => {
-    claims ??= listDesired(q).then(claimsOfRows)
-    return claims
-  }
-  const changeConnectors = async (change: (rows: Map<string, ConnectorRow>) => void) => {
-    declared = undefined
-    change(await byName())
-  }
   return {
-    gateways() {
-      gateways ??= listGateways(q)
-      return gateways
-    },
-    connectors: byName,
-    declaredActions() {
-      declared ??= byName().then((rows) => [...rows.values()].flatMap(declaredNames))
-      return declared
-    },
-    claims: allClaims,
-    async labels(namespace) {
-      labels ??= allLabels(q)
-      return (await labels).get(namespace)
-    },
+    ...gatewayReads,
+    ...connectorReads,
+    permissions: (key) => permissions.get(ownerOf(key)),
+    policy: policies.get,
+    labels: labels.get,
     groups() {
       groups ??= listGroups(q)
       return groups
     },
-    gatewaysChanged() {
-      gateways = undefined
+    async prefetch(rows) {
+      const of = (kind: ObjectKey['kind']) => rows.filter((row) => row.kind === kind)
+      await permissions.read(of('Permission').map(ownerOf))
+      await policies.read(of('Policy').map(fullNameOf))
+      await labels.read(rows.filter(({ kind }) => kind !== 'Gateway').map(({ namespace }) => namespace))
+      await prefetchConnectors(of('Connector').map(fullNameOf))
+      await prefetchGateways(rows)
     },
-    connectorWritten: (row) => changeConnectors((rows) => rows.set(row.name, row)),
-    connectorDeleted: (name) => changeConnectors((rows) => rows.delete(name)),
-    async claimsChanged(row) {
-      if (row.kind === 'Connector') (await allClaims()).set(fullNameOf(row), claimOf(row))
+    gatewayDeleted(name) {
+      gatewayDeleted(name)
+      // Its rows of Permissions are deleted with it.
+      permissions.clear()
     },
-    async claimsDeleted(row) {
-      if (row.kind === 'Connector') (await allClaims()).delete(fullNameOf(row))
+    permissionsChanged: (key) => permissions.discard(ownerOf(key)),
+    policyChanged: policies.discard,
+  }
+}
+
+type GatewayReads = {
+  /** Returns the Gateways that an object references; without references, those of its namespace. */
+  gateways(namespace: string, refs: readonly GatewayRef[] | undefined): Promise<readonly BindableGateway[]>
+  gatewaysWithIds(ids: readonly string[]): Promise<readonly BindableGateway[]>
+  allGateways(): Promise<readonly BindableGateway[]>
+  /** Reports a changed Gateway. `isBinding`: the change affects which objects the Gateway admits. */
+  gatewayChanged(name: string, change: { readonly isBinding: boolean }): void
+  gatewayDeleted(name: string): void
+  /** Returns the names of the Gateways with changes that affect which objects they admit. */
+  rebound(): ReadonlySet<string>
+}
+
+function createGatewayReads(q: Query) {
+  const byName = createCache<BindableGateway | undefined>(async (names) => {
+    const rows = new Map((await listBindableGateways(q, { names })).map((row) => [row.name, row]))
+    return (name) => rows.get(name)
+  })
+  const byNamespace = createCache<readonly BindableGateway[]>(async (namespaces) => {
+    const rows = await listBindableGateways(q, { namespaces })
+    return (namespace) => rows.filter(({ name }) => name.startsWith(`${namespace}/`))
+  })
+  const byId = createCache<BindableGateway | undefined>(async (ids) => {
+    const rows = new Map((await listBindableGateways(q, { ids })).map((row) => [row.id, row]))
+    return (id) => rows.get(id)
+  })
+  let all: Promise<readonly BindableGateway[]> | undefined
+  const rebound = new Set<string>()
+  const changed = () => {
+    all = undefined
+    for (const cache of [byName, byNamespace, byId]) cache.clear()
+  }
+  const reads: GatewayReads = {
+    async gateways(namespace, refs) {
+      if (refs === undefined) return byNamespace.get(namespace)
+      return presentOf(byName, [...new Set(refs.map((ref) => `${ref.namespace ?? namespace}/${ref.name}`))])
+    },
+    gatewaysWithIds: (ids) => presentOf(byId, [...new Set(ids)]),
+    allGateways() {
+      all ??= listBindableGateways(q)
+      return all
+    },
+    gatewayChanged(name, { isBinding }) {
+      changed()
+      if (isBinding) rebound.add(name)
+    },
+    gatewayDeleted(name) {
+      changed()
+      rebound.add(name)
+    },
+    rebound: () => rebound,
+  }
+  return {
+    ...reads,
+    async prefetchGateways(rows: readonly Referring[]) {
+      const places = rows.filter(({ kind }) => kind !== 'Gateway').flatMap((row) => placesOf(row) ?? [])
+      await byName.read(places.filter((place) => !place.endsWith('/*')))
+      await byNamespace.read(
+        places.filter((place) => place.endsWith('/*')).map((place) => place.slice(0, -2)),
+      )
     },
   }
 }
 
-function claimsOfRows(rows: readonly DesiredRow[]): Map<string, Claim> {
-  const connectors = rows.filter(({ kind }) => kind === 'Connector')
-  return new Map(connectors.map((row) => [fullNameOf(row), claimOf(row)]))
+type ConnectorReads = {
+  connector(name: string): Promise<ConnectorRow | undefined>
+  /** Returns the connectors that serve any of these Gateways, in the order in which they claim hosts. */
+  connectorsAt(gatewayIds: readonly string[]): Promise<readonly ConnectorRow[]>
+  /** Returns the actions that connectors in force declare. */
+  declaredActions(): Promise<readonly string[]>
+  /** Returns the claims of the objects of these connectors, by name. */
+  claims(names: readonly string[]): Promise<ReadonlyMap<string, Claim>>
+  connectorWritten(row: ConnectorRow): void
+  connectorDeleted(name: string): void
+  /** Reports changed claims of an object. Must be called before the object is applied. */
+  claimsChanged(row: DesiredRow): void
+  claimsDeleted(key: ObjectKey): void
+}
+
+function createConnectorReads(q: Query, objects: ObjectCache) {
+  const byName = createCache<ConnectorRow | undefined>(async (names) => {
+    const rows = new Map((await listConnectorsByName(q, names)).map((row) => [row.name, row]))
+    return (name) => rows.get(name)
+  })
+  const byGateway = createCache<Map<string, ConnectorRow>>(async (ids) => {
+    const rows = await listConnectorsAt(q, ids)
+    return (id) => new Map(rows.filter((row) => serves(row, id)).map((row) => [row.name, row]))
+  })
+  const changedClaims = new Map<string, Claim>()
+  let declared: Promise<readonly string[]> | undefined
+  const reads: ConnectorReads = {
+    connector: byName.get,
+    async connectorsAt(gatewayIds) {
+      await byGateway.read(gatewayIds)
+      const rows = await Promise.all(gatewayIds.map(byGateway.get))
+      return [...new Map(rows.flatMap((each) => [...each])).values()].sort(byPrecedence)
+    },
+    declaredActions() {
+      declared ??= listDeclaredActions(q)
+      return declared
+    },
+    async claims(names) {
+      const keys = names.filter((name) => name.includes('/')).map(connectorKey)
+      await objects.prefetch(keys)
+      const found = new Map<string, Claim>()
+      for (const key of keys) {
+        const row = await objects.get(key)
+        const claim = changedClaims.get(fullNameOf(key)) ?? (row && claimOf(row))
+        if (claim !== undefined) found.set(fullNameOf(key), claim)
+      }
+      return found
+    },
+    connectorWritten(row) {
+      declared = undefined
+      byName.set(row.name, row)
+      for (const [id, rows] of byGateway.known) {
+        if (serves(row, id)) rows.set(row.name, row)
+        else rows.delete(row.name)
+      }
+    },
+    connectorDeleted(name) {
+      declared = undefined
+      byName.set(name, undefined)
+      for (const rows of byGateway.known.values()) rows.delete(name)
+    },
+    claimsChanged(row) {
+      if (row.kind === 'Connector') changedClaims.set(fullNameOf(row), claimOf(row))
+    },
+    claimsDeleted(key) {
+      if (key.kind === 'Connector') changedClaims.delete(fullNameOf(key))
+    },
+  }
+  return { ...reads, prefetchConnectors: byName.read }
+}
+
+type Cache<T> = {
+  readonly known: ReadonlyMap<string, T>
+  get(key: string): Promise<T>
+  /** Reads the values of unknown keys with one statement. */
+  read(keys: readonly string[]): Promise<void>
+  set(key: string, value: T): void
+  discard(key: string): void
+  clear(): void
+}
+
+function createCache<T>(load: (keys: readonly string[]) => Promise<(key: string) => T>): Cache<T> {
+  const known = new Map<string, T>()
+  const read = async (keys: readonly string[]) => {
+    const unread = [...new Set(keys)].filter((key) => !known.has(key))
+    if (unread.length === 0) return
+    const loaded = await load(unread)
+    for (const key of unread) known.set(key, loaded(key))
+  }
+  return {
+    known,
+    read,
+    async get(key) {
+      await read([key])
+      return known.get(key) as T
+    },
+    set: (key, value) => void known.set(key, value),
+    discard: (key) => void known.delete(key),
+    clear: () => known.clear(),
+  }
+}
+
+async function presentOf<T extends object>(
+  cache: Cache<T | undefined>,
+  keys: readonly string[],
+): Promise<readonly T[]> {
+  await cache.read(keys)
+  return keys.flatMap((key) => cache.known.get(key) ?? [])
+}
+
+function serves({ gatewayIds }: ConnectorRow, gatewayId: string): boolean {
+  return gatewayIds.length === 0 || gatewayIds.includes(gatewayId)
+}
+
+/** Sorts a connector with a credential before one without, then manifests before the API, then by name. */
+function byPrecedence(a: ConnectorRow, b: ConnectorRow): number {
+  const rank = ({ credential, source }: ConnectorRow) =>
+    (credential === null ? 2 : 0) + (source === 'api' ? 1 : 0)
+  return rank(a) - rank(b) || (a.name < b.name ? -1 : 1)
+}
+
+function connectorKey(name: string): ObjectKey {
+  const at = name.indexOf('/')
+  return { kind: 'Connector', namespace: name.slice(0, at), name: name.slice(at + 1) }
 }
 
 function claimOf(row: DesiredRow): Claim {

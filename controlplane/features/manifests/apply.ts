@@ -16,10 +16,9 @@ import {
 import { gatewayApplier } from './apply-gateway.ts'
 import { permissionApplier } from './apply-permission.ts'
 import { policyApplier } from './apply-policy.ts'
-import { fullNameOf } from './full-name.ts'
+import { referencesTo, sharedReferences } from './references.ts'
 import { schemaReasons } from './schema-reasons.ts'
-import { sharing } from './sharers.ts'
-import { type DesiredRow, desiredPlace, listDesired, type ObjectKey, putDesired } from './store.ts'
+import { type DesiredRow, desiredPlace, fullNameOf, type ObjectKey } from './store.ts'
 
 type Appliers = { readonly [K in ResourceKind]: Applier<K> }
 
@@ -72,23 +71,22 @@ async function refuse(
 }
 
 /**
- * Applies again the objects of changed Gateways, and the refused Connectors that may get a host of a changed Connector.
- * `changed`: rows in both their new and old versions. Returns true when the configuration in force changed.
+ * Applies again the objects of Gateways that admit other objects now, and the refused Connectors that may get a host of
+ * a changed Connector. `changed`: rows in both their new and old versions. Returns true when the configuration in force
+ * changed.
  */
 export async function applyOthers(context: ApplyContext, changed: readonly DesiredRow[]): Promise<boolean> {
-  const isAtChangedGateway = sharing(changed.filter(({ kind }) => kind === 'Gateway'))
-  const sharesWithConnector = sharing(changed.filter(({ kind }) => kind === 'Connector'))
-  if (!changed.some(affectsOthers)) return false
+  const { objects, reads } = context
   const known = new Set(changed.map(nameOf))
-  const isBoundAnew = (row: DesiredRow) =>
-    isAtChangedGateway(row) && (!known.has(nameOf(row)) || isWaiting(row))
-  const mayHaveHosts = (row: DesiredRow) =>
-    row.kind === 'Connector' && isWaiting(row) && sharesWithConnector(row)
-  const rows = (await listDesired(context.q)).filter(({ kind }) => kind !== 'Gateway')
-  return applyAgain(
+  const rebound = reads.rebound()
+  const bound = rebound.size === 0 ? [] : await objects.referring(referencesTo(rebound))
+  const boundAnew = bound.filter((row) => !known.has(nameOf(row)) || isWaiting(row))
+  const connectors = await waitingBeside(
     context,
-    rows.filter((row) => isBoundAnew(row) || mayHaveHosts(row)),
+    changed.filter(({ kind }) => kind === 'Connector'),
   )
+  const rows = new Map([...boundAnew, ...connectors].map((row) => [nameOf(row), row]))
+  return applyAgain(context, [...rows.values()].sort(byName))
 }
 
 /** Reports whether the object is refused, or without effect at some of its references. */
@@ -102,23 +100,11 @@ function isWaiting({ accepted, stored }: DesiredRow): boolean {
  */
 export async function applyOfNamespaces(context: ApplyContext, names: readonly string[]): Promise<boolean> {
   if (names.length === 0) return false
-  const changed = new Set(names)
-  const rows = await listDesired(context.q)
-  return applyAgain(
-    context,
-    rows.filter((row) => row.kind !== 'Gateway' && (changed.has(row.namespace) || selectsNamespaces(row))),
-  )
+  return applyAgain(context, await context.objects.ofNamespaces(names))
 }
 
 export async function applyPolicies(context: ApplyContext): Promise<boolean> {
-  return applyAgain(
-    context,
-    (await listDesired(context.q)).filter(({ kind }) => kind === 'Policy'),
-  )
-}
-
-function selectsNamespaces({ kind, stored: { spec } }: DesiredRow): boolean {
-  return kind === 'Policy' && typeof spec === 'object' && spec !== null && 'namespaceSelector' in spec
+  return applyAgain(context, await context.objects.policies())
 }
 
 /**
@@ -128,6 +114,7 @@ function selectsNamespaces({ kind, stored: { spec } }: DesiredRow): boolean {
 async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
   let isChanged = false
   let pending = rows
+  await context.reads.prefetch(rows)
   for (let round = 0; pending.length > 0 && round < MAX_ROUNDS; round++) {
     const changed: DesiredRow[] = []
     for (const row of pending) if (await judgeAgain(context, row)) changed.push(row)
@@ -143,14 +130,20 @@ async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): P
 async function judgeAgain(context: ApplyContext, row: DesiredRow): Promise<boolean> {
   const applied = await applyOne(context, row)
   const next = withOutcome(row, applied)
-  if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)
+  if (!isDeepStrictEqual(plain(next), plain(row))) context.objects.put(next)
   return applied.changed
 }
 
-async function waitingBeside({ q }: ApplyContext, moved: readonly DesiredRow[]): Promise<DesiredRow[]> {
-  if (moved.length === 0) return []
-  const isBeside = sharing(moved)
-  return (await listDesired(q)).filter((row) => row.kind === 'Connector' && isWaiting(row) && isBeside(row))
+/** Returns the refused Connectors that are for a Gateway of these Connectors. */
+async function waitingBeside(
+  { objects }: ApplyContext,
+  moved: readonly DesiredRow[],
+): Promise<readonly DesiredRow[]> {
+  return moved.length === 0 ? [] : objects.waitingConnectors(sharedReferences(moved))
+}
+
+function byName(a: DesiredRow, b: DesiredRow): number {
+  return nameOf(a) < nameOf(b) ? -1 : 1
 }
 
 /**
@@ -184,10 +177,6 @@ export function isSameRow(keyring: Keyring, a: DesiredRow, b: DesiredRow): boole
     credential: credentialOf(keyring, { ...row, stored }),
   })
   return isDeepStrictEqual(plain(open(a)), plain(open(b)))
-}
-
-function affectsOthers({ kind }: ObjectKey): boolean {
-  return kind === 'Gateway' || kind === 'Connector'
 }
 
 export function nameOf({

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type {
   ChangeSetBody,
   ChangeSetReply,
@@ -5,7 +6,19 @@ import type {
   PushReply,
 } from '../../../core/wire/operator/operator.ts'
 import { nameOf } from './apply.ts'
-import type { DesiredRow, ObjectKey } from './store.ts'
+import type { ApplyContext } from './apply-context.ts'
+import type { ObjectCache } from './object-cache.ts'
+import { brokenFiles } from './problems.ts'
+import type { Referring } from './references.ts'
+import {
+  type DesiredRow,
+  desiredPlace,
+  listObjectStates,
+  type ObjectKey,
+  type ObjectName,
+  type ObjectState,
+  stateOf,
+} from './store.ts'
 
 export function keyOf({ resource: { kind, metadata } }: PushBody): ObjectKey {
   return { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }
@@ -23,7 +36,7 @@ export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] 
  * Removes unreadable documents that replace objects of the same file, because those objects stay in force. Removes at
  * most as many documents as the file has objects in force that are missing from it now.
  */
-export function explain(body: ChangeSetBody, known: readonly DesiredRow[]): ChangeSetBody {
+export function explain(body: ChangeSetBody, known: readonly ObjectState[]): ChangeSetBody {
   const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))
   const hidden = known.filter(
     (row) => row.source === body.source && !given.has(nameOf(row)) && isInForce(row),
@@ -44,30 +57,56 @@ export function explain(body: ChangeSetBody, known: readonly DesiredRow[]): Chan
   }
 }
 
-function mayBe({ unnamed }: PushBody, { kind }: DesiredRow): boolean {
+function mayBe({ unnamed }: PushBody, { kind }: ObjectState): boolean {
   return unnamed === 'unknown' || kind === 'Policy'
 }
 
-function isInForce({ accepted, stored }: DesiredRow): boolean {
-  const held = stored.outcome?.in_force
-  return accepted || held === 'last_good' || held === 'tightened'
+function isInForce({ accepted, inForce }: ObjectState): boolean {
+  return accepted || inForce === 'last_good' || inForce === 'tightened'
+}
+
+/** Returns the states that the change set is compared with: of all objects only when it lists all of its source. */
+export async function statesFor(
+  { q, objects }: ApplyContext,
+  body: ChangeSetBody,
+): Promise<readonly ObjectState[]> {
+  const isComplete = body.present !== undefined || body.objects.some(({ unnamed }) => unnamed !== undefined)
+  return isComplete ? listObjectStates(q) : (await rowsOf(objects, body.removed)).map(stateOf)
+}
+
+/** Returns the objects that the change set removes. */
+export async function surplusRows(
+  { q, objects, reads }: ApplyContext,
+  set: ChangeSetBody,
+  known: readonly ObjectState[],
+): Promise<readonly DesiredRow[]> {
+  const broken = set.present === undefined ? new Set<string>() : await brokenFiles(q, set.source)
+  const surplus = await rowsOf(objects, surplusOf(set, known, broken))
+  await reads.prefetch(surplus)
+  return surplus
+}
+
+async function rowsOf(objects: ObjectCache, keys: readonly ObjectName[]): Promise<readonly DesiredRow[]> {
+  await objects.prefetch(keys)
+  const rows = await Promise.all(keys.map((key) => objects.get(key)))
+  return rows.filter((row) => row !== undefined)
 }
 
 /**
  * Returns the rows to remove: objects listed in `removed`, and objects that the source no longer has, except those of
  * broken files.
  */
-export function surplusOf(
+function surplusOf(
   { source, present, removed }: ChangeSetBody,
-  known: readonly DesiredRow[],
+  known: readonly ObjectState[],
   brokenFiles: ReadonlySet<string>,
-): readonly DesiredRow[] {
+): readonly ObjectState[] {
   const gone = new Set(removed.map(nameOf))
   const kept = present === undefined ? null : new Set(present.map(nameOf))
   return known.filter((row) => {
     if (row.source !== source) return false
     if (gone.has(nameOf(row))) return true
-    const isSpared = brokenFiles.has(row.managedBy) && row.stored.isUnnamed !== true
+    const isSpared = brokenFiles.has(row.managedBy) && !row.isUnnamed
     return kept !== null && !kept.has(nameOf(row)) && !isSpared
   })
 }
@@ -78,7 +117,7 @@ export function surplusOf(
  */
 export function missingOf(
   { present = [] }: ChangeSetBody,
-  known: readonly DesiredRow[],
+  known: readonly ObjectState[],
   put: ReadonlyMap<string, DesiredRow>,
 ): ChangeSetReply['missing'] {
   const uids = new Map(known.map((row) => [nameOf(row), row.uid]))
@@ -100,4 +139,58 @@ export function explainedReply({ problems = [] }: PushBody, version: number): Pu
     tests: null,
     acknowledged: { acked: 0, total: 0 },
   }
+}
+
+export function referring(body: PushBody): Referring {
+  return { ...keyOf(body), stored: { spec: body.resource.spec } }
+}
+
+/** Reports whether a later push overtook this one. Only objects of a cluster have generations. */
+export function isOlder(body: PushBody, known: DesiredRow): boolean {
+  return body.source === 'kubernetes' && body.uid === known.uid && body.generation < known.generation
+}
+
+export function desiredOf(
+  { keyring }: ApplyContext,
+  body: PushBody,
+  known: DesiredRow | undefined,
+): DesiredRow {
+  const key = keyOf(body)
+  const {
+    uid,
+    generation,
+    source,
+    managed_by: managedBy,
+    resource,
+    credential,
+    problems,
+    unnamed,
+    origin,
+  } = body
+  const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
+  const sealed = typeof credential === 'string' ? keyring.seal(credential, desiredPlace(key)) : null
+  // An absent credential means that the Secret cannot be read at the moment: the stored credential stays.
+  const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
+  const stored = {
+    spec: resource.spec ?? {},
+    credential: kept,
+    warnings: [],
+    ...(problems === undefined ? {} : { problems }),
+    ...(unnamed === undefined ? {} : { isUnnamed: true }),
+    bound: boundBefore(known, resource.spec),
+    ...(createdAt === undefined ? {} : { createdAt }),
+    ...(origin === undefined ? {} : { origin }),
+  }
+  return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
+}
+
+/** Returns the Gateways that the object was bound to; none after a change of the spec, which is bound again. */
+function boundBefore(known: DesiredRow | undefined, spec: unknown): readonly string[] {
+  const isSameSpec = known !== undefined && isDeepStrictEqual(known.stored.spec, asStored(spec ?? {}))
+  return isSameSpec ? (known.stored.bound ?? []) : []
+}
+
+/** Returns the value as the database returns it: without undefined members. */
+function asStored(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
 }

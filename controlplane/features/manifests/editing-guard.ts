@@ -13,7 +13,6 @@ import { createScopedQuery } from '../../db/scoped-query.ts'
 import { placementOf, readManifestRows, type StoredRows } from '../export/manifests.ts'
 import { EditedInYaml, type EditedPolicy } from '../policies/edited-in-yaml.ts'
 import { tryLockDesired } from './store.ts'
-import { writesConfiguration } from './tables.ts'
 
 /**
  * Wraps a database so that Gateways, Connectors, Permissions and Policies cannot be edited. A transaction that changes
@@ -153,4 +152,12 @@ function policyContents(row: PolicyFacts | undefined): unknown {
   if (row === undefined) return null
   const { name, source, gatewayIds, text, description, enabled, priority, tags, mode } = row
   return [name, source, gatewayIds, text, description, enabled, priority, tags, mode]
+}
+
+const WRITES =
+  /\b(?:insert\s+into|update|delete\s+from|merge\s+into|truncate(?:\s+table)?|copy)\s+(?:only\s+)?(?:"?\w+"?\.)?"?(?:gateways|connectors|permissions|policies)"?(?![\w"])/i
+
+/** Reports whether a statement writes rows of Gateways, Connectors, Permissions or Policies. */
+export function writesConfiguration(statement: string): boolean {
+  return WRITES.test(statement)
 }

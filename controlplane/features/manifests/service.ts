@@ -30,22 +30,31 @@ import {
 } from './apply.ts'
 import { type ApplyContext, answerPlace } from './apply-context.ts'
 import { createApplyReads } from './apply-reads.ts'
-import { explain, explainedReply, inApplyOrder, keyOf, missingOf, surplusOf } from './change-set.ts'
-import { brokenFiles, writeProblems } from './problems.ts'
+import {
+  desiredOf,
+  explain,
+  explainedReply,
+  inApplyOrder,
+  isOlder,
+  keyOf,
+  missingOf,
+  referring,
+  statesFor,
+  surplusRows,
+} from './change-set.ts'
+import { createObjectCache } from './object-cache.ts'
+import { writeProblems } from './problems.ts'
 import {
   type DesiredRow,
-  deleteDesired,
-  desiredPlace,
   getDesired,
   listDesired,
   lockDesired,
   type ManifestSource,
   type ObjectKey,
-  putDesired,
 } from './store.ts'
 import { inForceOf, type ManifestsView, readManifests } from './view.ts'
 
-export type DesiredDeps = Omit<ApplyContext, 'q' | 'reads' | 'checkPolicy' | 'members'> & {
+export type DesiredDeps = Omit<ApplyContext, 'q' | 'reads' | 'objects' | 'checkPolicy' | 'members'> & {
   /** Membership of approver groups without accounts; none by default. */
   readonly members?: GroupMembers
   /** Returns effect and risk of an action by its name, for the tests of policies. */
@@ -85,18 +94,17 @@ export function createDesired(deps: DesiredDeps): Desired {
   const { db, processes = () => [] } = deps
   const checkPolicy = createPolicyChecks(deps.knownAction)
   const { members = ACCOUNTS_ONLY } = deps
-  const contextOf = (q: Query) => ({
-    ...deps,
-    q,
-    processes,
-    checkPolicy,
-    members,
-    reads: createApplyReads(q),
-  })
+  const contextOf = (q: Query) => {
+    const objects = createObjectCache(q)
+    return { ...deps, q, processes, checkPolicy, members, objects, reads: createApplyReads(q, objects) }
+  }
   const inTransaction = <T>(work: (context: PutContext) => Promise<T>) =>
     db.tx(async (q) => {
       await lockDesired(q)
-      return work(contextOf(q))
+      const context = contextOf(q)
+      const value = await work(context)
+      await context.objects.flush()
+      return value
     })
   const again = async (apply: (context: ApplyContext) => Promise<boolean>) => {
     await members.ask(async () =>
@@ -132,7 +140,7 @@ export function createDesired(deps: DesiredDeps): Desired {
     async remove(key) {
       if ((await getDesired(db, key)) === undefined) return false
       await inTransaction(async (context) => {
-        const row = await getDesired(context.q, key)
+        const row = await context.objects.get(key)
         if (row === undefined) return
         const isRemoved = await removeAll(context, [row])
         const isAffected = await applyOthers(context, [row])
@@ -154,28 +162,25 @@ export function createDesired(deps: DesiredDeps): Desired {
 
 /** Removes, applies and re-evaluates dependent objects in one transaction, as one version. */
 async function changeAll(context: PutContext, body: ChangeSetBody): Promise<ChangeSetReply> {
-  const { q } = context
+  const { q, objects } = context
   if (body.problems !== undefined) await writeProblems(q, body.source, body.problems)
-  const known = await listDesired(q)
+  const known = await statesFor(context, body)
   const set = explain(body, known)
-  const surplus = surplusOf(set, known, await brokenFiles(q, body.source))
+  const surplus = await surplusRows(context, set, known)
   const isRemoved = await removeAll(context, surplus)
+  await objects.prefetch(set.objects.map(keyOf))
   const { rows, changed } = await putAll(context, inApplyOrder(set.objects))
   const isAffected = await applyOthers(context, [...surplus, ...changed])
-  const judged = new Map((await listDesired(q)).map((row) => [nameOf(row), row]))
   if (isRemoved || changed.length > 0 || isAffected) await bumpVersion(q)
   const version = await currentVersion(q)
-  const replyTo = (each: PushBody) => {
-    const name = nameOf(keyOf(each))
+  const replies: PushReply[] = []
+  for (const each of body.objects) {
+    const key = keyOf(each)
     // Another object of the set may have taken a host of this one, so the evaluated row counts.
-    const row = rows.has(name) ? judged.get(name) : undefined
-    return row === undefined ? explainedReply(each, version) : replyOf(context, row, version)
+    const row = rows.has(nameOf(key)) ? await objects.get(key) : undefined
+    replies.push(row === undefined ? explainedReply(each, version) : replyOf(context, row, version))
   }
-  return {
-    removed: surplus.length,
-    missing: missingOf(set, known, rows),
-    replies: body.objects.map(replyTo),
-  }
+  return { removed: surplus.length, missing: missingOf(set, known, rows), replies }
 }
 
 type Put = {
@@ -194,11 +199,18 @@ async function putAll(context: PutContext, objects: readonly PushBody[]): Promis
     if (isChanged) changed.push(row, ...(known === undefined ? [] : [known]))
     return row.accepted
   }
+  const putEach = async (bodies: readonly PushBody[]) => {
+    const refused: PushBody[] = []
+    for (const body of bodies) if (!(await put(body))) refused.push(body)
+    return refused
+  }
   for (let pending = objects, left = -1; pending.length !== left; ) {
     left = pending.length
-    const refused: PushBody[] = []
-    for (const body of pending) if (!(await put(body))) refused.push(body)
-    pending = refused
+    const others = pending.filter(({ resource }) => resource.kind !== 'Gateway')
+    const refused = await putEach(pending.filter(({ resource }) => resource.kind === 'Gateway'))
+    // A changed Gateway invalidates what was read of Gateways, so the rest is read after the Gateways.
+    await context.reads.prefetch(others.map(referring))
+    pending = [...refused, ...(await putEach(others))]
   }
   return { rows, changed }
 }
@@ -211,69 +223,23 @@ async function putOne(
   readonly known: DesiredRow | undefined
   readonly isChanged: boolean
 }> {
-  const known = await getDesired(context.q, keyOf(body))
+  const known = await context.objects.get(keyOf(body))
   if (known !== undefined && isOlder(body, known)) return { row: known, known, isChanged: false }
   const wanted = await withClaims(context.q, desiredOf(context, body, known), known)
-  await context.reads.claimsChanged(wanted)
+  context.reads.claimsChanged(wanted)
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
-  if (known === undefined || !isSameRow(context.keyring, known, row)) await putDesired(context.q, row)
+  if (known === undefined || !isSameRow(context.keyring, known, row)) context.objects.put(row)
   // The precedence for a host may have changed although this row did not.
   const isClaimedAnew = !isDeepStrictEqual(known?.stored.claims, row.stored.claims)
   return { row, known, isChanged: applied.changed || isClaimedAnew }
 }
 
-/** Reports whether a later push overtook this one. Only objects of a cluster have generations. */
-function isOlder(body: PushBody, known: DesiredRow): boolean {
-  return body.source === 'kubernetes' && body.uid === known.uid && body.generation < known.generation
-}
-
-function desiredOf({ keyring }: ApplyContext, body: PushBody, known: DesiredRow | undefined): DesiredRow {
-  const key = keyOf(body)
-  const {
-    uid,
-    generation,
-    source,
-    managed_by: managedBy,
-    resource,
-    credential,
-    problems,
-    unnamed,
-    origin,
-  } = body
-  const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
-  const sealed = typeof credential === 'string' ? keyring.seal(credential, desiredPlace(key)) : null
-  // An absent credential means that the Secret cannot be read at the moment: the stored credential stays.
-  const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
-  const stored = {
-    spec: resource.spec ?? {},
-    credential: kept,
-    warnings: [],
-    ...(problems === undefined ? {} : { problems }),
-    ...(unnamed === undefined ? {} : { isUnnamed: true }),
-    bound: boundBefore(known, resource.spec),
-    ...(createdAt === undefined ? {} : { createdAt }),
-    ...(origin === undefined ? {} : { origin }),
-  }
-  return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
-}
-
-/** Returns the Gateways that the object was bound to; none after a change of the spec, which is bound again. */
-function boundBefore(known: DesiredRow | undefined, spec: unknown): readonly string[] {
-  const isSameSpec = known !== undefined && isDeepStrictEqual(known.stored.spec, asStored(spec ?? {}))
-  return isSameSpec ? (known.stored.bound ?? []) : []
-}
-
-/** Returns the value as the database returns it: without undefined members. */
-function asStored(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value))
-}
-
 async function removeAll(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
   let isChanged = false
   for (const row of rows) {
-    await deleteDesired(context.q, row)
-    await context.reads.claimsDeleted(row)
+    await context.objects.delete(row)
+    context.reads.claimsDeleted(row)
     isChanged = (await removeOne(context, row)) || isChanged
   }
   return isChanged

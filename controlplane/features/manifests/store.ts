@@ -11,6 +11,9 @@ export type ManifestSource = 'kubernetes' | 'file'
 
 export type ObjectKey = { readonly kind: ResourceKind; readonly namespace: string; readonly name: string }
 
+/** A key as the operator sends it; no object has a kind that is none of ours. */
+export type ObjectName = Omit<ObjectKey, 'kind'> & { readonly kind: string }
+
 /** A manifest object as last pushed, accepted or not. */
 export type DesiredRow = ObjectKey & {
   readonly uid: string
@@ -22,6 +25,9 @@ export type DesiredRow = ObjectKey & {
   readonly reasons: readonly string[]
   readonly stored: StoredObject
 }
+
+/** A row of a Permission manifest. */
+export type OwnedPermission = Omit<PermissionRow, 'id' | 'createdAt'>
 
 /** A row with the time of its last push or evaluation, with a precision of a microsecond. */
 export type JudgedRow = DesiredRow & { readonly judgedAt: string }
@@ -60,6 +66,16 @@ export type StoredObject = {
 const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "managedBy", accepted, reasons,
   stored`
 const JUDGED_AT = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "judgedAt"`
+
+/** Returns `namespace/name` of an object. */
+export function fullNameOf({ namespace, name }: Pick<ObjectKey, 'namespace' | 'name'>): string {
+  return `${namespace}/${name}`
+}
+
+/** Returns the owner of the rows of a Permission manifest. */
+export function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {
+  return `Permission/${fullNameOf(key)}`
+}
 
 /** Returns the context to which a credential in the table `manifest_objects` is sealed. */
 export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
@@ -117,34 +133,101 @@ export async function listDesiredIn(q: ScopedQuery): Promise<readonly JudgedRow[
 }
 
 export async function getDesired(q: Query, key: ObjectKey): Promise<DesiredRow | undefined> {
-  const { rows } = await q.query<DesiredRow>(
-    `select ${COLUMNS} from manifest_objects where kind = $1 and namespace = $2 and name = $3`,
-    [key.kind, key.namespace, key.name],
-  )
-  return rows[0]
+  return (await getDesiredAll(q, [key]))[0]
 }
 
-export async function putDesired(q: Query, row: DesiredRow): Promise<void> {
-  await q.query(
-    `insert into manifest_objects (kind, namespace, name, uid, generation, source, managed_by, accepted, reasons, stored)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-     on conflict (kind, namespace, name) do update set uid = excluded.uid, generation = excluded.generation,
-       source = excluded.source, managed_by = excluded.managed_by, accepted = excluded.accepted,
-       reasons = excluded.reasons, stored = excluded.stored, updated_at = now()`,
-    [
-      row.kind,
-      row.namespace,
-      row.name,
-      row.uid,
-      row.generation,
-      row.source,
-      row.managedBy,
-      row.accepted,
-      row.reasons,
-      JSON.stringify(row.stored),
-    ],
+export async function getDesiredAll(q: Query, keys: readonly ObjectName[]): Promise<readonly DesiredRow[]> {
+  const { rows } = await q.query<DesiredRow>(
+    `select ${COLUMNS} from manifest_objects
+       join unnest($1::text[], $2::text[], $3::text[]) as wanted(kind, namespace, name) using (kind, namespace, name)`,
+    [keys.map(({ kind }) => kind), keys.map(({ namespace }) => namespace), keys.map(({ name }) => name)],
   )
+  return rows
 }
+
+/** Identity and result of an object, without its text. */
+export type ObjectState = ObjectKey &
+  Pick<DesiredRow, 'uid' | 'source' | 'managedBy' | 'accepted'> & {
+    readonly inForce: string | null
+    readonly isUnnamed: boolean
+  }
+
+export function stateOf({ stored, ...row }: DesiredRow): ObjectState {
+  return { ...row, inForce: stored.outcome?.in_force ?? null, isUnnamed: stored.isUnnamed === true }
+}
+
+export async function listObjectStates(q: Query): Promise<readonly ObjectState[]> {
+  const { rows } = await q.query<ObjectState>(
+    `select kind, namespace, name, uid, source, managed_by as "managedBy", accepted,
+       stored #>> '{outcome,in_force}' as "inForce", coalesce((stored -> 'isUnnamed')::boolean, false) as "isUnnamed"
+     from manifest_objects order by kind, namespace, name`,
+    [],
+  )
+  return rows
+}
+
+/**
+ * Lists objects other than Gateways with one of these references; null lists all. `isWaitingConnector`: only Connectors
+ * that are refused, or without effect at some of their references.
+ */
+export async function listReferring(
+  q: Query,
+  {
+    refs,
+    isWaitingConnector,
+  }: { readonly refs: readonly string[] | null; readonly isWaitingConnector: boolean },
+): Promise<readonly DesiredRow[]> {
+  const kinds = isWaitingConnector
+    ? "kind = 'Connector' and (not accepted or stored #>> '{outcome,problem}' is not null)"
+    : "kind <> 'Gateway'"
+  const { rows } = await q.query<DesiredRow>(
+    `select ${COLUMNS} from manifest_objects where ${kinds} and ${refs === null ? '$1::text[] is null' : 'refs && $1::text[]'}
+     order by kind, namespace, name`,
+    [refs],
+  )
+  return rows
+}
+
+/** Lists objects other than Gateways in the namespaces, and Policies that select namespaces by labels. */
+export async function listOfNamespaces(q: Query, names: readonly string[]): Promise<readonly DesiredRow[]> {
+  const { rows } = await q.query<DesiredRow>(
+    `select ${COLUMNS} from manifest_objects where kind <> 'Gateway'
+       and (namespace = any($1::text[]) or kind = 'Policy' and stored -> 'spec' ? 'namespaceSelector')
+     order by kind, namespace, name`,
+    [names],
+  )
+  return rows
+}
+
+export async function listPolicyObjects(q: Query): Promise<readonly DesiredRow[]> {
+  const { rows } = await q.query<DesiredRow>(
+    `select ${COLUMNS} from manifest_objects where kind = 'Policy' order by namespace, name`,
+    [],
+  )
+  return rows
+}
+
+const ROWS_PER_STATEMENT = 500
+
+/** Inserts or replaces the rows, with the references of each. No two of them may have the same key. */
+export async function putDesiredAll(
+  q: Query,
+  rows: ReadonlyArray<DesiredRow & { readonly refs: readonly string[] }>,
+): Promise<void> {
+  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
+    const part = rows.slice(at, at + ROWS_PER_STATEMENT)
+    await q.query(PUT, [JSON.stringify(part)])
+  }
+}
+
+const PUT = `insert into manifest_objects (kind, namespace, name, uid, generation, source, managed_by, accepted, reasons,
+    stored, refs)
+  select r.kind, r.namespace, r.name, r.uid, r.generation, r.source, r."managedBy", r.accepted, r.reasons, r.stored, r.refs
+  from jsonb_to_recordset($1::jsonb) as r(kind text, namespace text, name text, uid text, generation bigint, source text,
+    "managedBy" text, accepted boolean, reasons text[], stored jsonb, refs text[])
+  on conflict (kind, namespace, name) do update set uid = excluded.uid, generation = excluded.generation,
+    source = excluded.source, managed_by = excluded.managed_by, accepted = excluded.accepted,
+    reasons = excluded.reasons, stored = excluded.stored, refs = excluded.refs, updated_at = now()`
 
 export async function deleteDesired(q: Query, key: ObjectKey): Promise<boolean> {
   const { rowCount } = await q.query(
@@ -154,16 +237,16 @@ export async function deleteDesired(q: Query, key: ObjectKey): Promise<boolean> 
   return rowCount > 0
 }
 
-/** Lists the rows of one Permission manifest. */
+/** Lists the rows of Permission manifests by their owners. */
 export async function listOwnedPermissions(
   q: Query,
-  owner: string,
-): Promise<ReadonlyArray<Omit<PermissionRow, 'id' | 'createdAt'>>> {
-  const { rows } = await q.query<Omit<PermissionRow, 'id' | 'createdAt'>>(
+  owners: readonly string[],
+): Promise<readonly OwnedPermission[]> {
+  const { rows } = await q.query<OwnedPermission>(
     `select org_id as "orgId", gateway_id as "gatewayId", agent, connector_type as "connectorType",
        action_pattern as "actionPattern", decision, reason, source, managed_by as "managedBy", owner
-     from permissions where owner = $1`,
-    [owner],
+     from permissions where owner = any($1::text[])`,
+    [owners],
   )
   return rows
 }

@@ -75,11 +75,11 @@ export async function listPoliciesIn(q: ScopedQuery): Promise<readonly PolicyRow
   )
 }
 
-/** Returns the policy of one manifest; `name` is `namespace/name`. */
-export async function findManagedPolicy(q: Query, name: string): Promise<PolicyRow | undefined> {
+/** Returns the policies of these manifests; each name is `namespace/name`. */
+export async function listManagedPolicies(q: Query, names: readonly string[]): Promise<readonly PolicyRow[]> {
   const { rows } = await q.query<PolicyRow>(
-    `select ${COLUMNS} from policies where name = $1 and source <> 'api'`,
-    [name],
+    `select ${COLUMNS} from policies where name = any($1::text[]) and source <> 'api'`,
+    [names],
   )
-  return rows[0]
+  return rows
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { writesConfiguration } from '../../../controlplane/features/manifests/tables.ts'
+import { writesConfiguration } from '../../../controlplane/features/manifests/editing-guard.ts'
 import { ManifestResource } from '../../../core/crd/schemas.ts'
 import { isRight, RIGHTS, type Right } from '../../../core/wire/access/rights.ts'
 import { ENROL_TOKEN, OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from './installation.ts'

@@ -1,0 +1,83 @@
+import type { Query } from '../../db/query.ts'
+import { storedReferences } from './references.ts'
+import {
+  type DesiredRow,
+  deleteDesired,
+  fullNameOf,
+  getDesiredAll,
+  listOfNamespaces,
+  listPolicyObjects,
+  listReferring,
+  type ObjectKey,
+  type ObjectName,
+  putDesiredAll,
+} from './store.ts'
+
+/**
+ * The manifest objects of one transaction. Each is read once, and written rows are stored by `flush` in few statements,
+ * because a change may have thousands of objects.
+ */
+export type ObjectCache = {
+  /** Reads objects with one statement. */
+  prefetch(keys: readonly ObjectName[]): Promise<void>
+  get(key: ObjectName): Promise<DesiredRow | undefined>
+  put(row: DesiredRow): void
+  delete(key: ObjectKey): Promise<void>
+  /** Lists objects other than Gateways with one of these references; null lists all. */
+  referring(refs: readonly string[] | null): Promise<readonly DesiredRow[]>
+  /** Lists Connectors with one of these references that are refused, or without effect at some of their references. */
+  waitingConnectors(refs: readonly string[] | null): Promise<readonly DesiredRow[]>
+  /** Lists objects other than Gateways in the namespaces, and Policies that select namespaces by labels. */
+  ofNamespaces(names: readonly string[]): Promise<readonly DesiredRow[]>
+  policies(): Promise<readonly DesiredRow[]>
+  /** Stores the written rows. Must run before the transaction ends. */
+  flush(): Promise<void>
+}
+
+export function createObjectCache(q: Query): ObjectCache {
+  const known = new Map<string, DesiredRow | undefined>()
+  const written = new Map<string, DesiredRow>()
+
+  async function flush(): Promise<void> {
+    const rows = [...written.values()].map((row) => ({ ...row, refs: storedReferences(row) }))
+    written.clear()
+    await putDesiredAll(q, rows)
+  }
+  async function prefetch(keys: readonly ObjectName[]): Promise<void> {
+    const unread = keys.filter((key) => !known.has(idOf(key)))
+    if (unread.length === 0) return
+    for (const key of unread) known.set(idOf(key), undefined)
+    for (const row of await getDesiredAll(q, unread)) known.set(idOf(row), row)
+  }
+  const after = async <T>(read: () => Promise<T>): Promise<T> => {
+    await flush()
+    return read()
+  }
+  return {
+    prefetch,
+    flush,
+    async get(key) {
+      await prefetch([key])
+      return known.get(idOf(key))
+    },
+    put(row) {
+      // As the database returns it: without undefined members.
+      const stored = JSON.parse(JSON.stringify(row)) as DesiredRow
+      known.set(idOf(row), stored)
+      written.set(idOf(row), stored)
+    },
+    async delete(key) {
+      known.set(idOf(key), undefined)
+      written.delete(idOf(key))
+      await deleteDesired(q, key)
+    },
+    referring: (refs) => after(() => listReferring(q, { refs, isWaitingConnector: false })),
+    waitingConnectors: (refs) => after(() => listReferring(q, { refs, isWaitingConnector: true })),
+    ofNamespaces: (names) => after(() => listOfNamespaces(q, names)),
+    policies: () => after(() => listPolicyObjects(q)),
+  }
+}
+
+function idOf(key: ObjectName): string {
+  return `${key.kind}/${fullNameOf(key)}`
+}
