@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { described } from './described.ts'
 
 /** Kinds of subjects that the kill switch of a Gateway can be limited to. */
-export const KILL_SCOPE_KINDS = ['Connector', 'Agent'] as const
+const KILL_SCOPE_KINDS = ['Connector', 'Agent'] as const
 
 /**
  * Entry of `spec.killSwitch.scopes`. `name` is the type or name of a Connector, or the name or id of an agent, with or

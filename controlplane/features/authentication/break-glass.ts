@@ -3,10 +3,10 @@ import { BREAK_GLASS_KEY, MAX_BREAK_GLASS_MS } from '../../../core/wire/access/b
 import { hasRole } from '../../../core/wire/access/rights.ts'
 import { isAdministered, setAdministered } from '../../db/orgs.ts'
 import type { Db } from '../../db/query.ts'
-import { actorOf, systemActor } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import type { BreakGlass } from '../../http/auth/owner-token.ts'
+import { actorOf, systemActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
 import type { KubeClient } from './cluster/kube-client.ts'
 import { ownerTokenUses } from './owner-token-use-store.ts'
 

@@ -1,6 +1,6 @@
 import { DemoBody, DemoReply } from '../../../core/wire/overview.ts'
-import { actorOf } from '../audit/actor.ts'
 import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
 import type { Demo } from './demo.ts'
 
 export function createDemoRoutes({ demo }: { readonly demo: Demo }): readonly Route[] {

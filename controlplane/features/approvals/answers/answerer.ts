@@ -1,6 +1,6 @@
-import { userIdOf } from '../../audit/actor.ts'
 import type { UserPrincipal } from '../../../http/auth/authenticate.ts'
 import { roleWithin } from '../../../http/auth/rights.ts'
+import { userIdOf } from '../../audit/actor.ts'
 import type { Answerer } from './service.ts'
 
 /** Returns the signed-in user as an approver, with the role that the user has in all namespaces of the right. */
