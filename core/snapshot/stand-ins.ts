@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { effectOfPattern, isEffectClass } from '../action/effect-class.ts'
 import { PolicyScope } from '../crd/policy/policy-document.ts'
 import { INVALID_PRIORITY } from '../decision/policies/invalid-policy.ts'
 import { POLICY_TIERS } from '../wire/gateway/policy-reach.ts'
@@ -75,6 +76,7 @@ export const standInForConnector: StandInMaker<ConnectorEntry> = (raw, fields) =
 }
 
 const ReadablePermission = PermissionEntry.omit({ critical: true }).extend({
+  action_pattern: z.string(),
   decision: z.unknown(),
   source: PermissionEntry.shape.source.catch('api'),
 })
@@ -82,11 +84,24 @@ const ReadablePermission = PermissionEntry.omit({ critical: true }).extend({
 export const standInForPermission: StandInMaker<PermissionEntry> = (raw, fields) => {
   const read = ReadablePermission.safeParse(raw)
   if (!read.success) return null
-  const { manifest, action_pattern: pattern } = read.data
+  const { id, agent, manifest, decision, action_pattern: pattern, connector_type: connectorType } = read.data
   const named =
     manifest === undefined ? `Permission "${pattern}"` : `Permission "${manifest}", rule "${pattern}",`
-  const warning = sentence(named, fields, 'it denies what it covers')
-  return { entry: { ...read.data, decision: 'deny', reason: warning }, denial: null, warning }
+  const effect = effectOfPattern(pattern)
+  if (effect === null || isEffectClass(effect)) {
+    const warning = sentence(named, fields, 'it denies what it covers')
+    return { entry: { ...read.data, decision: 'deny', reason: warning }, denial: null, warning }
+  }
+  if (decision === 'allow') {
+    return { entry: null, denial: null, warning: sentence(named, fields, 'it allows nothing') }
+  }
+  const warning = sentence(
+    named,
+    fields,
+    'it denies all actions of its agents, each of which may be of that class',
+  )
+  const scope = { agents: [agent], actions: [connectorType === '*' ? '*' : `${connectorType}.*`] }
+  return { entry: null, denial: denial(`permission ${id}`, warning, scope), warning }
 }
 
 const ReadablePolicy = z.object({

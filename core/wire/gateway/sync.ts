@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { effectOfPattern, isEffectClass } from '../../action/effect-class.ts'
 import {
   AuthSpec,
   ConnectorType,
@@ -127,12 +128,18 @@ export const ConnectorEntry = sectionEntry({
   managed_by: z.string().nullable(),
 })
 
+function isKnownPattern(pattern: string): boolean {
+  const effect = effectOfPattern(pattern)
+  return effect === null || isEffectClass(effect)
+}
+
 export const PermissionEntry = sectionEntry({
   id: z.string(),
   /** Agents that the permission covers: `*`, an agent's name, or `namespace/*` for every agent of that namespace. */
   agent: z.string(),
   connector_type: z.string(),
-  action_pattern: z.string(),
+  /** Pattern of action names, or `effect:CLASS`. A newer control plane may have other classes. */
+  action_pattern: z.string().refine(isKnownPattern, 'an effect class that this version does not have'),
   decision: RuleDecisionSchema,
   reason: z.string().nullable(),
   source: z.enum(['kubernetes', 'api', 'file']),

@@ -107,6 +107,17 @@ describe('a critical field that this version does not know', () => {
     expect(notUnderstoodWarnings(snapshot)).toEqual([expect.stringContaining('Upgrade the gateway.')])
   })
 
+  test.each([
+    ['deny', 'deny'],
+    ['require_approval', 'deny'],
+    ['allow', 'allow'],
+  ])('an unknown effect class with the decision %s: %s', (decision, verdict) => {
+    const entry = { ...permission, id: 'perm_2', action_pattern: 'effect:teleport', decision }
+    const snapshot = buildSnapshot(sections(2, { 'permissions.03': [permission, entry] }))
+    expect(verdictIn(snapshot).verdict).toBe(verdict)
+    expect(notUnderstoodWarnings(snapshot)).toEqual([expect.stringContaining('uses action_pattern, which')])
+  })
+
   test('of a permission denies what it covers', () => {
     const { verdict, reason } = verdictIn(critical('permissions.03', 'expires'))
     expect({ verdict, reason }).toEqual({
