@@ -111,7 +111,7 @@ describe('a stop', () => {
     try {
       const { status, body } = await set({ active: true, reason: 'database is gone' })
       expect(status).toBe(200)
-      expect(body['warning']).toMatch(/could not be stored/)
+      expect(body['warning']).toMatch(/is not stored yet/)
       expect((body['acknowledged'] as { acked: number }).acked).toBeGreaterThan(0)
       await stream.next('kill', (m) => m.effective.some((entry) => entry.reason === 'database is gone'))
     } finally {

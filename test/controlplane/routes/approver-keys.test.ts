@@ -120,7 +120,7 @@ describe('an approver key', () => {
     })
     for (const method of ['GET', 'POST'] as const) {
       const refused = await here.admin(method, KEYS, method === 'POST' ? {} : undefined)
-      expect([refused.status, refused.body['message']]).toEqual([403, expect.stringContaining('sign in')])
+      expect([refused.status, refused.body['message']]).toEqual([403, expect.stringContaining('Sign in')])
       expect((await here.plane.call(method, KEYS, method === 'POST' ? {} : undefined)).status).toBe(401)
     }
   })

@@ -157,7 +157,7 @@ describe.each(CUTS)('a replica whose database %s', (_, cut) => {
     const one = await connectToA()
     await cut()
     const reply = await stop(a, 'without a database')
-    expect(reply).toMatchObject({ stored: false, warning: expect.stringContaining('could not be stored') })
+    expect(reply).toMatchObject({ stored: false, warning: expect.stringContaining('is not stored yet') })
     await until('stopped', () => isStopped(one))
     await wayOfA.restore()
     await until('stored', () => b.hub.kill.effective().length === 1)

@@ -91,7 +91,8 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
     expect(JSON.stringify(injected)).toContain('chaperone-proxy')
     await eventually('the pod is counted', async () => {
       const gateway = await world.cluster.get('Gateway', 'team', 'prod')
-      return (gateway['status'] as { pods?: string }).pods?.endsWith('/0') === true ? true : null
+      const { governed } = (gateway['status'] as { pods?: { governed?: number } }).pods ?? {}
+      return governed === 1 ? true : null
     })
     const ended = once(child, 'exit')
     child.kill('SIGTERM')
