@@ -62,7 +62,8 @@ function manifestsOf({ level, permissions, policies }: RulesText): { gatewaySpec
     )
   })
   for (const { id, name = id, priority = 100, yaml } of policies) {
-    const text = yaml.trimEnd().replaceAll('\n', '\n  ')
+    // The corpus has policy documents; a manifest has the spelling of custom resources.
+    const text = yaml.trimEnd().replaceAll('\n', '\n  ').replaceAll('approver_groups', 'approverGroups')
     documents.push(resource('Policy', name, `  priority: ${priority}\n  ${text}`))
   }
   return {
