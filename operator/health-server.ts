@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** One condition of readiness: null when it is met, else the problem. */
+/** A condition of readiness. `problem` returns null when the condition is met, else the reason why it is not. */
 export type ReadinessCheck = { readonly name: string; readonly problem: () => string | null }
 
 export type HealthServer = AsyncDisposable & { readonly port: number }

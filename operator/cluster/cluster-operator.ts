@@ -40,7 +40,10 @@ export type ClusterTiming = {
   readonly maxStalenessMs?: number
 }
 
-/** Admits pods. Every replica of the operator runs it, leader or not. */
+/**
+ * Component that injects sidecars into pods and guards governed pods. Every replica of the operator runs it, leader or
+ * not.
+ */
 export type AdmissionComponent = AsyncDisposable & {
   readonly checks: readonly ReadinessCheck[]
   /** Ungoverned pods that should be governed, by `namespace/name` of the Gateway, for the Gateway's status. */
@@ -56,7 +59,7 @@ export type AdmissionDeps = {
   readonly caches: InformerCaches
   readonly namespaces: Omit<Namespaces, 'stop'>
   readonly podIndex: Pick<PodIndex, 'agentElsewhere'>
-  /** Called with the Gateways whose ungoverned pods changed. */
+  /** Called with the Gateways (`namespace/name`) whose set of ungoverned pods changed. */
   readonly onBypassing: (gateways: ReadonlySet<string>) => void
 }
 
@@ -118,7 +121,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     healthPort: health.port,
     isLeader: election.isLeader,
     async [Symbol.asyncDispose]() {
-      // The writer stops first, so that a successor can start; admission of pods stops last.
+      // The leader stops first, so that another replica can acquire the Lease. The admission of pods stops last.
       await election.stop()
       await control[Symbol.asyncDispose]()
       await informers.stop()

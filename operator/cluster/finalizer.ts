@@ -16,8 +16,8 @@ export type FinalizerDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly log: Logger
   /**
-   * How long the deletion of a Gateway waits for the control plane. The limit keeps namespaces deletable without a
-   * control plane.
+   * Maximum time in milliseconds that the deletion of a Gateway waits for the control plane. The limit keeps namespaces
+   * deletable without a control plane.
    */
   readonly patienceMs: number
 }
@@ -31,8 +31,8 @@ export function createFinalizer({ client, log, patienceMs }: FinalizerDeps): Fin
   const ensured = new Set<string>()
 
   /**
-   * Reports whether the control plane removed the Gateway. False while the control plane is unreachable before the
-   * deadline. A hanging call does not extend the deadline.
+   * Resolves with true when the control plane has removed the Gateway or the deadline has passed, and with false while
+   * the control plane is unreachable before the deadline. A hanging call does not extend the deadline.
    */
   async function isRemoved(
     gateway: CustomResource<'Gateway'>,
@@ -49,7 +49,7 @@ export function createFinalizer({ client, log, patienceMs }: FinalizerDeps): Fin
     )
     if (await within(removed, leftMs())) return true
     if (leftMs() > 0) return false
-    // The next sweep removes the Gateway from the control plane.
+    // After the deadline, the next sweep removes the Gateway from the control plane.
     log.warn({ gateway: keyOf(gateway) }, 'gateway deleted while the control plane was unreachable')
     return true
   }
@@ -59,7 +59,7 @@ export function createFinalizer({ client, log, patienceMs }: FinalizerDeps): Fin
       const { uid } = gateway.metadata
       if (has(gateway) || ensured.has(uid)) return
       await applyFinalizers(to, gateway, [FINALIZER])
-      // Record the write here: the next reconcile may run before the watch delivers it.
+      // The next reconcile may run before the watch delivers the finalizer, so the uid is recorded here.
       ensured.add(uid)
     },
     async release(gateway, remove) {

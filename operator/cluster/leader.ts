@@ -45,7 +45,7 @@ export type LeaderTiming = {
 
 /** The work of the replica that holds the Lease: it reconciles all objects, and writes their status and finalizers. */
 export type Leader = {
-  /** Leads until the signal is aborted, and resolves when no work is in flight any more. */
+  /** Leads until the signal is aborted. Resolves when all work in flight has ended. */
   lead(signal: AbortSignal): Promise<void>
   /** Called when an object changed in its informer cache. A replica that does not lead ignores the call. */
   changed(key: string): void
@@ -79,7 +79,7 @@ export function createLeader(deps: LeaderDeps): Leader {
     const caught = DEPENDENCY_ORDER.map((kind) => caches[kind].synced)
     if (!(await untilAborted(Promise.all([...caught, pods.synced, namespaces.synced]), signal))) return
     const term = createTerm(deps, signal, { enqueue, enqueueAll, gatewaysChanged })
-    // Acknowledgements from before this term must not count as changes.
+    // The first read sets the baseline: acknowledgements from before this term must not count as changes.
     await term.acknowledgements.read()
     queues = term.queues
     enqueueAll()

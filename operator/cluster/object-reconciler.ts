@@ -150,7 +150,10 @@ async function report(
   await events.record(target, { type: 'Warning', reason: 'Refused', action: 'Reconcile', note })
 }
 
-/** Returns the delays until sidecars or gateway processes count as late. */
+/**
+ * Returns the milliseconds until another sidecar counts as not ready, and until another gateway process counts as
+ * lagging; each is null without such a pod or process.
+ */
 function dueMs({ podIndex, acknowledgements }: ObjectReconcilerDeps, gateway: string) {
   return [podIndex.dueMs(gateway), acknowledgements.dueMs(gateway)]
 }

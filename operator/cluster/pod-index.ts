@@ -89,7 +89,7 @@ function agentElsewhere(
   return undefined
 }
 
-/** Counts of one Gateway. */
+/** Numbers of governed pods of one Gateway. A Gateway without governed pods has no entry. */
 type Group = {
   governed: number
   ready: number

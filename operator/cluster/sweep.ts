@@ -42,14 +42,14 @@ const MAX_STALENESS_MS = 90_000
 /**
  * Returns a function that returns the uid of every object of the cluster, by queue key. The first call of a leader term
  * lists every kind, because the previous leader may have pushed objects that a cache with a broken watch lacks. Later
- * calls read the informer caches, once they have reached those lists. Rejects when one list fails.
+ * calls read the informer caches when these are at least as new as the lists. Rejects when one list fails.
  */
 function createExistingObjects({ client, caches, signal }: SweepDeps): () => Promise<Map<string, string>> {
   const listed = new Map<ResourceKind, string>()
   const isReliable = (kind: ResourceKind) => {
     const cache = caches[kind]
     const isCurrent = !cache.isBroken() && cache.stalenessMs() < MAX_STALENESS_MS
-    // False for an API server whose versions are not numbers.
+    // The comparison is false for resource versions that are not numbers, so every sweep then lists.
     return isCurrent && Number(cache.resourceVersion() ?? Number.NaN) >= Number(listed.get(kind))
   }
   return async () => {
@@ -74,7 +74,7 @@ function createExistingObjects({ client, caches, signal }: SweepDeps): () => Pro
  */
 async function sweep(deps: SweepDeps, present: Map<string, string>): Promise<void> {
   const { controlPlane, caches, pushed, enqueue, signal, log } = deps
-  // Include objects that were created and pushed after the others were read.
+  // Objects that were created and pushed after `present` was read must not be removed.
   for (const [key, { uid }] of pushed.entries()) {
     const { kind, namespace, name } = splitQueueKey(key)
     if (!present.has(key) && caches[kind].get(`${namespace}/${name}`) !== undefined) present.set(key, uid)

@@ -39,7 +39,9 @@ export type AcknowledgementsDeps = {
 const PAUSE_MS = 1_000
 /** Interval at which replicas are resolved. */
 const RESOLVE_MS = 5_000
-/** Longer than a long poll without a change. */
+/**
+ * Time without a reply of any replica after which the state counts as stale. A long poll without a change ends earlier.
+ */
 const STALE_AFTER_MS = 30_000
 
 export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgements {

@@ -39,7 +39,7 @@ export function createGatewayStates(monotonicMs: () => number = () => performanc
   function lagOf(process: GatewayProcess, version: number): Lag | null {
     if (isCurrent(process, version)) return null
     const known = lags.get(process.process_id)
-    // A process that applied the version that it lacked is late only for a newer one.
+    // The time of a lag restarts when the process applies the version that it lacked, even if a newer version exists.
     const isKnown = known !== undefined && !isCurrent(process, known.version)
     return isKnown ? known : { version, since: monotonicMs() }
   }
@@ -83,7 +83,10 @@ export function isCurrent({ covered_version: covered }: GatewayProcess, version:
   return covered !== null && covered >= version
 }
 
-/** Returns a text of what the status shows. A new version that every process applies at once does not change it. */
+/**
+ * Returns a text of the fields that the status of a Gateway shows. The text stays the same when every process has
+ * applied a new version at once.
+ */
 function textOf(processes: readonly GatewayProcess[], version: number): string {
   return JSON.stringify(
     processes.map((process) => ({ ...process, covered_version: isCurrent(process, version) })),

@@ -31,7 +31,10 @@ export type KillRelayDeps = {
 /** Interval at which every replica is compared with the cluster, even without changes. */
 const VERIFY_MS = 5_000
 const RETRY_MAX_MS = 1_000
-/** A newer revision blocks older ones for this long. After a cluster is restored from a backup, revisions start lower. */
+/**
+ * Time for which a newer revision blocks older ones. It is limited, because revisions start lower after a cluster is
+ * restored from a backup.
+ */
 const REVISION_MS = 30_000
 /**
  * Maximum concurrent calls. A replica that does not answer must delay neither other replicas nor the next kill switch.
@@ -85,7 +88,7 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
 type Wanted = {
   get(source: string): RelayedKillSwitch | undefined
   list(): readonly RelayedKillSwitch[]
-  /** Stores the kill switch of its source. True when it differs from the stored one. */
+  /** Stores the kill switch of its source. Returns true when it differs from the stored one. */
   put(killSwitch: RelayedKillSwitch): boolean
 }
 

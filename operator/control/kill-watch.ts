@@ -23,9 +23,9 @@ export type KillWatch = AsyncDisposable & {
 
 /** Intervals of lists in milliseconds. */
 export type KillWatchTiming = {
-  /** After this long without data of the watch. */
+  /** Interval of lists while the watch of the Gateways delivers no data. */
   readonly silentMs: number
-  /** While the watch is broken. */
+  /** Interval of lists while a watch is broken. */
   readonly brokenMs: number
   /** Timing of the watch of the emergency ConfigMaps. */
   readonly maps?: ReflectorTiming
@@ -77,7 +77,7 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
     const limits = { signal, timeoutMs: LIST_TIMEOUT_MS }
     const listed = await listCached<GatewayObject>(client, { path: pathOf(RESOURCES.Gateway) }, limits)
     listedAt = performance.now()
-    // A cache of the API server that is behind the watch knows no newer kill switch.
+    // The API server answers from its cache. A list that is older than the watch contains no newer kill switch.
     if (isEarlier(listed.resourceVersion, gateways.resourceVersion())) return
     const present = new Set(listed.items.map(keyOf))
     for (const key of [...seen].filter((known) => !present.has(known))) {
@@ -94,7 +94,9 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
       log.warn({ err: failed.reason }, 'kill switches not read, retrying')
   }
 
-  /** Makes no call unless a list is due or a ConfigMap is missing. */
+  /**
+   * Runs the checks until the signal is aborted. A check makes no call unless a list is due or a ConfigMap is missing.
+   */
   async function run(): Promise<void> {
     while (!signal.aborted) {
       await check()
@@ -118,7 +120,7 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
 /** Excludes namespaces that are being deleted, because no ConfigMap can be created in them. */
 const isNotDeleting = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined
 
-/** False for an API server whose versions are not numbers. */
+/** Reports whether one resource version is earlier than another. Always false for versions that are not numbers. */
 function isEarlier(version: string, than: string | null): boolean {
   return than !== null && Number(version) < Number(than)
 }

@@ -16,8 +16,8 @@ export function injectedPod({ metadata }: KubeObject): InjectedPod {
 }
 
 /**
- * Reads the injector's annotation of a pod. Null unless the annotations and the label that admission protects agree
- * with it.
+ * Reads the injector's annotation of a pod. Returns null unless the pod has the label of injected pods, which admission
+ * policies protect, and its other annotations name the same agent and Gateway.
  */
 function injectionOf({
   labels = {},

@@ -2,10 +2,13 @@ import type { ManifestProblem } from '../../core/wire/operator/operator.ts'
 import type { ManifestHead } from './manifest-head.ts'
 import type { ManifestObject } from './manifests.ts'
 
-/** A document of a broken file that is, or may be, a Policy. It is pushed, so that its scope is denied. */
+/**
+ * A document of a broken file that is, or may be, a Policy. The operator pushes it, so that the control plane denies
+ * its scope.
+ */
 export type RefusedPolicy = Omit<ManifestObject, 'resource'> & {
   /**
-   * Which part of kind and name is illegible: `policy`: the name of a Policy; `unknown`: the kind. Null: both are
+   * The illegible part of the document. `policy`: the name of a Policy. `unknown`: the kind. Null: kind and name are
    * legible.
    */
   readonly unnamed: 'policy' | 'unknown' | null

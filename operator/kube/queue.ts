@@ -18,7 +18,7 @@ export type WorkQueue = {
 }
 
 export type WorkQueueDeps = {
-  /** Works on the current state of the key. A rejection queues the key again with back-off. */
+  /** Processes one key by its current state. A rejection queues the key again with back-off. */
   readonly work: (key: string) => Promise<void>
   readonly concurrency?: number
   /** Limits the workers of one group of keys, such as a namespace. Default: no groups. */

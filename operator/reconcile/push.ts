@@ -5,8 +5,8 @@ import { createBatch } from './batch.ts'
 import type { PushedObjects } from './pushed-objects.ts'
 
 /**
- * The result of pushing one object. `reply` belongs to exactly this content; a `failure` beside it means that the control
- * plane did not confirm it again. `isNew`: this call was the first successful push of the content.
+ * Result of pushing one object. `reply` is the control plane's reply to exactly this content. A `failure` beside it
+ * means that a repeated push of the content failed. `isNew` is true for the first successful push of the content.
  */
 export type PushResult = {
   readonly reply: PushReply | null

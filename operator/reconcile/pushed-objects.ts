@@ -4,8 +4,8 @@ import type { PushBody, PushReply } from '../../core/wire/operator/operator.ts'
 /** The objects that the control plane received, by key (`Kind/namespace/name`), with its last reply to each. */
 export type PushedObjects = {
   /**
-   * Returns the reply to exactly this content; null when the content was never pushed. `isDue`: push it again
-   * nevertheless.
+   * Returns the reply to exactly this content; null when the content was never pushed. `isDue` is true when the content
+   * must be pushed again nevertheless.
    */
   find(key: string, body: PushBody): { readonly reply: PushReply; readonly isDue: boolean } | null
   record(key: string, body: PushBody, reply: PushReply): void

@@ -5,7 +5,10 @@ import type { StatusFacts } from './status-facts.ts'
 
 const PENDING = 'not pushed to the control plane yet'
 
-/** Returns the verdicts that all kinds have in common. They describe the object, not the gateways that apply it. */
+/**
+ * Returns the status conditions that all kinds have in common. The conditions describe the object, not the gateways
+ * that apply it.
+ */
 export function commonVerdicts(facts: StatusFacts): readonly Verdict[] {
   const accepted = acceptedOf(facts)
   const resolved = resolvedOf(facts)
@@ -39,7 +42,10 @@ function resolvedOf({ reply, credential, failure }: StatusFacts): Verdict {
   return verdict('ResolvedRefs', 'True', ['ResolvedRefs', 'all references are resolved'])
 }
 
-/** An accepted object is part of a stored version of the configuration, which every replica publishes at once. */
+/**
+ * Returns the `Programmed` condition. An accepted object is part of a stored version of the configuration, and every
+ * replica of the control plane publishes a stored version at once.
+ */
 function programmedOf({ reply }: StatusFacts): Verdict {
   if (reply === null) return verdict('Programmed', 'Unknown', ['Pending', PENDING])
   return reply.accepted

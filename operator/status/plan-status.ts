@@ -21,8 +21,8 @@ export function planStatus(kind: ResourceKind, object: CustomResource, facts: St
 }
 
 /**
- * Reports whether the control plane is unreachable and never confirmed this content. The written status then stays,
- * with the `Stale` condition of now.
+ * Reports whether the control plane is unreachable and never confirmed this content. The status of the object then
+ * stays as it is, except for the `Stale` condition.
  */
 function isUnconfirmed({ metadata, status }: CustomResource, { reply, failure }: StatusFacts): boolean {
   return reply === null && failure !== null && status?.observedGeneration === (metadata.generation ?? 1)
@@ -56,8 +56,8 @@ function ownPart(kind: ResourceKind, object: CustomResource, facts: StatusFacts)
 }
 
 /**
- * Completes the `Degraded` condition, which has one reason: what gateways and pods do wrong, then warnings about the
- * object, then warnings of gateways.
+ * Completes the `Degraded` condition, which has one reason: a problem of gateways and pods takes precedence over
+ * warnings about the object, and those over warnings of gateways.
  */
 function withDegraded(
   verdicts: readonly Verdict[],

@@ -8,13 +8,13 @@ import type { GatewayState } from '../control/gateway-states.ts'
 export type StatusFacts = {
   /** The control plane's reply to this content; null: not pushed yet. */
   readonly reply: PushReply | null
-  /** Why the last push failed; null when it succeeded. */
+  /** Reason why the last push failed; null when it succeeded. */
   readonly failure: string | null
   /** Credential of a Connector; null for the other kinds. */
   readonly credential: Credential | null
   /** True when no replica of the control plane has answered for 30 s. */
   readonly isStale: boolean
-  /** Null for the other kinds. */
+  /** Facts about the gateways and pods of a Gateway; null for the other kinds. */
   readonly gateway: GatewayFacts | null
   /** Current time (RFC 3339). */
   readonly now: string

@@ -9,13 +9,13 @@ import { createLimit } from './concurrency-limit.ts'
 
 export type StatusWriter = {
   /**
-   * Writes the status unless it equals the current one. A change of counts alone waits until the last write of counts
-   * is `countsMs` old: then returns the milliseconds until it is due, otherwise null.
+   * Writes the status unless it equals the current one. A change of counts alone is delayed until the last write of
+   * counts is `countsMs` old; the method then returns the milliseconds until the write is due, otherwise null.
    */
   write(kind: ResourceKind, object: CustomResource, status: ResourceStatus): Promise<number | null>
   /** Returns the object's status. A newer write of our own has precedence until the watch delivers it. */
   current(kind: ResourceKind, object: CustomResource): ResourceStatus | undefined
-  /** Discards what is known of a deleted object (`namespace/name`). */
+  /** Discards the last written status of a deleted object (`namespace/name`). */
   discard(kind: ResourceKind, key: string): void
 }
 

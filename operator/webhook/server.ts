@@ -10,7 +10,7 @@ import type { Leaf } from './leaf.ts'
 import { reviewManifest } from './review-manifest.ts'
 import { isWithoutGateway, type ReviewDeps, reviewPod } from './review-pod.ts'
 
-/** The old and the new version of a pod have at most 3 MiB in etcd. */
+/** Maximum size of a review. It contains the old and the new version of a pod, each at most 1.5 MiB in etcd. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
 /**
  * Idle time of a connection in ms. Longer than that of the API server, so that no connection is closed during a
@@ -38,7 +38,7 @@ export type WebhookServer = AsyncDisposable & {
   useLeaf(leaf: Leaf): void
 }
 
-/** Serves admission reviews over HTTPS. An error of a pod review admits nothing. */
+/** Serves admission reviews over HTTPS. A pod is refused when its review fails with an error. */
 export async function openWebhookServer(deps: WebhookDeps): Promise<WebhookServer> {
   const serving = { ...deps, gatewayKnown: createGatewayWait() }
   const server = createServer({ ...tls(deps.leaf), keepAlive: true }, (request, response) => {
@@ -71,7 +71,7 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
   const path = Object.values(WEBHOOK_PATHS).find((known) => known === (request.url ?? '').split('?')[0])
   if (path === undefined) return answer(response, 404, { error: 'Not found' })
   if (request.method !== 'POST') return answer(response, 405, { error: 'Method not allowed: use POST' })
-  // Reviews of custom resources use no cache, so they need not wait for it.
+  // Reviews of custom resources do not read the informer caches, so they do not depend on `isReady`.
   if (path !== WEBHOOK_PATHS.manifests && !deps.isReady())
     return answer(response, 503, { error: 'Not ready: the informer caches are not filled yet' })
   const startedAt = performance.now()
@@ -87,7 +87,10 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
   deps.onReview(outcomeOf(result), performance.now() - startedAt)
 }
 
-/** Reports whether the Gateway of the pod is missing. False on an error, which the review itself reports. */
+/**
+ * Reports whether the Gateway of the pod is missing. Returns false on an error, because the review reports the same
+ * error.
+ */
 function isMissing(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], path: Path): boolean {
   try {
     return isWithoutGateway(request, path === WEBHOOK_PATHS.required, deps)
