@@ -5,7 +5,7 @@ export type Effect = 'read' | 'compute' | 'write'
 
 export type RiskLevel = 'low' | 'medium' | 'high'
 
-/** The resource that an action affects. `target` is `<owner>/<repo>` on the code host (spec 2.1). */
+/** Resource that an action affects. On the code host, `target` is `<owner>/<repo>` (spec 2.1). */
 export type Resource = {
   readonly provider: string
   readonly account?: string
@@ -16,9 +16,9 @@ export type Resource = {
 export type Parameters = Readonly<Record<string, unknown>>
 
 /**
- * An action that the provider performs on behalf of the request. `kind` is the last part of the action's type.
- * `reaches` is the host that the provider connects to: `unreadable` if servers could disagree about it, `unread` if it
- * is in a part that the gateway does not read, null if the request names none.
+ * Action that the provider performs on behalf of the request. `kind` is the last part of the action's type. `reaches`
+ * is the host that the provider connects to. It is `unreadable` if servers could disagree about the host, `unread` if
+ * the host is in a part of the request that the gateway does not read, and null if the request names no host.
  */
 export type ProviderSideEffect = {
   readonly kind: string
@@ -44,12 +44,13 @@ export type Action = {
    */
   readonly isPossible?: true
   /**
-   * Effect classes that fields of this request add, or that a Connector declares, besides those of the action's name.
+   * Effect classes that fields of this request add, or that a Connector declares. They add to the classes of the
+   * action's name.
    */
   readonly effects?: readonly EffectClass[]
   /**
    * Sentence that explains why the action has this name and not a less severe one. The reason of the decision includes
-   * it.
+   * this sentence.
    */
   readonly nameReason?: string
   /** Set if the provider performs the action on behalf of the request. */

@@ -46,8 +46,8 @@ export function wildcardMayAllow(prefix: string, type: string): boolean {
 }
 
 /**
- * Reports whether an allow pattern `<prefix>*` allows the type under the rule for unmapped types (see above): such a
- * type needs a prefix of its connector or of the connector's unmapped types.
+ * Reports whether an allow pattern `<prefix>*` allows a type under the rule for unmapped types (see `Pattern`). An
+ * unmapped type needs a prefix of its connector or of the connector's unmapped types.
  */
 function allowsUnmapped(prefix: string, type: string): boolean {
   const connector = unmappedConnector(type)

@@ -1,7 +1,7 @@
 import type { Action, RiskLevel } from './action.ts'
 import { fold } from './pattern.ts'
 
-/** `score` is between 0 and 1 with two decimals; the amounts in `factors` add up to it. */
+/** Risk of an action. `score` is between 0 and 1 with two decimals; the amounts in `factors` add up to the score. */
 export type Risk = { readonly score: number; readonly factors: readonly string[] }
 
 /** Actions with at least this score are high risk for enforcement levels and the lease. */

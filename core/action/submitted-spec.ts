@@ -6,9 +6,10 @@ import { ActionSpec, type ResourceSpec } from './spec.ts'
 type Problem = { readonly field: 'target' | 'organization' | 'repository'; readonly message: string }
 
 /**
- * An action spec as submitted by an agent. On the code host the resource must be unambiguous: `target` and
- * `organization` with `repository` name the same repository, and every name is valid on a code host. Rules, approvers
- * and the audit log use the target; the execution uses its parts.
+ * Action spec as submitted by an agent. On the code host the resource must be unambiguous: `target` and `organization`
+ * with `repository` name the same repository, and every name is valid on a code host. Otherwise an approver could see
+ * one repository and the execution could use another: rules, approvers and the audit log use `target`, the execution
+ * uses `organization` and `repository`.
  */
 export const SubmittedSpec = ActionSpec.superRefine(({ type, resource }, context) => {
   if (!isOfCodehost(type, resource)) return

@@ -16,7 +16,10 @@ export type ClientTrust = {
 /** Trust store of Java: a PKCS#12 file with the same roots as the bundle. */
 export type JavaTrustStore = { readonly file: string; readonly password: string }
 
-/** Variables of clients that trust only the roots in the named file, so they name the bundle with the public roots. */
+/**
+ * Environment variables that replace the trusted roots of a client. They name the bundle, because it also contains the
+ * public roots.
+ */
 const BUNDLE_VARIABLES = [
   'SSL_CERT_FILE',
   'REQUESTS_CA_BUNDLE',
@@ -33,8 +36,8 @@ const BUNDLE_VARIABLES = [
 ]
 
 /**
- * SDKs refuse to start without a key. The gateway replaces these placeholders with the real credentials. Set only where
- * the variable is unset.
+ * Placeholder API keys, because SDKs refuse to start without a key. The gateway replaces the placeholder in requests
+ * with the real credential. A placeholder is set only where its variable is unset.
  */
 export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
   GITHUB_TOKEN: 'chaperone-placeholder',
@@ -48,7 +51,7 @@ export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
   GITHUB_PERSONAL_ACCESS_TOKEN: 'chaperone-placeholder',
 }
 
-/** Variable whose existing value is kept: options are appended to it. Every other variable is replaced. */
+/** Variable to whose existing value options are appended. The values of all other variables are replaced. */
 export const JAVA_OPTIONS_VARIABLE = 'JAVA_TOOL_OPTIONS'
 
 /** Only loopback is exempt from the proxy: any other exception would bypass the gateway. */
@@ -74,7 +77,7 @@ export function proxyVariables(proxyUrl: string): Readonly<Record<string, string
   const values = { HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl, ALL_PROXY: proxyUrl, NO_PROXY: LOOPBACK }
   // Some clients read only the upper-case name, others only the lower-case name.
   const lowerCase = Object.entries(values).map(([name, value]) => [name.toLowerCase(), value])
-  // By default git sends the first request without the key, which is refused and recorded.
+  // By default, git sends its first request without the agent's key; the gateway would refuse and record that request.
   const git = new URL(proxyUrl).username === '' ? {} : { GIT_HTTP_PROXY_AUTHMETHOD: 'basic' }
   return { ...values, ...Object.fromEntries(lowerCase), ...git, NODE_USE_ENV_PROXY: '1' }
 }

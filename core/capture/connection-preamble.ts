@@ -17,7 +17,7 @@ export type ConnectionPreamble = z.infer<typeof ConnectionPreamble>
 
 export const MAX_PREAMBLE_BYTES = 1_024
 
-/** Returns the first line, including its line end. */
+/** Serializes the preamble as one line of JSON, with the trailing newline. */
 export function preambleLine(what: ConnectionPreamble): string {
   return `${JSON.stringify(what)}\n`
 }

@@ -3,8 +3,9 @@ import { normaliseHost } from '../request/authority.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /**
- * Reason for answering a DNS name. `governed`: a connector, `egress.allowedHosts` or `egress.tcp` names it. `open`: no
- * entry names it, but the gateway allows unnamed hosts, so it is answered if it exists. `unknown`: not answered.
+ * Reason why the DNS listener answers a name. `governed`: a connector, `egress.allowedHosts` or `egress.tcp` lists the
+ * name. `open`: no entry lists the name, but the gateway allows unlisted hosts, so an existing name is resolved.
+ * `unknown`: the listener does not answer the name.
  */
 export type NameOwner = 'governed' | 'open' | 'unknown'
 
@@ -46,7 +47,10 @@ export function portsOfHost({ hosts }: Snapshot, name: string): readonly number[
   return [...new Set(owners.flatMap(({ ports }) => ports))]
 }
 
-/** Returns the snapshot as if it enforced everything and denied hosts without an entry. */
+/**
+ * Returns a copy of the snapshot with the level `full_enforce` and `unmatchedHosts: deny`, so that only listed hosts
+ * pass.
+ */
 function strict(snapshot: Snapshot): Snapshot {
   const { gateway } = snapshot
   const egress = { ...gateway.egress, unmatchedHosts: 'deny' as const }

@@ -64,33 +64,34 @@ export const VOLUMES = {
    * writes them before it is ready.
    */
   trust: { name: 'chaperone-trust', path: '/etc/chaperone/trust' },
-  /**
-   * Certificate authorities that a sidecar trusts for the control plane (content of a ConfigMap in an annotation-free
-   * volume).
-   */
+  /** Volume with the certificate authorities (CA) that a sidecar trusts for the control plane, from a ConfigMap. */
   controlPlane: { name: 'chaperone-control-plane-ca', path: '/etc/chaperone/control-plane', file: 'ca.crt' },
-  /** `trust.extraSecretRef` of the Gateway: certificate authorities to add to the bundle. */
+  /** Secret of the Gateway's `trust.extraSecretRef`: certificate authorities to add to the bundle. */
   extraTrust: { name: 'chaperone-extra-ca', path: '/etc/chaperone/extra-ca', file: 'ca.crt' },
 } as const
 
 /** Files in the trust folder. */
 export const TRUST_FILES = {
-  /** PEM file for `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE`, … */
+  /** PEM file with the public roots and the gateway's CA, for `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE` and others. */
   bundle: 'ca-bundle.crt',
   /** PEM file with the gateway's certificate authority only, for `NODE_EXTRA_CA_CERTS`. */
   own: 'ca.crt',
-  /** `ca_certificate = <the bundle>`: wget reads no environment variable for it. */
+  /**
+   * File with the line `ca_certificate = <the bundle>`, because wget reads no environment variable for certificates.
+   */
   wgetrc: 'wgetrc',
-  /** PKCS#12 with a well-known password, for `-Djavax.net.ssl.trustStore`. */
+  /**
+   * PKCS#12 file for `-Djavax.net.ssl.trustStore`. Its password is public, because the file holds only certificates.
+   */
   java: 'truststore.p12',
   javaPassword: 'changeit',
 } as const
 
-/** Environment of the proxy container, in addition to `DATA_DIR`, `CONTROL_PLANE_URL` and `LOG_LEVEL`. */
+/** Environment variables of the proxy container, in addition to `DATA_DIR`, `CONTROL_PLANE_URL` and `LOG_LEVEL`. */
 export const PROXY_ENV = {
-  /** `pod` in a pod; absent on a laptop. */
+  /** Variable with the value `pod` in a pod; absent on a laptop. */
   role: 'ROLE',
-  /** How traffic reaches the proxy: `transparent` or `proxyEnv`. */
+  /** Variable with the way in which traffic reaches the proxy: `transparent` or `proxyEnv`. */
   interception: 'INTERCEPTION',
   /** Name of the Gateway, as `namespace/name`. */
   gateway: 'GATEWAY_NAME',
@@ -104,28 +105,28 @@ export const PROXY_ENV = {
   controlPlaneCaFile: 'CONTROL_PLANE_CA_FILE',
   adminSocket: 'ADMIN_SOCKET',
   trustDir: 'TRUST_DIR',
-  /** PEM file with certificate authorities to add to the bundle; absent if there are none. */
+  /** Path of a PEM file with certificate authorities to add to the bundle; absent if there are none. */
   extraCaFile: 'EXTRA_CA_FILE',
 } as const
 
-/** Environment of the proxy's runtime; variables of the image must not affect it. */
+/** Environment variables of the Node runtime. They are set explicitly so that variables of the image have no effect. */
 export const RUNTIME_ENV = { NODE_OPTIONS: '', ...GATEWAY_MALLOC } as const
 
 /** Audience of the projected token; the control plane rejects any other. */
 export const TOKEN_AUDIENCE = 'chaperone-control-plane'
-/** Seconds; the kubelet renews at 80 %. */
+/** Lifetime of the projected token in seconds. The kubelet renews the token at 80 % of it. */
 export const TOKEN_TTL_S = 3_600
 
 /** Annotations of namespaces, pods and pod templates. */
 export const ANNOTATIONS = {
   gateway: 'chaperone.dev/gateway',
   agent: 'chaperone.dev/agent',
-  /** Written by the injector: a summary of the injection, so that a second pass changes nothing. */
+  /** Summary of the injection, written by the injector. A second admission of the same pod then changes nothing. */
   injected: 'chaperone.dev/injected',
   proxyUid: 'chaperone.dev/proxy-uid',
   /**
-   * Written by the injector if a container declares a change of its user that the injector cannot prevent: `PATH:
-   * PROGRAM`, …
+   * Programs that could change the user of a container to the proxy's, as `PATH: PROGRAM`, …, written by the injector
+   * if it cannot prevent the change.
    */
   bypassPossible: 'chaperone.dev/bypass-possible',
 } as const

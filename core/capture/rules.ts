@@ -2,11 +2,11 @@ import { POD_PORTS, PROBE_PORTS } from './pod-contract.ts'
 
 export type CaptureOptions = {
   /**
-   * Owner of the packets that may leave: a uid; `define` for a file loaded with `nft -D proxy_uid=UID -f FILE`; or
-   * `nobody` if traffic leaves through another namespace.
+   * Uid whose packets may leave the network namespace. `define`: the file takes the uid from `nft -D proxy_uid=UID -f
+   * FILE`. `nobody`: no packet may leave, because traffic leaves through another namespace.
    */
   readonly proxyUid: number | 'define' | 'nobody'
-  /** Loopback ports that only the proxy may connect to. Connections of others are refused. */
+  /** Loopback ports that only the proxy may connect to. The rules reject connections of other users to these ports. */
   readonly adminPorts?: readonly number[]
 }
 
@@ -22,8 +22,8 @@ const PROBES = `${PROBE_PORTS.first}-${PROBE_PORTS.last}`
 const { tls, http, other, dns, proxy } = POD_PORTS
 
 /**
- * Returns nftables rules that redirect all traffic to the proxy and drop all other egress. One table covers IPv4 and
- * IPv6, so that neither can be forgotten. Text for `nft -f`.
+ * Returns nftables rules, as text for `nft -f`, that redirect all traffic to the proxy and drop all other egress. The
+ * `inet` family covers IPv4 and IPv6, so the same rules apply to both.
  */
 export function captureRules({ proxyUid, adminPorts = [] }: CaptureOptions): string {
   const uid = proxyUid === 'define' ? '$proxy_uid' : String(proxyUid)

@@ -60,7 +60,10 @@ export function hasArrived(
 /** A connection from this machine to another one, and the inode of its socket. */
 export type OutgoingConnection = Destination & { readonly inode: string }
 
-/** State, queues, timers, retransmissions, user and time-out are between the addresses and the inode. */
+/**
+ * Matches a line of the socket table up to the inode. Between the addresses and the inode the line has state, queues,
+ * timers, retransmissions, uid and time-out.
+ */
 const WITH_INODE =
   /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) (0A|01|02) \S+ \S+ \S+ +\d+ +\d+ (\d+) /gm
 const LISTENING = '0A'
@@ -95,7 +98,8 @@ type Entry = { readonly local: string; readonly remote: Destination }
 const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]{2}) /gm
 
 /**
- * Collects the sockets of the requested ports. Other lines create no object: a pod under load has tens of thousands.
+ * Collects the sockets of the requested ports. Lines of other ports create no object, because a pod under load has
+ * tens of thousands of sockets.
  */
 function collect(text: string, wanted: ReadonlyMap<string, Entry[]>): void {
   for (const [, own = '', ownPort = '', address = '', port = ''] of text.matchAll(SOCKET)) {
@@ -110,7 +114,7 @@ function portText(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, '0')
 }
 
-/** Reports whether a socket's remote end is the listener itself: its client connected directly, without a redirect. */
+/** Reports whether a socket's remote end is the listener itself: the client connected directly, without a redirect. */
 function isUs({ address, port }: Destination, acceptedOn: number): boolean {
   return port === acceptedOn && isLoopback(address)
 }

@@ -8,7 +8,10 @@ export type AdmittingGateway = {
 
 export type Labels = Readonly<Record<string, string>>
 
-/** `labels` undefined: unknown, so no selector matches the namespace. */
+/**
+ * Namespace whose objects reference a Gateway. If `labels` is undefined, the labels are unknown and no selector
+ * matches.
+ */
 export type RequestingNamespace = { readonly name: string; readonly labels: Labels | undefined }
 
 /** Reports whether objects of a namespace may reference the Gateway. Its own namespace always may. */
@@ -25,7 +28,10 @@ export function admits({ namespace: own, allowed }: AdmittingGateway, asking: Re
   }
 }
 
-/** Matches like Kubernetes: every label and every expression must match. An empty selector matches nothing. */
+/**
+ * Reports whether the selector matches the namespace: every label and every expression must match. Unlike in
+ * Kubernetes, an empty selector matches nothing.
+ */
 export function selects(
   selector: LabelSelector | undefined,
   { name, labels: known }: RequestingNamespace,
@@ -58,7 +64,7 @@ function holds(
   }
 }
 
-/** Returns the value of a label. Tenants choose keys: `constructor` is an ordinary label. */
+/** Returns the value of a label. Only own properties count, because tenants may choose a key such as `constructor`. */
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined
 }

@@ -53,7 +53,7 @@ export const CONDITIONS = {
     ControlPlaneReachable: 'the control plane responds',
     ControlPlaneUnreachable: 'the control plane does not respond; gateways continue with their last state',
   },
-  /** A kill switch denies requests. */
+  /** A kill switch denies requests of the Gateway. */
   KillSwitchActive: {
     NotActive: 'no kill switch denies requests of this Gateway',
     Gateway: 'spec.killSwitch of this Gateway',
@@ -115,5 +115,5 @@ export type Condition = {
   readonly lastTransitionTime: string
 }
 
-/** Kubernetes rejects longer messages. */
+/** Maximum length of a condition's message in characters; the API server rejects longer messages. */
 export const MAX_MESSAGE = 32_768

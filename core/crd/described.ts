@@ -1,8 +1,8 @@
 import type * as z from 'zod'
 
 /**
- * Adds what readers see of a field in `kubectl explain`, in editors and in `docs/reference.md`: a description of its effect and
- * unit, and an example. Default, bounds and values follow from the schema.
+ * Adds a description of the field's effect and unit, and an example, for `kubectl explain`, editors and
+ * `docs/reference.md`. The generators derive default, bounds and allowed values from the schema.
  */
 export function described<S extends z.ZodType>(schema: S, description: string, example?: z.input<S>): S {
   return schema.meta({ description, ...(example === undefined ? {} : { examples: [example] }) })

@@ -2,8 +2,8 @@ import { nearest } from '../nearest.ts'
 import { formerFieldAdvice } from './migration/former-fields.ts'
 
 /**
- * Returns the advice for an unknown field of a manifest: its present spelling, else the nearest of the `known` fields
- * beside it, else all of them.
+ * Returns the advice for an unknown field of a manifest: its current spelling if it is a former field, else the
+ * nearest of the `known` fields, else all `known` fields.
  */
 export function fieldAdvice(
   kind: unknown,

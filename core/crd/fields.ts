@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { described } from './described.ts'
 
-/** A name of a Kubernetes object (RFC 1123). Every string and list of the custom resources has a bound. */
+/** Name of a Kubernetes object (RFC 1123). */
 export const dns1123 = z
   .string()
   .min(1)
@@ -17,7 +17,7 @@ export const host = z
     'a host name such as api.example.com',
   )
 
-/** A host with an optional port. An IPv6 address with a port is in brackets. */
+/** Host with an optional port. Brackets enclose an IPv6 address that has a port. */
 export const hostAndPort = z
   .string()
   .min(1)
@@ -27,7 +27,7 @@ export const hostAndPort = z
     'a host name such as api.example.com, with a port such as :8443 for any but 443',
   )
 
-/** A path without query. Segments are literal and need no percent-encoding; there are no dot segments. */
+/** Path without a query. Segments are literal and need no percent-encoding; dot segments are invalid. */
 export const endpointPath = z
   .string()
   .min(1)
@@ -37,12 +37,12 @@ export const endpointPath = z
     'a path such as /mcp',
   )
 
-/** Decision of a rule of a Permission or a Policy, and of a Gateway where no rule decides. */
+/** Decision of a rule of a Permission or a Policy, and the default decision of a Gateway. */
 export const RuleDecisionSchema = z.enum(['allow', 'deny', 'require_approval'])
 
 export const httpUrl = z.url({ protocol: /^https?$/ }).max(2_048)
 
-/** A quantity of Kubernetes: `250m`, `90Mi`, `1`. */
+/** Quantity as in Kubernetes: `250m`, `90Mi`, `1`. */
 const quantity = z.union([
   z
     .string()
@@ -65,7 +65,7 @@ const amounts = z.strictObject({
   ),
 })
 
-/** Resources of a container; missing values have the operator's defaults. */
+/** Resources of a container. The operator's defaults apply to missing values. */
 export const Resources = z.strictObject({
   requests: described(amounts.optional(), 'Resources that the scheduler reserves.'),
   limits: described(amounts.optional(), 'Resources that the container cannot exceed.'),

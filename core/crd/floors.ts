@@ -24,7 +24,7 @@ export type Floors = z.output<typeof Floors>
 /** The floors, and the namespaces of the platform team, in which Gateways have no floors. */
 export type FloorRules = { readonly floors: Floors; readonly platformNamespaces: ReadonlySet<string> }
 
-/** A field of a Gateway below its floor. */
+/** Field of a Gateway that is less strict than its floor. */
 export type FieldBelowFloor = {
   /** Path of the Gateway's field, such as `spec.egress.unmatchedHosts`. */
   readonly field: string
@@ -45,8 +45,8 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Stages of `failurePolicy` in the order in which they deny requests. No stage may last longer than a later one, and
- * neither may its floor.
+ * Stages of `failurePolicy` in the order in which they deny requests. No stage may last longer than a later stage. The
+ * floor of a stage may not exceed the floor of a later stage either.
  */
 const STAGES = ['highRiskAfterSeconds', 'writesAfterSeconds', 'everythingAfterSeconds'] as const
 
@@ -97,15 +97,15 @@ function stageFloor(stage: (typeof STAGES)[number], floors: Floors['failurePolic
 }
 
 /**
- * Returns the spec of a Gateway in this namespace at its floors (see `atFloor`). Gateways of platform namespaces have
- * no floors.
+ * Returns the spec of a Gateway in this namespace, raised to the floors by `atFloor`. Gateways of platform namespaces
+ * have no floors.
  */
 export function floored(spec: GatewaySpec, namespace: string, rules: FloorRules | undefined): Floored {
   if (rules === undefined || rules.platformNamespaces.has(namespace)) return { spec, below: [] }
   return atFloor(spec, rules)
 }
 
-/** Returns `spec.hardening is standard, below floors.hardening of this installation (strict)`. */
+/** Returns a text such as `spec.hardening is standard, below floors.hardening of this installation (strict)`. */
 export function floorText({ field, written, floor, held }: FieldBelowFloor): string {
   return `${field} is ${written}, below ${floor} of this installation (${held})`
 }

@@ -36,9 +36,9 @@ export function killScopesOf({
 }
 
 /**
- * Reads a scope that is written as text, as the HTTP API does: `all` and the Gateway itself are the whole Gateway
- * (`all`); a bare name is a Connector or an agent. Null for a scope that has no effect at a Gateway, such as another
- * Gateway. `gateway`: name of the Gateway, as `namespace/name`.
+ * Parses a scope in the spelling of the HTTP API. `all` and the Gateway itself both mean the whole Gateway (`all`). A
+ * bare name may be a Connector or an agent. Returns null for a scope that has no effect on a Gateway, such as another
+ * Gateway. `gateway` is the name of the Gateway, as `namespace/name`.
  */
 export function scopesOfText(text: string, gateway?: string): readonly KillScope[] | 'all' | null {
   const [head = '', ...rest] = text.trim().split(':')

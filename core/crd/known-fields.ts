@@ -24,7 +24,7 @@ function definition(schema: z.core.$ZodType): Definition {
   return schema._zod.def as unknown as Definition
 }
 
-/** Returns the schema inside of defaults, optionality and conversions. */
+/** Unwraps a schema from defaults, optional wrappers and conversions. */
 function innermost(schema: z.core.$ZodType): z.core.$ZodType {
   const { innerType, in: input } = definition(schema)
   const next = innerType ?? input

@@ -56,8 +56,8 @@ const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<Gat
 })
 
 /**
- * Returns the rules for a label selector: it is not empty, and its expressions have values where their operators need
- * them. `isAbsent`: CEL that is true if there is no selector.
+ * Returns the rules for a label selector: the selector is not empty, and its expressions have values where their
+ * operators need values. `isAbsent` is CEL that is true if there is no selector.
  */
 function selectorRules<S>(given: {
   readonly isAbsent: string
@@ -156,7 +156,8 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       holds: ({ upstream }) => !upstream.url?.startsWith('http:') || upstream.allowPrivateAddresses,
     },
     {
-      // Anything other than https is refused: API servers read unusual spellings of a scheme as text, clients as http.
+      // The rule refuses all but https, because API servers treat unusual spellings of a scheme as text, but clients as
+      // http.
       cel: "!has(self.credential) || !has(self.upstream.url) || self.upstream.url.lowerAscii().startsWith('https:') || self.upstream.allowPlaintextCredential || (has(self.auth) && self.auth.type == 'none')",
       path: ['upstream', 'url'],
       message:
@@ -197,7 +198,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
   ],
 }
 
-/** Returns the names as `a, b and c`. */
+/** Joins the names as `a, b and c`. */
 function listOf(types: readonly string[]): string {
   return types.length < 2 ? types.join() : `${types.slice(0, -1).join(', ')} and ${types.at(-1)}`
 }

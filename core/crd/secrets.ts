@@ -1,6 +1,6 @@
 import type { ManifestResource } from './schemas.ts'
 
-/** Returns the key of a Secret's value in `secretValues`: `namespace/name/key`. */
+/** Returns the key under which `secretValues` contains a value of a Secret: `namespace/name/key`. */
 export function secretPlace(
   namespace: string | undefined,
   ref: { readonly name: string; readonly key: string },
@@ -8,7 +8,7 @@ export function secretPlace(
   return `${namespace ?? 'default'}/${ref.name}/${ref.key}`
 }
 
-/** Returns all values of the Secrets among `resources`, by `secretPlace`. */
+/** Returns all values of the Secrets among `resources`, keyed by `secretPlace`. */
 export function secretValues(resources: readonly ManifestResource[]): ReadonlyMap<string, string> {
   const values = new Map<string, string>()
   for (const resource of resources) {

@@ -7,16 +7,16 @@ import type * as z from 'zod'
 export type SpecRule<S> = {
   /** CEL over the spec (`self`) with defaults applied. */
   readonly cel: string
-  /** The invalid field, as in the message. */
+  /** Path of the invalid field, as in the message. */
   readonly path: readonly string[]
   readonly message: string
   readonly holds: (spec: S) => boolean
 }
 
-/** A list whose items must be unique: scalars (`keys` null), or objects by the values of these fields. */
+/** List whose items must be unique. Scalars are compared by value (`keys` is null), objects by the values of `keys`. */
 export type ListRule = { readonly path: readonly string[]; readonly keys: readonly string[] | null }
 
-/** A field that keeps its value while the object exists. */
+/** Field that must keep its value while the object exists. */
 export type ImmutableField = { readonly path: readonly string[]; readonly message: string }
 
 export type SpecRules<S> = {
@@ -25,7 +25,7 @@ export type SpecRules<S> = {
   readonly immutable?: readonly ImmutableField[]
 }
 
-/** Adds the rules to the schema: each violation is an issue that names its field. */
+/** Adds the rules to the schema. Each violation becomes a zod issue that names its field. */
 export function withRules<S extends z.ZodType<object>>(schema: S, rules: SpecRules<z.infer<S>>): S {
   return schema.superRefine((spec, context) => {
     for (const { path, message, holds } of rules.cross) {

@@ -2,14 +2,15 @@ import * as z from 'zod'
 import { MAX_MESSAGE } from './conditions.ts'
 
 /**
- * A condition. `type` and `reason` are open strings without a pattern, with the lengths of `metav1.Condition`: an
- * operator that is newer than its CRDs must be able to write its status. `CONDITIONS` is the closed list.
+ * Condition in a status. `type` and `reason` are open strings without a pattern, with the lengths of
+ * `metav1.Condition`, because an operator that is newer than its CRDs must be able to write its status. `CONDITIONS`
+ * has the closed list.
  */
 const ConditionSchema = z.object({
   type: z.string().min(1).max(316),
   status: z.enum(['True', 'False', 'Unknown']),
   observedGeneration: z.int().min(0).optional(),
-  /** RFC 3339. */
+  /** Time of the last change of `status`, as RFC 3339. */
   lastTransitionTime: z.string().max(64),
   reason: z.string().min(1).max(1_024),
   message: z.string().max(MAX_MESSAGE),
@@ -22,8 +23,8 @@ const base = {
 }
 
 /**
- * Status that the operator writes, for users and `kubectl wait`. It is never read as input. No field is required, because
- * a newer operator may omit it.
+ * Status that the operator writes for users and `kubectl wait`. The operator never uses the status as input. No field
+ * is required, because a newer operator may omit it.
  */
 export const GatewayStatus = z.object({
   ...base,
@@ -56,7 +57,7 @@ export const ConnectorStatus = z.object({
 export const PermissionStatus = z.object({ ...base, rules: z.int().min(0).optional() })
 export const PolicyStatus = z.object({
   ...base,
-  /** Number of tests of the policy, and of those that passed. */
+  /** Number of tests of the policy, and number of those that passed. */
   tests: z.object({ passed: z.int().min(0).optional(), total: z.int().min(0).optional() }).optional(),
 })
 

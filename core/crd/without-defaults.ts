@@ -1,5 +1,5 @@
 /**
- * Returns the members of `value` that differ from `defaults`, at every depth, because the schema restores the others.
+ * Returns the members of `value` that differ from `defaults`, at every depth. The schema restores the omitted members.
  */
 export function withoutDefaults(value: unknown, defaults: unknown): unknown {
   if (!isObject(value) || !isObject(defaults)) return value

@@ -14,13 +14,13 @@ export type RequestedDetails = {
   }
   readonly risk_score: number
   /**
-   * Fields that the agent stated: `parameters` and `risk_hints`. Truncated ones have `<name>_bytes` and
+   * Fields that the agent stated: `parameters` and `risk_hints`. A truncated field also has `<name>_bytes` and
    * `<name>_sha256`.
    */
   readonly [stated: string]: unknown
 }
 
-/** Details of `action.denied` and `action.allowed` that name the rule which decided. */
+/** Details of `action.denied` and `action.allowed`: the policy and rule that decided. */
 export type MatchedDetails = { readonly matched_policy: string | null; readonly matched_rule: string | null }
 
 /** Returns the SHA-256 of a text as hex. The caller passes it in, because core has no cryptography. */
@@ -43,8 +43,9 @@ export function requestedDetails(
 }
 
 /**
- * Returns the deciding rule: the pattern of the permission, or the policy and its rule if the policy was stricter. If
- * both allow, the policy is named. Nulls if no rule decided: kill switch, inactive agent, missing credential, default.
+ * Returns the deciding rule: the pattern of the permission, or the policy and its rule if the policy is stricter. If
+ * both allow, returns the policy. Both values are null if no rule decided: kill switch, inactive agent, missing
+ * credential, default.
  */
 export function matchedDetails(decision: Decision): MatchedDetails {
   const { source, verdict, decisive, permissionPattern } = decision
@@ -69,8 +70,8 @@ export function percent(score: number): number {
 }
 
 /**
- * Maximum size of complete fields, in characters of JSON. A page of the audit log has up to 500 events, a page of an
- * export a thousand.
+ * Maximum size of the agent's fields that are stored complete, in characters of JSON. A page of the audit log has up
+ * to 500 events, a page of an export a thousand.
  */
 const MAX_WHOLE = 32 * 1024
 const MAX_FIELDS = 40
@@ -78,8 +79,8 @@ const MAX_NAME = 100
 const MAX_VALUE = 500
 
 /**
- * Returns fields as stated by the agent: complete up to 32 KiB of JSON. Beyond that, short fields, the beginnings of
- * the others, and `<name>_bytes` and `<name>_sha256` of the complete canonical JSON (RFC 8785).
+ * Returns fields as the agent stated them, complete up to 32 KiB of JSON. Larger fields are truncated: short members
+ * stay, long ones are cut, and `<name>_bytes` and `<name>_sha256` describe the complete canonical JSON (RFC 8785).
  */
 export function statedDetails(
   name: 'parameters' | 'risk_hints',

@@ -12,8 +12,8 @@ import { type ProxiedCase, proxiedInputs } from './proxied.ts'
 
 /**
  * Returns the tools that the agent may call on this MCP server, with or without an approval, with at least some
- * arguments. Uses the decision function for the call, under policies that assume favourable arguments. At the level
- * `monitor`: all tools.
+ * arguments. Applies the same decision function as for the call, under policies that assume the most favourable
+ * arguments. At the level `monitor`, returns all tools.
  */
 export function callableTools(given: ProxiedCase): MayCall {
   const { snapshot, bound } = given
@@ -22,7 +22,7 @@ export function callableTools(given: ProxiedCase): MayCall {
   return (name) => {
     const call = { jsonrpc: '2.0', id: 0, method: 'tools/call', params: { name } }
     const action = nameMessage(call, bound.config)
-    // Every call with this tool name is refused.
+    // The gateway refuses every call with this tool name.
     if (isRefusal(action)) return false
     const { rules, inputs } = proxiedInputs(lenient, [action])
     return decideAll(rules, inputs).verdict !== 'deny'
@@ -34,7 +34,8 @@ const PROBES = ['q7zx_read_w9', 'q7zx_w9', 'q7zx_delete_w9']
 const TOOLS = 'mcp.tools.'
 
 /**
- * False if the agent may call every tool, so that `callableTools` would hide none. True if that depends on a condition.
+ * Reports whether `callableTools` may hide a tool from the agent. False if the agent may call every tool; true if a
+ * condition decides.
  */
 export function hidesTools(given: ProxiedCase): boolean {
   const { snapshot, agent } = given
@@ -67,8 +68,8 @@ function lenientPolicies({ policies }: Snapshot): PolicyIndex {
 }
 
 /**
- * Returns the most lenient version of the policy over all arguments: conditional denies never match; conditional allows
- * and holds always match. A remaining deny applies to every call.
+ * Returns the most lenient version of the policy over all possible arguments. Conditional denies never match;
+ * conditional allows and holds always match. A deny that remains applies to every call.
  */
 function withAnyArguments(policy: CompiledPolicy): CompiledPolicy {
   if (!policy.rules.some(looksAtArguments)) return policy
@@ -84,7 +85,10 @@ function looksAtArguments({ conditions }: CompiledRule): boolean {
   return conditions.some(asksForArguments)
 }
 
-/** Reports whether the condition reads arguments of the call, which are unknown before it. The tool's name is known. */
+/**
+ * Reports whether the condition reads arguments of the call, which are unknown when tools are listed. The tool's name
+ * is known.
+ */
 function asksForArguments({ text }: Condition): boolean {
   return /\bparameters\b(?!\.name\b)/.test(text)
 }

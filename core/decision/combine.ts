@@ -3,8 +3,8 @@ import { type RequiredGroups, uniqueRequired } from './policies/required-groups.
 import { strictest, strictness } from './vocabulary.ts'
 
 /**
- * Combines the decisions about the candidates of a request whose body determines the action. `split`: the candidates
- * differ in verdict or approvers, so the body must be read.
+ * Combines the decisions about the candidates of a request whose body determines the action. Returns `split` if the
+ * candidates differ in verdict or approvers, so that the gateway must read the body.
  */
 export function combineCandidates(decisions: readonly Decision[]): Decision | 'split' {
   const [first] = decisions
@@ -14,8 +14,8 @@ export function combineCandidates(decisions: readonly Decision[]): Decision | 's
 }
 
 /**
- * Returns the strictest decision about several actions, of which exactly one happens. Only the server determines which
- * one.
+ * Returns the strictest decision about several actions. Exactly one of the actions happens, and only the server
+ * determines which one.
  */
 export function combineUnknown(decisions: readonly Decision[]): Decision {
   const [first] = decisions
@@ -27,8 +27,8 @@ export function combineUnknown(decisions: readonly Decision[]): Decision {
 }
 
 /**
- * Returns the decision about announced actions: deny if each of them is denied, else allow, because each request for
- * them is decided later.
+ * Returns the decision about announced actions: deny if every action is denied, else allow. The gateway decides each
+ * announced action again when its request arrives.
  */
 export function combineAnnounced(decisions: readonly Decision[]): Decision {
   const [first] = decisions
@@ -71,8 +71,9 @@ export function combineAll(types: readonly string[], decisions: readonly Decisio
 }
 
 /**
- * Returns the strictest decision about one action in several environments. `environments[i]` is that of `decisions[i]`;
- * the first is the installation's, the others are claims of the caller. The reason states if a claim decides.
+ * Returns the strictest decision about one action in several environments. `environments[i]` belongs to
+ * `decisions[i]`. The first environment is the installation's; the caller claims the others. The reason states if a
+ * claimed environment decides.
  */
 export function combineReadings(environments: readonly string[], decisions: readonly Decision[]): Decision {
   const [first] = decisions
@@ -94,8 +95,8 @@ export function combineReadings(environments: readonly string[], decisions: read
 }
 
 /**
- * Returns the stricter decision about one action under two readings of its query, because servers differ in how they
- * read it.
+ * Returns the stricter decision about one action under two readings of its query string, because servers parse query
+ * strings differently.
  */
 export function combineQueries(first: Decision, other: Decision): Decision {
   const isOther = strictness(other.verdict) > strictness(first.verdict)

@@ -2,13 +2,13 @@
 export type ExportNote = { readonly effect: ExportEffect; readonly text: string }
 
 /**
- * Consequence of the difference. `left_out`: the manifest is only a comment. `refused`: an installation refuses the
- * manifest, and a policy denies its scope. `stricter`: an installation accepts the manifest, and it is stricter than
- * the row.
+ * Consequence of a difference between a row and its manifest. `left_out`: the export contains the manifest only as a
+ * comment. `refused`: an installation refuses the manifest, and a policy denies its scope. `stricter`: an installation
+ * accepts the manifest, which is stricter than the row.
  */
 export type ExportEffect = 'left_out' | 'refused' | 'stricter'
 
-/** Beginnings of the comment lines with notes in exported YAML. */
+/** Prefixes of the comment lines that contain notes in exported YAML. */
 const PREFIX: Readonly<Record<ExportEffect, string>> = {
   left_out: '# Not exported: ',
   refused: '# Refused when applied: ',

@@ -9,8 +9,8 @@ const MAX_KUSTOMIZE_ORIGIN = 4_000
 
 /**
  * Returns the source of a manifest from the product's annotations, else from those of kustomize (`buildMetadata:
- * [originAnnotations]`), and the tool that applied it from the marks of Argo CD, Flux and Helm. The author of the
- * object controls all of these: for display only.
+ * [originAnnotations]`), and the tool that applied the manifest from the marks of Argo CD, Flux and Helm. The result
+ * is for display only, because the author of the object controls all of these.
  */
 export function manifestOrigin({ annotations = {}, labels = {} }: Metadata): ManifestOrigin {
   const built = kustomizeOrigin(annotations['config.kubernetes.io/origin'])
@@ -37,7 +37,7 @@ function kustomizeOrigin(text: string | undefined): Pick<ManifestOrigin, 'file' 
 }
 
 function deployedBy(annotations: Texts, labels: Texts): string | null {
-  // `APPLICATION:GROUP/KIND:NAMESPACE/NAME`
+  // Format of the tracking id: `APPLICATION:GROUP/KIND:NAMESPACE/NAME`.
   const application = annotations['argocd.argoproj.io/tracking-id']?.split(':')[0]
   const named = (tool: string, namespace: string | undefined, name: string | undefined) =>
     bounded(name) && bounded(`${tool} ${namespace === undefined ? '' : `${namespace}/`}${name}`)
@@ -63,7 +63,7 @@ function isCommit(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-f]{40}([0-9a-f]{24})?$/i.test(value)
 }
 
-/** Returns a bounded text of one line; null for any other value. */
+/** Returns a text of one line within the maximum length; null for any other value. */
 function bounded(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > MAX_LENGTH) return null
   const text = value.trim()

@@ -28,7 +28,7 @@ export function isCluster({ platformNamespaces }: Placement): boolean {
   return platformNamespaces.length > 0
 }
 
-/** Returns `name` of `namespace/name`. */
+/** Returns the `name` of `namespace/name`. */
 export function bareName(name: string): string {
   return name.slice(name.indexOf('/') + 1)
 }

@@ -37,15 +37,16 @@ export type PolicyFacts = {
 }
 
 /**
- * Returns manifests equivalent to the rows. An unchanged default policy has none: every installation starts with it.
+ * Returns manifests that are equivalent to the policies' rows. An unchanged default policy has no manifest, because
+ * every installation starts with the default policies.
  */
 export function policyManifests(rows: readonly PolicyFacts[], context: PlacementContext): Manifest[] {
   return rows.filter(({ origin }) => origin !== 'built_in').flatMap((row) => manifestsOf(row, context))
 }
 
 /**
- * Returns manifests that disable the default policies which were removed here, because a new installation starts with
- * them. `policies`: the exported manifests, some of which replace a default policy.
+ * Returns manifests that disable the default policies which this installation removed, because a new installation
+ * starts with all of them. `policies` are the exported manifests; some of these replace a default policy.
  */
 export function removedDefaults(
   rows: readonly PolicyFacts[],

@@ -17,7 +17,7 @@ import {
 } from './manifest-placement.ts'
 import { type PolicyFacts, policyManifests, removedDefaults } from './policy-manifests.ts'
 
-/** Rows of the configuration, created by the API or by manifests. `name` is `namespace/name` for rows of manifests. */
+/** Rows of the configuration that the API or manifests created. `name` is `namespace/name` for rows of manifests. */
 export type ManifestRows = {
   readonly gateways: readonly GatewayFacts[]
   readonly connectors: readonly ConnectorFacts[]
@@ -74,7 +74,10 @@ function managedFirst<T extends { readonly source: string }>(rows: readonly T[])
   return rows.toSorted((a, b) => Number(a.source === 'api') - Number(b.source === 'api'))
 }
 
-/** Formats manifests as YAML documents, with notes as comments. Manifests that are only comments follow at the end. */
+/**
+ * Formats manifests as YAML documents, with notes as comments. Manifests with the note `left_out` are at the end, as
+ * comments.
+ */
 export function manifestsText(manifests: readonly Manifest[]): string {
   const isLeftOut = ({ note }: Manifest) => note?.effect === 'left_out'
   const documents = manifests.filter((manifest) => !isLeftOut(manifest)).map(documentText)
@@ -147,8 +150,8 @@ function rowPermissions(rows: readonly PermissionFacts[], context: PlacementCont
 }
 
 /**
- * Returns a note if the manifest would mean another agent: on a cluster, a bare agent name gets the manifest's
- * namespace.
+ * Returns a note if the manifest would mean another agent. On a cluster, an agent name without a namespace means an
+ * agent in the manifest's namespace.
  */
 function agentNote(agent: string, { namespace }: ManifestName, context: PlacementContext): ExportNote | null {
   if (!isCluster(context) || agent === '*' || agent.includes('/')) return null
@@ -157,7 +160,8 @@ function agentNote(agent: string, { namespace }: ManifestName, context: Placemen
 }
 
 /**
- * Combines the rows that one Permission manifest created: agents and Gateways with the same rules become one manifest.
+ * Combines the rows that one Permission manifest created into as few manifests as possible: agents and Gateways with
+ * the same rules share a manifest.
  */
 function ownedPermissions(
   owner: string,

@@ -3,7 +3,7 @@ import { API_VERSION } from '../schemas.ts'
 
 export type UnownedHostManifests = {
   /**
-   * Manifests of a Connector with the host and of a Permission to read; null if only the egress list can allow the
+   * Manifests of a Connector with the host and of a Permission to read. Null if only the egress list can allow the
    * host.
    */
   readonly connector: string | null
@@ -77,7 +77,7 @@ function nameOf(host: string): string {
   return name.replace(/^[-.]+|[-.]+$/g, '') || 'host'
 }
 
-/** Returns the namespace of all agents; null if they have several, or none. */
+/** Returns the namespace that all agents share; null if they have several namespaces or none. */
 function namespaceOf(agents: readonly string[]): string | null {
   const [namespace, ...others] = new Set(agents.map((agent) => agent.split('/').slice(0, -1)[0] ?? ''))
   return namespace === undefined || namespace === '' || others.length > 0 ? null : namespace

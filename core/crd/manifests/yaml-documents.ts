@@ -7,15 +7,15 @@ export type YamlText = {
   readonly tooDeepAt: number | null
 }
 
-/** Maximum number of open collections and items: a manifest needs about forty, a workload somewhat more. */
+/** Maximum number of open collections and items. A manifest needs about forty, a workload somewhat more. */
 export const MAX_OPEN = 300
 
 /** Error text for a document that is nested too deeply. */
 export const TOO_DEEP = 'is nested too deeply: no manifest needs more than thirty levels'
 
 /**
- * Reads every document of a text like the library's `parseAllDocuments`, whose recursion would overflow the stack for
- * deep texts. `lines` receives the line starts. Errors are in each document; it never throws.
+ * Parses every document of a text, like `parseAllDocuments` of the library, whose recursion would overflow the stack
+ * for deep texts. `lines` receives the offsets of line starts. Never throws: each document contains its own errors.
  */
 export function readYamlDocuments(text: string, lines: LineCounter, maxOpen = MAX_OPEN): YamlText {
   let tooDeepAt: number | null = null

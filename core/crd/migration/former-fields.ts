@@ -1,20 +1,26 @@
 import type { ResourceKind } from '../schemas.ts'
 
-/** Values of a field that `chaperone migrate` rewrites in another way than by renaming the field. */
+/** Kind of rewrite that `chaperone migrate` applies to a former field. */
 export type Rewriting = 'renamed' | 'removed' | 'references' | 'enabled' | 'scopes' | 'admitted'
 
-/** A former spelling. `*` in the path stands for every item of a list. */
+/**
+ * Field of a custom resource that has been renamed, removed or given another form. `*` in `path` stands for every item
+ * of a list.
+ */
 export type FormerField = {
   readonly kind: ResourceKind
   readonly path: readonly string[]
   readonly rewriting: Rewriting
-  /** The field that replaces it, beside it; null for a field without a replacement. */
+  /** Name of the replacing field in the same mapping; null for a field without a replacement. */
   readonly to: string | null
 }
 
 const ADMITTED_KINDS = ['permissions', 'policies', 'connectors', 'agents']
 
-/** Every former spelling of a field. A field whose value alone has another form now (`to` is its own name) is known. */
+/**
+ * Every former field. If only the form of the value changed, `to` is the field's own name and the field is still
+ * valid.
+ */
 export const FORMER_FIELDS: readonly FormerField[] = [
   { kind: 'Gateway', path: ['spec', 'topology'], rewriting: 'removed', to: null },
   { kind: 'Gateway', path: ['spec', 'killSwitch', 'scopes'], rewriting: 'scopes', to: 'scopes' },
@@ -37,7 +43,7 @@ export const FORMER_FIELDS: readonly FormerField[] = [
   },
 ]
 
-/** Returns the advice for a field that has another spelling now; undefined for any other field. */
+/** Returns the advice for a former field; undefined for any other field. */
 export function formerFieldAdvice(kind: unknown, path: ReadonlyArray<string | number>): string | undefined {
   const former = FORMER_FIELDS.find((each) => each.kind === kind && isAt(each.path, path))
   if (former === undefined) return undefined

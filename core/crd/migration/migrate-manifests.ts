@@ -17,21 +17,21 @@ import {
 export type MigrationNote = { readonly line: number; readonly text: string }
 
 export type Migrated = {
-  /** The text with every former spelling rewritten; otherwise byte for byte the same, comments and order included. */
+  /** Text in which every former spelling is rewritten. All other bytes, comments and order included, are unchanged. */
   readonly text: string
   readonly changes: readonly MigrationNote[]
-  /** Former spellings that need a decision by a person, and documents that cannot be read. */
+  /** Former spellings that need a decision by the user, and documents that are not valid YAML. */
   readonly problems: readonly MigrationNote[]
 }
 
-/** A found field, its edits or the problem that prevents them. */
+/** Result for one former field: its edits, or the problem that prevents them. */
 type Outcome = { readonly change: string; readonly edits: readonly TextEdit[] } | { readonly problem: string }
 
 type Found = Member & { readonly field: FormerField; readonly gateway: string }
 
 /**
- * Rewrites the former spellings of custom resources in a manifest file. Other documents stay as they are, and so does
- * the whole file if it cannot be read.
+ * Rewrites the former spellings of custom resources in a manifest file. Documents of other kinds stay unchanged. If
+ * any document of the file is not valid YAML, the whole file stays unchanged.
  */
 export function migrateManifests(source: string): Migrated {
   const lines = new LineCounter()
@@ -58,7 +58,10 @@ export function migrateManifests(source: string): Migrated {
   }
 }
 
-/** `edits` null: the field was not rewritten, for the reason in `text`. */
+/**
+ * Result for one former field, with its position. If `edits` is null, the field was not rewritten, and `text` has the
+ * reason.
+ */
 type Result = {
   readonly offset: number
   readonly path: string
@@ -150,7 +153,7 @@ const REWRITINGS: Readonly<Record<Rewriting, (found: Found) => Outcome | null>> 
   },
 }
 
-/** Returns a problem if the field with the present spelling is there, too. */
+/** Returns a problem if the mapping contains the former field and its replacement. */
 function clash({ map, source, field }: Found): Outcome | null {
   const { to } = field
   if (to === null || memberOf(map, to, source) === undefined) return null
@@ -161,7 +164,7 @@ function jsOf({ pair }: Member): unknown {
   return isScalar(pair.value) ? pair.value.value : (pair.value as { toJSON(): unknown } | null)?.toJSON()
 }
 
-/** Reads `NAME`, `NAMESPACE/NAME` or `{kind: Gateway, name, namespace}`. */
+/** Parses a reference to a Gateway: `NAME`, `NAMESPACE/NAME` or `{kind: Gateway, name, namespace}`. */
 function referenceOf(value: unknown): object | null {
   if (typeof value === 'string') {
     const [name, namespace] = value.split('/').toReversed()
@@ -172,12 +175,14 @@ function referenceOf(value: unknown): object | null {
   return namespace === undefined ? { name } : { name, namespace }
 }
 
-/** Returns the scopes of an item that is a text; undefined for any other item, which has the present form. */
+/**
+ * Returns the scopes of a list item in the former text form; undefined for any other item, which has the current form.
+ */
 function scopesIn(item: unknown, gateway: string): ReturnType<typeof scopesOfText> | undefined {
   return isScalar(item) && typeof item.value === 'string' ? scopesOfText(item.value, gateway) : undefined
 }
 
-/** Returns the text between two items of the list. */
+/** Returns the separator between two items of the list: a comma, or a line break with the indentation of `item`. */
 function separator(list: YAMLSeq, item: unknown, source: string): string {
   if (list.flow === true) return ', '
   const [start] = rangeOf(item)
@@ -186,8 +191,8 @@ function separator(list: YAMLSeq, item: unknown, source: string): string {
 }
 
 /**
- * Puts a block list into a block mapping `{from: Selector, names}`, and further in where it has the indentation of its
- * key.
+ * Moves a block list into a block mapping `{from: Selector, names}`. A list with the same indentation as its key is
+ * indented further, because the list must be deeper than `names`.
  */
 function blockNames({ pair, source }: Member, start: number, end: number): readonly TextEdit[] {
   const lineStart = source.lastIndexOf('\n', start - 1) + 1

@@ -1,12 +1,15 @@
 import { isMap, isScalar, type Pair, type YAMLMap } from 'yaml'
 
-/** Replacement of a part of a text. Edits of one text do not overlap, so that everything else keeps its bytes. */
+/**
+ * Replacement of a part of a text. The edits of one text must not overlap. All text outside of the edits keeps its
+ * bytes.
+ */
 export type TextEdit = { readonly start: number; readonly end: number; readonly text: string }
 
-/** A mapping with one of its members, as parsed from `source`. */
+/** Member of a YAML mapping, as parsed from `source`. */
 export type Member = { readonly map: YAMLMap; readonly pair: Pair; readonly source: string }
 
-/** Returns the text after the edits. */
+/** Applies the edits and returns the resulting text. */
 export function applyEdits(source: string, edits: readonly TextEdit[]): string {
   const lastFirst = edits.toSorted((a, b) => b.start - a.start)
   return lastFirst.reduce(
@@ -21,12 +24,12 @@ export function renameKey({ pair }: Member, to: string): TextEdit {
   return { start, end, text: to }
 }
 
-/** Replaces key and value of the member. */
+/** Replaces the key and the value of the member. */
 export function replaceMember(member: Member, text: string): TextEdit {
   return { start: rangeOf(member.pair.key)[0], end: endOf(member), text }
 }
 
-/** Removes the member; in a block mapping with its lines, and a comment behind it on the same line. */
+/** Removes the member. In a block mapping, also removes its lines and a comment after it on the same line. */
 export function removeMember(member: Member): TextEdit {
   const { map, pair, source } = member
   const [start] = rangeOf(pair.key)
@@ -52,14 +55,14 @@ export function replaceNode(node: unknown, source: string, text: string): TextEd
   return { start, end: withoutBlanks(source, start, end), text }
 }
 
-/** Returns the member of a mapping; undefined without one, and for a node that is no mapping. */
+/** Returns the named member of a mapping; undefined if it is missing or the node is not a mapping. */
 export function memberOf(map: unknown, name: string, source: string): Member | undefined {
   if (!isMap(map)) return undefined
   const pair = map.items.find(({ key }) => isScalar(key) && key.value === name)
   return pair === undefined ? undefined : { map, pair, source }
 }
 
-/** Returns the first offset of a node and the offset behind its value. */
+/** Returns the offset of the first character of a node, and the offset after its value. */
 export function rangeOf(node: unknown): readonly [start: number, end: number] {
   const { range } = node as { readonly range?: readonly [number, number, number] | null }
   if (!range) throw new TypeError('The node was not parsed from a text.')
@@ -73,7 +76,10 @@ function endOf({ pair, source }: Member): number {
   return withoutBlanks(source, start, end)
 }
 
-/** A collection ends behind the line break of its last item. */
+/**
+ * Returns the end without trailing white space, because the range of a YAML collection includes the line break after
+ * its last item.
+ */
 function withoutBlanks(source: string, start: number, end: number): number {
   return start + source.slice(start, end).trimEnd().length
 }

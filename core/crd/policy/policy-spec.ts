@@ -18,7 +18,10 @@ const PolicyTestSpec = z.strictObject({
 
 const { description, scope } = PolicyDocument.shape
 
-/** `spec` of a Policy: the policy document in the spelling of custom resources, and the fields of its record. */
+/**
+ * Schema of `spec` of a Policy: the policy document in the spelling of custom resources, and the stored fields of
+ * `PolicyRecord`.
+ */
 export const PolicySpec = z.strictObject({
   description,
   scope,
@@ -65,7 +68,7 @@ export const PolicySpec = z.strictObject({
   ),
 })
 
-/** Fields that are stored with a policy besides its document, in the spelling of the HTTP API. */
+/** Fields that the control plane stores with a policy in addition to its document, in the spelling of the HTTP API. */
 export const PolicyRecord = z.strictObject({
   enabled: z.boolean().default(true),
   priority: PolicySpec.shape.priority,

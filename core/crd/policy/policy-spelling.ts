@@ -2,8 +2,8 @@ import type { PolicyDocument } from './policy-document.ts'
 import type { PolicyRecord, PolicySpec } from './policy-spec.ts'
 
 /**
- * Fields with one spelling in the policy document (of the specification) and another in `Policy.spec`. `*` stands for
- * every item of a list.
+ * Fields that are spelled differently in the policy document (by the specification) and in `Policy.spec`. `*` stands
+ * for every item of a list.
  */
 const FIELDS = [
   { at: ['rules', '*'], inDocument: 'approver_groups', inSpec: 'approverGroups' },
@@ -23,7 +23,7 @@ export function policyDocumentOf({ description, scope, rules, tests }: PolicySpe
   }
 }
 
-/** Returns the fields of the policy's record; `mode: disabled` is `enabled: false`. */
+/** Returns the fields that are stored with the policy. `mode: disabled` becomes `enabled: false`. */
 export function policyRecordOf({
   mode,
   priority,
@@ -33,12 +33,12 @@ export function policyRecordOf({
   return { enabled: !isDisabled, priority, tags, mode: isDisabled ? 'enforce' : mode }
 }
 
-/** Returns `mode` of `Policy.spec` for the fields of a record. */
+/** Returns `mode` of `Policy.spec` for the stored fields `enabled` and `mode`. */
 export function modeOfSpec({ enabled, mode }: Pick<PolicyRecord, 'enabled' | 'mode'>): PolicySpec['mode'] {
   return enabled ? mode : 'disabled'
 }
 
-/** Returns a policy document, valid or not, in the spelling of `Policy.spec`. */
+/** Converts a policy document, valid or not, to the spelling of `Policy.spec`. */
 export function inSpellingOfSpec(document: unknown): unknown {
   return FIELDS.reduce<unknown>(
     (value, { at, inDocument, inSpec }) => renamed(value, at, [inDocument, inSpec]),
@@ -46,7 +46,7 @@ export function inSpellingOfSpec(document: unknown): unknown {
   )
 }
 
-/** Returns a `Policy.spec`, valid or not, in the spelling of the policy document. */
+/** Converts a `Policy.spec`, valid or not, to the spelling of the policy document. */
 export function inSpellingOfDocument(spec: unknown): unknown {
   return FIELDS.reduce<unknown>(
     (value, { at, inDocument, inSpec }) => renamed(value, at, [inSpec, inDocument]),
@@ -54,7 +54,7 @@ export function inSpellingOfDocument(spec: unknown): unknown {
   )
 }
 
-/** Renames a field of the mappings at `path`. Returns what has another structure unchanged. */
+/** Renames a field of the mappings at `path`. Values with another structure stay unchanged. */
 function renamed(
   value: unknown,
   [step, ...rest]: readonly string[],

@@ -20,9 +20,9 @@ export type NameReading = {
 }
 
 /**
- * Returns edits that make a condition compare names like the provider. In `==`, `!=` and `in`, literals become
- * canonical; other facts are folded where they are compared with names. Throws ShapeError for any other use of a name
- * with a literal that is not canonical, because it could never match.
+ * Returns edits that make a condition compare names like the provider does. In `==`, `!=` and `in`, literals become
+ * canonical; other facts are folded where the condition compares them with names. Throws ShapeError for any other use
+ * of a name with a literal that is not canonical, because that condition could never match.
  */
 export function canonicalEdits(root: CelNode, reading: NameReading): readonly Edit[] {
   const edits: Edit[] = []
@@ -79,8 +79,8 @@ function canonicalPart(kind: NameKind, text: string, { operations }: NameCompari
 }
 
 /**
- * Throws ShapeError for a comparison of all fields at once with a literal that no name equals. Names and other values
- * are mixed there, so no edit makes them canonical.
+ * Throws ShapeError if a comparison of all fields at once has a literal that no name equals. The fields mix names and
+ * other values, so no edit can make them canonical.
  */
 function judgeMixed(comparison: NameComparison, reading: NameReading): void {
   for (const { node } of comparison.literals) {

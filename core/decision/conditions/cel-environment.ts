@@ -19,12 +19,12 @@ export const FACT_NAMES = [
 /** Limits for the structure of one condition. The schema limits the length of its text. */
 const LIMITS = { maxAstNodes: 300, maxDepth: 32, maxListElements: 64, maxMapEntries: 32, maxCallArguments: 8 }
 
-/** The internal name of `matches` after its pattern was compiled (see cel-shape.ts). */
+/** Internal name of `matches` after its pattern is compiled (see cel-shape.ts). */
 export const LINEAR_MATCHES = 'matches_linear'
 
 /**
- * Functions that only the compiler inserts: they return the canonical spelling of a name (one for each kind), or refuse
- * a list.
+ * Names of functions that only the compiler inserts. One function for each kind of name returns the canonical
+ * spelling; another one refuses a list.
  */
 export const CANONICAL_FUNCTION: Readonly<Record<NameKind, string>> = {
   name: 'canonical_name',
@@ -85,7 +85,10 @@ function canonicalValue(kind: NameKind, value: unknown): unknown {
   return value instanceof Map ? withCanonicalKeys(kind, value) : value
 }
 
-/** Returns the map with canonical keys: in `resource.target in context.owners` the keys are names. */
+/**
+ * Returns the map with canonical keys, because the keys are names in a condition such as `resource.target in
+ * context.owners`.
+ */
 function withCanonicalKeys(kind: NameKind, map: ReadonlyMap<unknown, unknown>): unknown {
   return new Map(
     [...map].map(([key, item]) => [typeof key === 'string' ? canonicalName(kind, key) : key, item]),

@@ -1,16 +1,18 @@
 /**
- * The properties of a parsed CEL node that this code uses. `args` of a call is `[name, args]`, of a method call `[name,
- * receiver, args]`.
+ * Properties of a parsed CEL node. `args` of a function call is `[name, args]`, of a method call `[name, receiver,
+ * args]`.
  */
 export type CelNode = {
   readonly op: string
   readonly args: unknown
-  /** Offsets into the text of the condition. They may exclude a parenthesis around the first or last operand. */
+  /**
+   * Offsets of the node in the text of the condition. They may exclude a parenthesis around the first or last operand.
+   */
   readonly start: number
   readonly end: number
 }
 
-/** Thrown for a condition that is too expensive or uses unsupported features. `start` is an offset into its text. */
+/** Error for a condition that is too expensive or uses unsupported features. `start` is an offset into its text. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError'
   readonly start: number
@@ -23,7 +25,7 @@ export class ShapeError extends Error {
 
 export const COMPREHENSIONS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 
-/** A comprehension: `RANGE.exists(VARIABLE, BODY)`. */
+/** CEL comprehension, for example `RANGE.exists(VARIABLE, BODY)`. */
 export type Comprehension = {
   readonly range: CelNode
   readonly variable: string
@@ -37,7 +39,7 @@ export function comprehensionOf(node: CelNode): Comprehension | null {
   return { range, variable: String(variable.args), body }
 }
 
-/** A variable and the keys after it: `resource.target`, `parameters["owner"][0]`; null for anything else. */
+/** Variable with the keys after it: `resource.target`, `parameters["owner"][0]`. */
 export type FactPath = { readonly root: string; readonly keys: readonly (string | bigint)[] }
 
 export function pathOf(node: CelNode): FactPath | null {

@@ -2,19 +2,19 @@ import { RE2JS, RE2JSException } from 're2js'
 import { LINEAR_MATCHES } from './cel-environment.ts'
 import { type CelNode, COMPREHENSIONS, childrenOf, ShapeError } from './cel-node.ts'
 
-/** Maximum node visits of one evaluation; the body of a comprehension counts once per element. */
+/** Maximum number of node visits of one evaluation. The body of a comprehension counts once per element. */
 export const MAX_COST = 10_000
 export const ELEMENTS = 64
 
 /**
- * Functions that conditions must not call: they create lists of any length, or name values so that they can be doubled
- * repeatedly.
+ * Functions that conditions must not call. They create lists of any length, or bind a value to a name so that nested
+ * bindings can double its size.
  */
 const REFUSED = new Set(['split', 'join', 'json', 'bind', LINEAR_MATCHES])
 
 /**
- * Bounds the cost of a condition: one level of comprehensions, over facts or literals, and regular expressions that are
- * literals. Compiles each pattern once and stores it in its node. Throws ShapeError.
+ * Bounds the cost of a condition. Allowed are one level of comprehensions, over facts or literals, and regular
+ * expressions that are literals. Compiles each pattern once and stores it in its node. Throws ShapeError.
  */
 export function boundShape(root: CelNode): void {
   const cost = visit(root, false)

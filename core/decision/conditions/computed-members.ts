@@ -1,14 +1,14 @@
 import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeError } from './cel-node.ts'
 import { SHAPED_FACTS } from './fact-shapes.ts'
 
-/** What each variable of the enclosing comprehensions contains: a number, or a key or element of a range. */
+/** Content of each variable of the enclosing comprehensions: a number, or a key or element of a range. */
 type Variables = ReadonlyMap<string, 'number' | Range>
 type Range = { readonly keysOf: string | null; readonly facts: readonly Fact[] }
 
 /**
- * Throws ShapeError for a member with a computed name, `parameters[agent.name]` or `resource["tar" + "get"]`: the name
- * determines the comparison, and a computed one is unknown at compile time. Below a parameter, list elements may be
- * indexed, and a comprehension may iterate over the keys.
+ * Throws ShapeError for a member with a computed name, such as `parameters[agent.name]` or `resource["tar" + "get"]`.
+ * The name determines the comparison, and a computed name is unknown at compile time. Below a parameter, list elements
+ * may be indexed, and a comprehension may iterate over the keys.
  */
 export function assertLiteralMembers(root: CelNode): void {
   visit(root, new Map())
@@ -48,7 +48,7 @@ function judgeMember(node: CelNode, variables: Variables): void {
 type Fact = NonNullable<ReturnType<typeof pathOf>>
 
 /**
- * Returns the facts whose members a node may access: `(a ? parameters : context)`, `dyn(parameters)`,
+ * Returns the facts that the value of a node may be, for example `(a ? parameters : context)`, `dyn(parameters)`,
  * `[parameters][0]`, `{"a": parameters}.a` and the variable of a comprehension over a list.
  */
 function factsIn(node: CelNode, variables: Variables): readonly Fact[] {
@@ -59,8 +59,8 @@ function factsIn(node: CelNode, variables: Variables): readonly Fact[] {
 }
 
 /**
- * Operators whose value is one of their operands or elements. An access to an element counts as all elements of the
- * literal.
+ * Operators whose value is one of their operands or elements. An access to one element counts as an access to all
+ * elements of the literal.
  */
 const HOLDING: ReadonlySet<string> = new Set(['?:', 'list', 'map', '.', '[]'])
 

@@ -1,6 +1,6 @@
 import { type CelNode, ShapeError } from './cel-node.ts'
 
-/** A replacement in a condition's text; `start` equals `end` for an insertion. */
+/** Replacement in the text of a condition. `start` equals `end` for an insertion. */
 export type Edit = { readonly start: number; readonly end: number; readonly text: string }
 
 /** Applies the edits to the text. Replacements must not overlap. */
@@ -17,7 +17,10 @@ export function replaceLiteral({ start, end }: CelNode, value: string): Edit {
   return { start, end, text: JSON.stringify(value) }
 }
 
-/** Wraps a variable or fact in a call of `name`. Throws ShapeError for one that a parenthesis splits. */
+/**
+ * Wraps a variable or fact in a call of the function `name`. Throws ShapeError if a parenthesis splits the text of the
+ * fact.
+ */
 export function wrapFact(name: string, { start, end }: CelNode, text: string): readonly Edit[] {
   const plain = text.slice(start, end).replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '')
   if (/[()]/.test(plain)) throw new ShapeError('write this fact without parentheses', start)

@@ -4,10 +4,7 @@ import { type CelNode, calledName, childrenOf, pathOf } from './cel-node.ts'
 import { parseCondition } from './condition.ts'
 import { factsOf, KNOWN_HINTS } from './fact-shapes.ts'
 
-/**
- * Returns warnings, as full sentences, about names in a condition that no fact can have: hints, actions and connector
- * types.
- */
+/** Returns warnings, as full sentences, about hints, actions and connector types in a condition that do not exist. */
 export function conditionWarnings(text: string): readonly string[] {
   const root = parseCondition(text)
   return root === null ? [] : [...unknownHints(root), ...comparedNames(root)]
@@ -26,7 +23,8 @@ function unknownHints(root: CelNode): readonly string[] {
 const EQUALITY = new Set(['==', '!=', 'in'])
 
 /**
- * Returns warnings about texts that a condition compares with an action name or a connector type, and that equal none.
+ * Returns warnings about literals that a condition compares with an action name or a connector type, and that equal
+ * none.
  */
 function comparedNames(node: CelNode): readonly string[] {
   const children = childrenOf(node.args)
@@ -51,8 +49,8 @@ function literalsOf(node: CelNode): readonly string[] {
 }
 
 /**
- * Returns the target that the condition reads after `has()`, such as `resource.target`; null if there is none. A
- * tightening rule then does not apply to requests without a target, although it would without `has()`.
+ * Returns the target that the condition reads after `has()`, such as `resource.target`; null if there is none. With
+ * `has()`, a tightening rule does not apply to requests without a target; without `has()`, it does.
  */
 export function guardedTarget(text: string): string | null {
   const root = parseCondition(text)
@@ -69,7 +67,10 @@ function guardedIn(node: CelNode): readonly string[] {
 
 const SPELLED: ReadonlySet<string> = new Set(['path', 'segments', 'raw_path'])
 
-/** Returns a fact of the condition that contains provider names as sent, such as `request.path`; else null. */
+/**
+ * Returns a fact of the condition that contains provider names as the agent sent them, such as `request.path`; null if
+ * there is none.
+ */
 export function spelledFact(text: string): string | null {
   const root = parseCondition(text)
   const paths = root === null ? [] : factsOf(root).map(({ path }) => path)

@@ -17,12 +17,12 @@ import { assertFactTypes } from './fact-types.ts'
 import { assertHeaderNames } from './header-literals.ts'
 import { singleValueEdits } from './single-values.ts'
 
-/** One compiled CEL condition. */
+/** A compiled CEL condition of a policy rule. */
 export type Condition = {
   readonly text: string
   /**
-   * Evaluates the condition. Never throws: an error is returned as a value, and the caller decides in which direction
-   * it tightens.
+   * Evaluates the condition. Never throws: returns an error as a value, and the caller decides in which direction the
+   * error tightens.
    */
   evaluate(facts: Facts): boolean | ConditionError
 }
@@ -75,8 +75,8 @@ export function brokenCondition(text: string, cause: ChaperoneError): Condition 
 type Program = (facts: Facts) => unknown
 
 /**
- * Compiled programs of a condition. `asSent` compares names exactly; `get` returns the program for a provider's
- * equality rules if these change the condition.
+ * Compiled programs of a condition. `asSent` compares names exactly. `get` returns the program for a provider's name
+ * equality rules if these rules change the condition.
  */
 type Programs = { readonly asSent: Program; get(rules: NameRules | null): Program | undefined }
 
@@ -141,7 +141,7 @@ function compileError(cause: unknown, text: string, { rule, index }: ConditionPl
   return new ChaperoneError('validation', { detail, cause })
 }
 
-/** Returns the column of an error, with the line if the condition has several. */
+/** Returns the column of an error, and the line if the condition has several lines. */
 function placeIn(text: string, start: number): string {
   const before = text.slice(0, start).split('\n')
   const column = `column ${(before.at(-1)?.length ?? 0) + 1}`
