@@ -6,7 +6,7 @@ import { admissionComponent } from './inject/admission-component.ts'
 import type { InjectionConfig } from './inject/config.ts'
 
 export type Operator = AsyncDisposable & {
-  /** Resolves when the operator works, with fields for the log. */
+  /** Resolves when the operator is running, with fields for the log line. */
   readonly ready: Promise<Readonly<Record<string, unknown>>>
 }
 

@@ -27,7 +27,7 @@ export type GovernedPod = KubeObject & {
   readonly isOver: boolean
   readonly isDeleting: boolean
   readonly layer: string | null
-  /** True when the injector found programs that change their user. */
+  /** True when the injector found programs that change their user, for which a bypass of the capture is possible. */
   readonly changesUser: boolean
 }
 

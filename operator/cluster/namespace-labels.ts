@@ -14,7 +14,10 @@ export type NamespaceLabelsDeps = {
   readonly compareMs: number
 }
 
-/** Unchanged labels are reported this often, because the control plane may have been restored from a backup. */
+/**
+ * Interval at which unchanged labels are reported again, because the control plane may have been restored from a
+ * backup.
+ */
 const REPEAT_MS = 60_000
 
 /**

@@ -25,14 +25,15 @@ export type AdmittedPod = {
 
 /** Index of the governed pods. The cost of a change does not depend on the number of pods and Gateways. */
 export type PodIndex = {
-  /** Stores the state of a pod; undefined: deleted. Returns the Gateways whose facts changed. */
+  /** Stores the state of a pod; `undefined` removes a deleted pod. Returns the Gateways whose facts changed. */
   set(key: string, pod: GovernedPod | undefined): ReadonlySet<string>
   factsOf(gateway: string): PodFacts
   /** Returns the milliseconds until another pod has not been ready for 60 s; null without such a pod. */
   dueMs(gateway: string): number | null
   /**
    * Finds a pod of another workload that runs as the same agent under another Gateway. An agent belongs to one Gateway,
-   * whose rules, budgets and kill switches apply to it. A workload may change its Gateway, because its old pods end.
+   * whose rules, quotas and kill switches apply to it. Pods of the same workload are ignored, because a workload may
+   * move to another Gateway: its old pods end.
    */
   agentElsewhere(admitted: AdmittedPod): GovernedPod | undefined
 }
@@ -142,7 +143,10 @@ const JUDGED = [
   ...(['isReady', 'isOver', 'isDeleting', 'changesUser'] as const),
 ]
 
-/** Reports whether two states of a pod are equal for its Gateway. Most events of a pod change none of these fields. */
+/**
+ * Reports whether two states of a pod are equal in the fields that count for its Gateway. Most pod events change none
+ * of these fields.
+ */
 function isSame(before: GovernedPod | undefined, now: GovernedPod | undefined): boolean {
   return (
     JUDGED.every((field) => before?.[field] === now?.[field]) &&

@@ -38,7 +38,7 @@ export function createConnectorSecrets(deps: ConnectorSecretsDeps): ConnectorSec
   async function refresh(key: string): Promise<SecretReading> {
     const reading = await fetchSecret(client, key)
     const before = known.get(key)
-    // A busy API server does not invalidate a credential that was read once.
+    // A Secret that is unreadable at the moment, for example while the API server is overloaded, keeps its last result.
     if (reading.state === 'unreadable' && before !== undefined) return before
     known.set(key, reading)
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(reading)) {

@@ -109,7 +109,10 @@ function createWanted(): Wanted {
   }
 }
 
-/** A replica, and by source the text of the kill switch that the replica confirmed. */
+/**
+ * A replica of the control plane. `confirmed` contains, by source, the text of the kill switch that the replica
+ * confirmed.
+ */
 type Link = { readonly replica: Replica; readonly confirmed: Map<string, string> }
 
 type VerifierDeps = KillRelayDeps & {

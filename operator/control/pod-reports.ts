@@ -31,7 +31,7 @@ export type PodReportsDeps = {
 
 const COMPARE_MS = 60_000
 const RETRY_MS = 2_000
-/** Longest pause before a retry: after the deletion of a pod, its sessions must end within 10 s. */
+/** Longest pause before a retry. The sessions of a deleted pod must end within 10 s. */
 const RETRY_MAX_MS = 3_000
 const CONCURRENCY = 8
 const BATCH = 500
@@ -75,7 +75,7 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 
   const running = run()
   return {
-    // Ignored before the first comparison, which reports the whole list in batches.
+    // Changes are ignored before the first comparison, which reports the whole list in batches.
     changed(key) {
       if (isComparing) queue.add(key)
     },

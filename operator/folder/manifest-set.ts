@@ -107,8 +107,8 @@ function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: Re
 }
 
 /**
- * Returns the push body with a generation. A file has none, so the number is made from the content and is the same
- * after a restart.
+ * Returns the push body with a generation. A file has no generation, so the number is computed from the content and is
+ * the same after a restart.
  */
 function withGeneration(manifest: Omit<ObservedManifest, 'generation'>): PushBody {
   const { resource, problems } = pushBody({ ...manifest, generation: 0 })

@@ -6,7 +6,7 @@ export type GuardOptions = {
   readonly ownNamespace: string
   /** The ServiceAccount of the operator, `system:serviceaccount:NAMESPACE:NAME`. */
   readonly operatorUser: string
-  /** Images of the injector, and of its previous version during an upgrade. */
+  /** Images that the injector sets for sidecars, and those of its previous version during an upgrade. */
   readonly proxyImages: readonly string[]
   readonly ruleImages: readonly string[]
   readonly proxyCommand: readonly string[]

@@ -9,7 +9,10 @@ import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 
 /** Interval at which the policies are written again, to repair changes by other clients. */
 const REPEAT_MS = 5 * 60_000
-/** Number of accepted images, because replicas of several versions inject pods during an upgrade. */
+/**
+ * Number of images that the admission policies accept for sidecars. During an upgrade, replicas of several versions
+ * inject pods.
+ */
 const KEPT_IMAGES = 3
 /** Maximum attempts of a write that conflicts with writes of other replicas. */
 const ATTEMPTS = 5

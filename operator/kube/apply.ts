@@ -21,7 +21,10 @@ export async function applyStatus(to: Applying, object: KubeObject, status: obje
   await apply(to, object, { subresource: '/status', body: { status } })
 }
 
-/** Sets the operator's finalizers (empty: none). The uid keeps the apply from creating a deleted object again. */
+/**
+ * Sets the operator's finalizers (empty: none). The uid in the body prevents the API server from creating a deleted
+ * object again.
+ */
 export async function applyFinalizers(
   to: Applying,
   object: KubeObject,

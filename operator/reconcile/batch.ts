@@ -11,7 +11,7 @@ export type BatchTiming = { readonly quietMs: number; readonly longestMs: number
 
 /** Debounces changes of objects. The objects of one batch are one version of the configuration. */
 export type Batch = {
-  /** Rejects with the error of the whole batch. */
+  /** Adds an object to the current batch. Rejects with the error of the whole batch. */
   put(body: PushBody): Promise<PushReply>
   remove(object: ObjectName): Promise<void>
 }
@@ -79,8 +79,8 @@ async function sendBatch(
 }
 
 /**
- * Sends a batch that timed out again namespace by namespace, each as one version. After another timeout the rest is
- * rejected, because the control plane is slow; the caller retries.
+ * Sends a batch again after a timeout, namespace by namespace. Each namespace becomes one version. After another
+ * timeout the remaining objects are rejected, because the control plane is slow; the caller retries.
  */
 async function sendByNamespace(
   client: Pick<ControlPlaneClient, 'change'>,
@@ -96,7 +96,10 @@ async function sendByNamespace(
   }
 }
 
-/** Sends a part. Rejects its objects and returns the error on failure; null on success. */
+/**
+ * Sends one part of a batch. On failure it rejects the promises of the objects and returns the error; on success it
+ * returns null.
+ */
 async function failureOf(
   client: Pick<ControlPlaneClient, 'change'>,
   part: Changes,
@@ -112,9 +115,9 @@ async function failureOf(
 }
 
 /**
- * Splits a batch by namespace. Parts with only policies come first, because policies tighten and those of the platform team
- * apply to every namespace; then parts with policies and other kinds, then parts with Gateways. Parts that remove policies
- * come last.
+ * Splits a batch by namespace and orders the parts. Parts with only policies come first, because policies tighten and
+ * policies of the platform team apply to every namespace. Parts with policies and other kinds follow, then parts with
+ * Gateways, then other parts. Parts that remove policies come last.
  */
 function byNamespace({ puts, removals }: Changes): Changes[] {
   const parts = new Map<string, Changes>()
@@ -135,9 +138,9 @@ function byNamespace({ puts, removals }: Changes): Changes[] {
 }
 
 /**
- * Splits a part that adds some policies and removes others: additions tighten and are sent early, removals loosen. If the
- * part has objects of other kinds only new policies are sent early, because a changed policy may loosen what a Permission
- * of the same version tightens.
+ * Splits a part that adds some policies and removes others: additions tighten and are sent early, removals loosen. In a
+ * part with objects of other kinds, only new policies are sent early, because a changed policy may loosen what a
+ * Permission of the same version tightens.
  */
 function splitPolicies(part: Changes): Changes[] {
   const { puts, removals } = part

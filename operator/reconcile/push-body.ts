@@ -18,7 +18,7 @@ export type ObservedManifest = Pick<PushBody, 'uid' | 'generation' | 'source' | 
   readonly createdAt?: string | undefined
   /** Problems as full sentences. The control plane refuses an object that has problems. */
   readonly problems?: readonly string[]
-  /** See `PushBody`. Null: name and kind are legible. */
+  /** Illegible part of a broken document, as in `PushBody`; null when name and kind are legible. */
   readonly unnamed?: 'policy' | 'unknown' | null
 }
 

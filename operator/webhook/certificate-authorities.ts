@@ -15,7 +15,7 @@ export type CertificateAuthorities = {
 
 export type CertificateAuthorityPlan = {
   readonly authorities: CertificateAuthorities
-  /** True when the state must be written before it is used. */
+  /** True when the certificate authorities must be stored in the Secret before they are used. */
   readonly isChanged: boolean
   /** The CA that signs leaf certificates. A new CA signs only after all API servers trust it. */
   readonly signing: CertificateAuthority
@@ -47,7 +47,7 @@ function next(
 ): CertificateAuthorities {
   if (stored === null || endsAtMs(stored.current) <= nowMs) return { current: make() }
   const { current, previous } = stored
-  // Rotated at two thirds of the lifetime, so that one third is left to repair a failing rotation.
+  // The rotation begins at two thirds of the lifetime, so that one third is left to repair a failing rotation.
   const isDue = endsAtMs(current) - nowMs <= CA_LIFETIME_MS / 3
   if (isDue) return { current: make(), previous: current }
   return previous === undefined || endsAtMs(previous) > nowMs ? stored : { current }

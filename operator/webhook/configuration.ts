@@ -10,11 +10,11 @@ export const MANIFESTS_CONFIGURATION = 'chaperone-manifests'
  * matched.
  */
 export const WEBHOOK_PATHS = {
-  /** Every pod of a namespace labelled `required`. */
+  /** Path for every pod of a namespace with the label value `required`. */
   required: '/pods/required',
-  /** Annotated pods of every other namespace, and debug containers. */
+  /** Path for annotated pods of every other namespace, and for debug containers. */
   annotated: '/pods/annotated',
-  /** Custom resources of Chaperone in every namespace. */
+  /** Path for custom resources of Chaperone in every namespace. */
   manifests: '/manifests',
 } as const
 
@@ -25,7 +25,7 @@ export type WebhookTarget =
 
 export type ConfigurationOptions = {
   readonly target: WebhookTarget
-  /** PEM; one or two certificate authorities. */
+  /** PEM with one CA certificate, or with two during a rotation. */
   readonly caBundle: string
   /** The namespace of Chaperone, whose pods must start without the webhook. */
   readonly ownNamespace: string
