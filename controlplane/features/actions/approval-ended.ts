@@ -16,8 +16,8 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
 }
 
 /**
- * Applies the end of an approval to its action, in the transaction that ends the approval. Cancellation moves its
- * action itself.
+ * Moves the action request of an approved, denied or expired approval to its next state, in the transaction that ends
+ * the approval. Does nothing for a cancelled approval: the code that cancels an approval also moves its action request.
  */
 export function createActionEnding(deps: {
   readonly tokens: Tokens

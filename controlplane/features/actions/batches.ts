@@ -24,9 +24,9 @@ export type Batch = { readonly batchId: string; readonly items: readonly BatchIt
 const MAX_ROUNDS = 8
 
 /**
- * Decides each item on its own under the same rules and stores all items in one statement. Batches open no approvals:
- * an item that needs an approval is denied with that reason. An item whose evaluation fails is denied and does not
- * affect the other items. Throws `rate_limited` when the agent exceeds its refused items per minute.
+ * Decides the actions of a batch under one version of the rules and stores all of them in one statement. Batches open
+ * no approvals: an action that needs an approval is denied with this reason. An action whose evaluation fails is denied
+ * and does not affect the others. Throws `rate_limited` when the agent exceeds the limit of refused actions per minute.
  */
 export function createSubmitBatch(
   deps: SubmissionDeps,
@@ -56,8 +56,8 @@ async function store(deps: SubmissionDeps, given: Given): Promise<Batch | null> 
 }
 
 /**
- * Throws `rate_limited`. A batch counts as one request for the agent's rate limit, but it may add up to 20 audit
- * events.
+ * Counts the refused actions of a batch. Throws `rate_limited` above the limit per minute. The request rate limit does
+ * not bound these actions: it counts a batch as one request, but a batch may add up to 20 audit events.
  */
 async function countRefused({ db }: SubmissionDeps, agentId: string, items: number): Promise<void> {
   const retryAfterS = await takeRefusedItems(db, agentId, items)

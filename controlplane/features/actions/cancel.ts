@@ -8,8 +8,9 @@ import { type ActionRow, getAction, moveAction } from './store.ts'
 import type { SubmissionDeps } from './submission.ts'
 
 /**
- * Cancels an action. Execution, verification and answers all consume its approval or its nonce, so the cancellation
- * consumes that row first: the transaction that gets the row moves the action.
+ * Cancels an action. Execution, token verification and answers all consume the approval or the nonce of the action. The
+ * cancellation therefore consumes the approval or the nonce first: only the transaction that gets this row moves the
+ * action.
  */
 export function createCancel({
   db,
@@ -35,7 +36,7 @@ export function createCancel({
 
 /**
  * Consumes the nonce of the decision token and returns whether the cancellation may proceed. An expired token does not
- * prevent the cancellation. A used token does, because the action is in progress or complete.
+ * prevent the cancellation. A used token does, because the action is being executed or has been executed.
  */
 async function takeNonce(q: Query, { jti, id }: ActionRow): Promise<boolean> {
   if (jti === null) return true

@@ -6,10 +6,7 @@ const LOOK_MS = 15_000
 
 export type ActionUpkeepDeps = { readonly db: Db; readonly log: Logger }
 
-/**
- * Repairs stored actions: ends executions whose replica crashed. Runs at the start and every 15 s; on one replica at a
- * time.
- */
+/** Ends executions whose replica crashed. Runs at the start and every 15 s, on one replica at a time. */
 export function createActionUpkeep(deps: ActionUpkeepDeps): AsyncDisposable {
   let timer: NodeJS.Timeout | undefined
   let isDisposed = false

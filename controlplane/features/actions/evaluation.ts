@@ -30,13 +30,13 @@ export type Evaluated = {
   readonly action: Action
   readonly decision: Decision
   readonly gateway: GatewayRules | null
-  /** The gateway's connectors that the request may go to; several where the spec leaves the connector open. */
+  /** Connectors of the gateway that the request may go to; several when the spec names no connector. */
   readonly connectors: readonly BoundConnector[]
-  /** The environment of the target, as conditions read it (`resource.environment`). */
+  /** Environment of the target; conditions read it as `resource.environment`. */
   readonly environment: string | undefined
 }
 
-/** Decides the action under these rules and the kill switches in force. Pure except for the clock. */
+/** Decides the action under the given rules and the kill switches in force. Pure except for the clock. */
 export function evaluateAction(
   deps: EvaluationDeps,
   given: {
@@ -70,7 +70,7 @@ type Asked = {
   readonly options: { readonly trace?: boolean }
 }
 
-/** Returns the strictest decision about the action and the actions that its parameters imply. */
+/** Decides the action and each action that its parameters imply. Returns the strictest decision. */
 function decideAt(place: BoundPlace, asked: Asked): Decision {
   const actions = withImpliedActions(place.action, place.bound)
   if (isRefusal(actions))
@@ -88,8 +88,8 @@ function decideAt(place: BoundPlace, asked: Asked): Decision {
 export type Place = Omit<Evaluated, 'decision' | 'environment'>
 
 /**
- * Returns the connectors that the request may go to. Null stands for an action without a connector, which the policies
- * alone decide.
+ * Returns the connectors that the request may go to. A list of one null stands for an action without a connector, which
+ * policies alone decide.
  */
 function boundsOf({ connectors }: Place): ReadonlyArray<BoundConnector | null> {
   return connectors.length === 0 ? [null] : connectors
@@ -114,7 +114,7 @@ export function placeOf(
   }
 }
 
-/** Returns the action in the form from which connectors build a request. */
+/** Converts the action to the form from which connectors build an HTTP request. */
 export function executeSpec({ type, connector, parameters, resource }: Action): ExecuteSpec {
   return { type, parameters, resource: { ...resource, provider: connector } }
 }
@@ -137,8 +137,9 @@ export function killOf(
 }
 
 /**
- * Permissions apply when the agent's gateway has the connector; otherwise the policies alone decide. There is no
- * enforcement level, because v1 is advisory.
+ * Returns the rules that decide the action. Permissions apply when the agent's gateway has the connector; otherwise the
+ * policies alone decide. The enforcement level of the gateway does not apply, because the v1 API returns advice and
+ * forwards no traffic.
  */
 function rulesFor(rules: ActionRules, { gateway, connectors }: Place): DecisionRules {
   return {
@@ -175,12 +176,12 @@ function agentFacts({ id, name, environment, runtime, status }: AgentRow): Agent
   return { id, name, environment, runtime, status }
 }
 
-/** Returns the Decision object of v1 (spec 2.3). */
+/** Converts the decision to the `Decision` object of the v1 API (spec 2.3). */
 export function decisionView({ verdict, reason, policies, riskScore, source }: Decision): DecisionView {
   return {
     outcome: OUTCOME[verdict],
     reason,
-    // The kill switch decided, not a policy.
+    // A kill switch is not a policy, so its decision has no matched policies.
     matched_policies: source === 'kill' ? [] : policies.map(policyId),
     risk_score: riskScore,
     constraints: null,

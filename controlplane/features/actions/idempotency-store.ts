@@ -3,8 +3,8 @@ import type { Query } from '../../db/query.ts'
 export type IdempotencyKey = { readonly orgId: string; readonly agentId: string; readonly key: string }
 
 /**
- * Locks the key until the transaction ends and returns the reply stored for it within the last 24 hours. Concurrent
- * transactions with the same key wait for the lock.
+ * Locks the idempotency key until the transaction ends. Returns the reply stored for the key within the last 24 hours.
+ * Concurrent transactions with the same key wait for the lock.
  */
 export async function takeIdempotencyKey(
   q: Query,

@@ -4,7 +4,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { Query } from '../../db/query.ts'
 import { type IdempotencyKey, putIdempotencyKey, takeIdempotencyKey } from './idempotency-store.ts'
 
-/** An idempotency key with the hash of the request body. */
+/** A request with an `Idempotency-Key` and the SHA-256 of its body as canonical JSON. */
 export type IdempotentRequest = IdempotencyKey & { readonly bodySha256: Buffer }
 
 export function idempotentRequest(key: IdempotencyKey, body: unknown): IdempotentRequest {
@@ -12,8 +12,8 @@ export function idempotentRequest(key: IdempotencyKey, body: unknown): Idempoten
 }
 
 /**
- * Runs the work once per key, in the caller's transaction; a repeated request gets the stored reply. Concurrent
- * requests with one key run one after the other. Throws `conflict` when the key was used with another body.
+ * Runs `work` once per idempotency key, in the caller's transaction. A repeated request gets the stored reply.
+ * Concurrent requests with one key run one after the other. Throws `conflict` when the key was used with another body.
  */
 export async function once<R>(q: Query, request: IdempotentRequest, work: () => Promise<R>): Promise<R> {
   const known = await takeIdempotencyKey(q, request)
@@ -25,7 +25,7 @@ export async function once<R>(q: Query, request: IdempotentRequest, work: () => 
     })
   }
   const reply = await work()
-  // Stored as text: `jsonb` would reorder the keys, and a repeated reply must be byte-identical.
+  // The reply is stored as text: `jsonb` would reorder the keys, and a repeated reply must be byte-identical.
   await putIdempotencyKey(q, request, { bodySha256: request.bodySha256, reply: JSON.stringify(reply) })
   return reply
 }

@@ -6,8 +6,8 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 const TOOLS = 'mcp.tools.'
 
 /**
- * Resolves an action that is submitted by name: first the catalogue, then rows declared by the agent's own connectors,
- * then the form of the name (MCP tools, unmapped requests). Null for an unknown name.
+ * Resolves the action type of a submission: first by the catalogue, then by the actions that the agent's connectors
+ * declare, then by the form of the name (MCP tools, unmapped requests). Returns null for an unknown type.
  */
 export function knownByName(
   type: string,

@@ -1,11 +1,14 @@
 import type { Query } from '../../db/query.ts'
 
-/** Refused batch items that one agent may store per minute, in addition to up to 60 refused single requests. */
+/**
+ * Maximum number of refused batch actions that one agent may store per minute. Up to 60 refused single requests come in
+ * addition.
+ */
 const REFUSED_ITEMS_PER_MINUTE = 540
 
 /**
- * Counts refused items of an agent in the current minute. Returns null when they were counted, otherwise the seconds
- * until the next minute.
+ * Counts refused batch actions of an agent in the current minute. Returns null when the count is within the limit,
+ * otherwise the number of seconds until the next minute.
  */
 export async function takeRefusedItems(q: Query, agentId: string, items: number): Promise<number | null> {
   const { rows } = await q.query<{ isTaken: boolean; seconds: number }>(

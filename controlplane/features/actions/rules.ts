@@ -9,21 +9,21 @@ import type { Configuration } from '../../sync/sections/configuration.ts'
 import type { SectionLibrary } from '../../sync/sections/library.ts'
 import type { AgentRow } from '../agents/rows.ts'
 
-/** The rules of the gateway that an agent belongs to. */
+/** Rules of the gateway to which an agent belongs. */
 export type GatewayRules = {
   readonly id: string
   readonly snapshot: Snapshot
-  /** Connectors by connector type, in the order in which the gateway tries them. */
+  /** Connectors by connector type. The gateway tries the connectors of one type in this order. */
   readonly connectors: ReadonlyMap<string, readonly BoundConnector[]>
 }
 
-/** All rules for actions at one version of the configuration. */
+/** The rules that decide actions, at one version of the configuration. */
 export type ActionRules = {
   readonly version: number
   agent(id: string): AgentRow | undefined
   /**
-   * Returns the rules of the agent's gateway, else those of the gateway at `gateway_url`; null without either. Builds
-   * the rules on first use.
+   * Returns the rules of the agent's gateway. An agent without a gateway gets the rules of the gateway at the setting
+   * `gateway_url`. Returns null when there is neither. Builds the rules of a gateway at their first use.
    */
   gatewayOf(agent: AgentRow): GatewayRules | null
   /** Policies that are bound to no gateway; they apply to agents without a gateway. */
@@ -31,7 +31,7 @@ export type ActionRules = {
 }
 
 export type ActionRulesSource = {
-  /** Returns the rules read last. A decision under them is stored only when they are still the newest. */
+  /** Returns the rules that were read last. A decision is stored only if its rules are still the newest. */
   current(): ActionRules
   /** Reads the version from the database and reloads the rules when it changed. */
   fresh(): Promise<ActionRules>

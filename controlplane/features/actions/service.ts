@@ -19,18 +19,30 @@ import {
 
 export type Actions = {
   /**
-   * Decides and stores the action, and issues a token when it is allowed. Throws `conflict` for a reused
-   * Idempotency-Key.
+   * Decides and stores the action, and issues a decision token when the action is allowed. Throws `conflict` when an
+   * Idempotency-Key is reused with another body.
    */
   submit(submission: Submission): Promise<SubmitReply>
   submitBatch(agentId: string, specs: readonly ActionSpec[]): Promise<BatchReply>
-  /** Returns the same decision with its whole trace; stores nothing. */
+  /**
+   * Decides the action with the newest rules and returns the decision with its full trace. Stores nothing and issues no
+   * token.
+   */
   dryRun(agentId: string, spec: ActionSpec): Promise<DryRunReply>
-  /** Throws `not_found`. */
+  /**
+   * Returns the state of an action of this agent. Throws `not_found` for an unknown action and for an action of another
+   * agent.
+   */
   get(own: OwnAction): Promise<StatusReply>
-  /** Cancels an action that is `pending_approval` or unexecuted `allowed`. Throws `not_found`, `conflict`. */
+  /**
+   * Cancels an action that is pending approval, or allowed and not executed yet. Throws `not_found`, and `conflict` in
+   * any other state.
+   */
   cancel(own: OwnAction): Promise<void>
-  /** Returns the current decision token of an action for its notification; null when there is no usable token. */
+  /**
+   * Returns the decision token of an action for its webhook notification; null when the action has no token that can be
+   * used.
+   */
   tokenOf(id: string): Promise<string | null>
 }
 
@@ -90,7 +102,7 @@ export function createActions(deps: SubmissionDeps): Actions {
       const token = await tokens.of(row)
       return {
         action_request_id: row.id,
-        // An overdue approval counts as expired by database time, before the sweeper runs.
+        // An overdue approval counts as expired by the database clock, even before the sweeper stores the expiry.
         status: row.status === 'pending_approval' && approval?.isOverdue === true ? 'expired' : row.status,
         action_spec: row.spec,
         decision: row.decision,

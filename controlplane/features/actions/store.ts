@@ -18,11 +18,11 @@ export type NewAction = {
   readonly batchId: string | null
   readonly approvalId: string | null
   readonly webhook: Sealed | null
-  /** The version of the configuration that the action was decided with. */
+  /** Version of the configuration under which the action was decided. */
   readonly rulesVersion: number
   /** Set for actions that are allowed without an approval. */
   readonly token: { readonly jti: string; readonly kid: string } | null
-  /** Audit events of the action, in the order of the evidence chain. */
+  /** Audit events of the action, in the order in which the evidence chain lists them. */
   readonly events: ReadonlyArray<{ readonly type: AuditEventType; readonly details: object }>
 }
 
@@ -35,7 +35,7 @@ export type StoredAction = {
 
 /**
  * Stores actions, their nonces and their audit events in one statement. Omits actions that were decided under outdated
- * rules: the caller decides them again.
+ * rules, so that the caller decides those actions again.
  */
 export async function insertActions(
   q: Query,
@@ -45,7 +45,7 @@ export async function insertActions(
     JSON.stringify(
       actions.map(({ spec, decision, ...action }) => ({
         ...action,
-        // Stored as text: `jsonb` would reorder the keys.
+        // The spec and the decision are stored as text, because `jsonb` would reorder the keys.
         spec: JSON.stringify(spec),
         decision: JSON.stringify(decision),
       })),
@@ -90,8 +90,8 @@ export type ActionRow = {
   readonly webhook: Sealed | null
   readonly createdAt: Date
   /**
-   * Id of the decision token; null when no token was issued or when retention removed its nonce. Times of the token are
-   * in epoch seconds.
+   * Id of the decision token; null when no token was issued or when retention removed its nonce. All times of the token
+   * are in epoch seconds.
    */
   readonly jti: string | null
   readonly kid: string | null
@@ -121,7 +121,8 @@ export async function listActions(q: Query, ids: readonly string[]): Promise<rea
 }
 
 /**
- * Moves the action from `from` to `to`. Returns true for exactly one of concurrent callers, false in any other state.
+ * Moves the action from the state `from` to the state `to`. Returns true for exactly one of several concurrent callers,
+ * and false when the action is in any other state.
  */
 export async function moveAction(
   q: Query,
@@ -136,7 +137,10 @@ export async function moveAction(
   return rowCount === 1
 }
 
-/** Moves actions that are pending approval, or allowed with an unused token. */
+/**
+ * Moves actions to the state `to` if they are pending approval, or allowed with an unused token. Leaves all other
+ * actions unchanged.
+ */
 export async function moveActions(
   q: Query,
   ids: readonly string[],
@@ -150,7 +154,8 @@ export async function moveActions(
 }
 
 /**
- * Makes an allowed action wait for the approval of a gateway's hold. Returns false when the action is not `allowed`.
+ * Moves an allowed action to `pending_approval` because a gateway holds its request. Returns false when the action is
+ * not `allowed`.
  */
 export async function holdAction(
   q: Query,

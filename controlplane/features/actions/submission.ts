@@ -48,7 +48,7 @@ export type SubmissionDeps = {
   readonly notify: Notify
   /** Called after a commit that opened an approval. */
   readonly onOpened: (row: ApprovalRow) => void
-  /** Called for an evaluation that threw; the action is denied. */
+  /** Called with the error of an evaluation that threw. The action is then denied. */
   readonly onFailed: (error: unknown) => void
 }
 
@@ -60,8 +60,8 @@ export type Submission = {
 }
 
 /**
- * The reply to a submission as stored for its idempotency key. It has no token, because each reply signs the token
- * again.
+ * The reply to a submission, as stored for its idempotency key. The stored reply has no token, because each repeated
+ * reply signs the token again.
  */
 export type Submitted = {
   readonly id: string
@@ -72,8 +72,8 @@ export type Submitted = {
 }
 
 /**
- * Maximum number of decisions of one action under changing rules. Rules rarely change during a decision, so more rounds
- * have another cause.
+ * Maximum number of times that one action is decided. A decision is repeated when the rules changed before the decision
+ * was stored.
  */
 const MAX_ROUNDS = 8
 const MAX_TOGETHER = 128
@@ -81,9 +81,9 @@ const MAX_TOGETHER = 128
 export type Submit = (submission: Submission) => Promise<Submitted>
 
 /**
- * Decides and stores actions. An action without an approval, webhook or idempotency key is stored in one statement that
- * concurrent submissions share; any other action has a transaction of its own. A decision is stored only under the
- * rules that are then in force.
+ * Decides and stores actions. Concurrent submissions share one statement for actions without an approval, webhook or
+ * idempotency key; each other action has its own transaction. A decision is stored only if its rules are still in
+ * force.
  */
 export function createSubmit(deps: SubmissionDeps): Submit {
   const { db, rules } = deps
@@ -111,7 +111,10 @@ type Attempt = {
   readonly together: (item: NewAction) => Promise<StoredAction | null>
 }
 
-/** Decides and stores the action under the given rules. Returns null when the rules changed during the decision. */
+/**
+ * Decides and stores the action under the given rules. Returns null when the rules changed before the decision was
+ * stored.
+ */
 async function attempt(deps: SubmissionDeps, given: Attempt): Promise<Submitted | null> {
   const { submission, known, agent } = given
   const { spec, webhookUrl, idempotency } = submission
@@ -148,7 +151,7 @@ async function inTransaction(deps: SubmissionDeps, given: Case): Promise<Submitt
   }
 }
 
-/** Thrown to roll back the transaction when the rules changed during the decision. */
+/** Thrown to roll back the transaction when the rules changed before the decision was stored. */
 const OUTDATED = new Error('the rules changed while the action was decided')
 
 async function storeDecided(q: Query, deps: SubmissionDeps, given: Case): Promise<Submitted> {
@@ -169,7 +172,7 @@ async function storePending(
   const { evaluated, submission } = given
   const base = baseOf(deps, given)
   await shareKillLock(q)
-  // A kill switch was stored after the decision. The next round denies the action.
+  // A kill switch was stored after the decision. The next round decides the action again and denies it.
   if (killOf(await listKillSwitches(q), given.agent, evaluated) !== null) throw OUTDATED
   const approval = await insertApproval(q, {
     orgId: deps.orgId,
@@ -230,7 +233,10 @@ export function approvalView(row: ApprovalRow): NonNullable<SubmitReply['approva
   }
 }
 
-/** Returns the card for the approver. All fields come from the canonical action; text of the agent is quoted. */
+/**
+ * Returns the approval card of an action. All fields come from the canonical action except `requested_by_agent_text`,
+ * which the agent wrote and which the card shows as a quotation.
+ */
 function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow['card'] {
   return {
     action_type: action.type,
@@ -250,20 +256,23 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
 }
 
 /**
- * Returns the rule that the card names. For a policy of the platform team it includes the owner, because a tenant can
- * change neither the rules nor the approvers of that team.
+ * Returns the rule that the card names. The rule of a platform policy includes its owner, because a tenant can change
+ * neither the rules nor the approvers of the platform team.
  */
 function ruleOf(decision: Evaluated['decision']): string | null {
   const { decisive } = decision
   return decisive?.tier === 'platform' ? ruleLabel(decisive) : matchedDetails(decision).matched_rule
 }
 
-/** Returns the `expires_at` of a token. */
+/** Returns the expiry of a decision token as ISO 8601. `issuedAt`: epoch seconds. */
 export function expiryOf(issuedAt: number): string {
   return new Date((issuedAt + TOKEN_LIFE_S) * 1_000).toISOString()
 }
 
-/** Stores the actions and returns them in the order of `items`; null for an action whose rules are outdated. */
+/**
+ * Stores the actions. Returns the stored actions in the order of `items`; null for an action that was decided under
+ * outdated rules.
+ */
 async function storeAll(db: Db, items: readonly NewAction[]): Promise<readonly (StoredAction | null)[]> {
   const stored = new Map((await insertActions(db, items)).map((row) => [row.id, row]))
   return items.map(({ id }) => stored.get(id) ?? null)

@@ -1,7 +1,10 @@
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
 
-/** Seals the `webhook_url` of an action for storage: its path may hold a secret of the receiver. */
+/**
+ * Encrypts the `webhook_url` of an action for storage, because the path of a webhook URL may contain a secret of its
+ * receiver.
+ */
 export function sealWebhook(keyring: Pick<Keyring, 'seal'>, actionId: string, url: string): Sealed {
   return keyring.seal(url, place(actionId))
 }

@@ -62,7 +62,8 @@ function register({ agents }: OrgRoutesDeps): Route {
 }
 
 /**
- * Throws `forbidden` when an agent of a namespace registers an agent of another namespace, whatever its capabilities.
+ * Throws `forbidden` when an agent of one namespace registers an agent of another namespace, whatever capabilities the
+ * calling agent has.
  */
 function refuseElsewhere({ name }: AgentPrincipal, registered: string): void {
   const namespace = namespaceOf(name)
@@ -88,8 +89,8 @@ function policies({ policies: service }: OrgRoutesDeps): Route {
 }
 
 /**
- * Returns the policies that the caller sees. An agent of a namespace sees the policies of its namespace, and the
- * unbound policies made on the dashboard.
+ * Returns the policies that the caller may read. An agent of a namespace reads the policies of its namespace, and
+ * policies of the API that are bound to no gateway.
  */
 async function policiesOf(service: Policies, namespace: string): Promise<readonly PolicyRow[]> {
   const all = await service.list('all')
@@ -184,8 +185,8 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
 type Reach = Pick<KillChange, 'scope' | 'source' | 'namespaces'> & { readonly narrowed?: string }
 
 /**
- * Returns the kill switches that the caller may activate and lift. For an agent of a namespace, the scope `all` narrows
- * to its namespace, because an activation must not fail. Throws `forbidden` for any other scope outside the namespace.
+ * Returns the scope and the source of the caller's kill switch. For an agent of a namespace, the scope `all` narrows to
+ * this namespace, because an activation must not fail. Throws `forbidden` for any other scope outside the namespace.
  */
 function reachOf(principal: Principal, asked: string | undefined): Reach {
   const namespace = principal.kind === 'agent' ? fold(namespaceOf(principal.name)) : ''

@@ -21,7 +21,7 @@ export type AgentRoutesDeps = {
   readonly config: Pick<Config, 'gatewayNames' | 'gatewayNamed'>
 }
 
-/** Row actions that only reduce the access of an agent; a restricted token may use them. */
+/** Row actions that only reduce the access of an agent. A caller with a restricted token may use these row actions. */
 const TIGHTENS: ReadonlySet<string | undefined> = new Set(['suspend', 'revoke', 'rotate_key'])
 const STATUS_OF = { suspend: 'suspended', activate: 'active', revoke: 'revoked' } as const
 
@@ -100,8 +100,8 @@ function patch({ agents, config, origins: readOrigins }: AgentRoutesDeps): Route
 }
 
 /**
- * Reports whether the request gives the agent access beyond the rules in force: by capabilities, or by a gateway with
- * other rules.
+ * Reports whether the new agent would get access beyond the default rules: by capabilities, or by a gateway with other
+ * rules.
  */
 function isMoreThanAnAgent({
   capabilities = [],

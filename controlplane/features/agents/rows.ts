@@ -19,7 +19,7 @@ export type AgentRow = {
   readonly gatewayId: string | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Where the agent was created; null for an agent that was created for the ServiceAccount of a pod. */
+  /** Interface that created the agent; null for an agent that was created for the ServiceAccount of a pod. */
   readonly origin: RowOrigin | null
   readonly lastSeenAt: Date | null
   readonly createdAt: Date
@@ -29,7 +29,7 @@ export const COLUMNS = `id, org_id as "orgId", name, runtime, environment, statu
   api_key_prefix as "apiKeyPrefix", api_key_sha256 as "apiKeySha256", gateway_id as "gatewayId", source,
   managed_by as "managedBy", origin, last_seen_at as "lastSeenAt", created_at as "createdAt"`
 
-/** Returns all agents by name, including revoked ones. */
+/** Returns all agents in the order of their names, including revoked agents. */
 export async function listAgents(q: Query): Promise<readonly AgentRow[]> {
   const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents order by name, created_at, id`, [])
   return rows
@@ -42,13 +42,13 @@ export async function listAgentsIn(q: ScopedQuery): Promise<readonly AgentRow[]>
   )
 }
 
-/** Returns the unrevoked agent with the name. */
+/** Returns the agent with this name in the namespaces of the caller. Ignores revoked agents. */
 export async function findAgentIn(q: ScopedQuery, name: string): Promise<AgentRow | undefined> {
   const select = `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`
   return (await q.rows<AgentRow>([name], (within) => `${select} and ${within.name('name')}`))[0]
 }
 
-/** Returns the unrevoked agent with the name; revocation releases the name. */
+/** Returns the agent with this name. Ignores revoked agents: revocation frees the name for a new agent. */
 export async function findAgentByName(q: Query, name: string): Promise<AgentRow | undefined> {
   const { rows } = await q.query<AgentRow>(
     `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`,
@@ -57,7 +57,7 @@ export async function findAgentByName(q: Query, name: string): Promise<AgentRow 
   return rows[0]
 }
 
-/** Returns every agent that bears or bore the name, oldest first. */
+/** Returns every agent that has or had this name, including revoked agents, oldest first. */
 export async function listAgentsNamed(q: Query, name: string): Promise<readonly AgentRow[]> {
   const { rows } = await q.query<AgentRow>(
     `select ${COLUMNS} from agents where name = $1 order by created_at, id`,

@@ -21,7 +21,7 @@ export type NewAgent = {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /** Status of the new agent; default: `active`. */
   readonly status?: AgentStatus | undefined
-  /** Default: the local gateway, when there is one. */
+  /** Gateway that serves the agent. Default: the gateway `default/local` if it exists. */
   readonly gatewayId?: string | undefined
 }
 
@@ -72,7 +72,7 @@ export function createAgents(deps: AgentsDeps): Agents {
   }
 }
 
-/** Creates an agent in the caller's transaction. Throws `conflict` when an agent bears the name. */
+/** Creates an agent in the caller's transaction. Throws `conflict` when another agent has the name. */
 export async function createAgent(
   q: Query,
   orgId: string,

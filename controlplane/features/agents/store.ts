@@ -12,7 +12,7 @@ async function getAgent(q: Query, id: string): Promise<AgentRow | undefined> {
   return rows[0]
 }
 
-/** Locks the agent until the transaction ends, so that changes of one agent run one after the other. */
+/** Locks the agent row until the transaction ends, so that changes of one agent are serialised. */
 export async function lockAgent(q: Query, id: string): Promise<AgentRow | undefined> {
   const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents where id = $1 for update`, [id])
   return rows[0]
@@ -27,7 +27,7 @@ export async function insertAgent(q: Query, row: AgentInput): Promise<AgentRow> 
   return onlyRow(rows)
 }
 
-/** Writes the named fields. Returns undefined when there is no such agent. */
+/** Updates the fields that `changes` contains. Returns undefined when the agent does not exist. */
 export async function updateAgent(
   q: Query,
   id: string,
@@ -43,7 +43,7 @@ export async function updateAgent(
   return rows[0]
 }
 
-/** Sets the last-seen time of these agents to now, at most once a minute each. */
+/** Sets the last-seen time of the named agents to the current time, at most once a minute per agent. */
 export async function touchAgents(q: Query, names: readonly string[]): Promise<void> {
   await q.query(
     `update agents set last_seen_at = now() where name = any($1::text[]) and status <> 'revoked'
