@@ -30,7 +30,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   }
 }
 
-/** Returns the invocation of a command. It locates the data folder on first use, because some commands need none. */
+/** Returns the invocation of a command. The data folder is located on first use, because some commands need none. */
 function invocationOf(parsed: ParsedArguments, context: CliContext): Invocation {
   const data = parsed.options['data']
   let found: DataFolder | undefined

@@ -3,7 +3,7 @@ import { COMPILE_CACHE } from './compile-cache.ts'
 
 // By default Node opens its inspector on SIGUSR1, which would let any program of the same user read the keys of this process.
 process.on('SIGUSR1', () => undefined)
-// Must run before the command's modules are loaded.
+// The compile cache must be enabled before the modules of a command are loaded.
 enableCompileCache(COMPILE_CACHE)
 const { runCli } = await import('./cli.ts')
 // EPIPE, as in `chaperone traffic -f | head`, ends a command. `up` and `demo` supervise child processes and continue.

@@ -6,8 +6,8 @@ import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 
 /**
- * A line of a backup file: one JSON object. The file is compressed with gzip. The entry `end` is the last line; a file
- * without it is truncated.
+ * Schema of one line of a backup file, which is gzip-compressed and has one JSON object a line. A file whose last line is not
+ * of kind `end` is truncated.
  */
 const Line = z.discriminatedUnion('kind', [
   z.object({
@@ -16,7 +16,7 @@ const Line = z.discriminatedUnion('kind', [
     version: z.literal(2),
     program: z.string(),
     created_at: z.string(),
-    /** Id of the key that encrypts the credentials. */
+    /** Id of the master key that encrypts the credentials in the backup. */
     master_key_id: z.string(),
     includes_master_key: z.boolean(),
     schema: z.array(z.number().int()),
@@ -45,7 +45,7 @@ export async function writeArchive(
   const out = createWriteStream(unfinished, { mode: 0o600, flush: true })
   zip.on('error', (error) => out.destroy(error)).pipe(out)
   const written = finished(out)
-  // Prevents an unhandled rejection until `written` is awaited below.
+  // Prevents an unhandled rejection while `written` is not awaited yet.
   written.catch(() => undefined)
   const write = async (line: ArchiveEntry): Promise<void> => {
     if (zip.write(`${JSON.stringify(line)}\n`)) return

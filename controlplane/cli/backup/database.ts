@@ -10,8 +10,8 @@ import type { DataFolder } from '../state/data-folder.ts'
 import { lockFolder, lockHolder } from '../state/folder-lock.ts'
 
 /**
- * Runs `work` with a connection to the installation's database: the database of DATABASE_URL, or the embedded one. An
- * embedded database that does not run is started for the duration of `work`, under the folder's lock.
+ * Runs `work` with a connection to the installation's database: the database of DATABASE_URL, else the embedded database.
+ * Starts an embedded database that does not run for the duration of `work`, under the lock of the data folder.
  */
 export async function withDatabase<T>(
   folder: DataFolder,
@@ -29,7 +29,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Starts the embedded database for the duration of `work`. The caller must hold the folder's lock. */
+/** Starts the embedded database for the duration of `work`. The caller must hold the lock of the data folder. */
 export async function withStartedDatabase<T>(folder: DataFolder, work: (db: Db) => Promise<T>): Promise<T> {
   const server = await startEmbeddedPostgres({
     dir: folder.postgres,
@@ -52,7 +52,7 @@ async function onDatabase<T>(url: string, work: (db: Db) => Promise<T>): Promise
   }
 }
 
-/** Returns the URL of the running embedded database. Its port is in line 4 of PostgreSQL's pid file. */
+/** Returns the URL of the running embedded database. Line 4 of PostgreSQL's pid file contains the port. */
 function runningUrl(folder: DataFolder): string {
   const port = readFileSync(join(folder.postgres, 'postmaster.pid'), 'utf8').split('\n')[3]?.trim()
   if (port === undefined || !/^\d+$/.test(port)) {

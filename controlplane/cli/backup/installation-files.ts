@@ -10,7 +10,10 @@ type FileLine = Extract<ArchiveEntry, { kind: 'file' }>
 /** Path of the master key, relative to the data folder. */
 export const MASTER_KEY_PATH = 'keys/master.key'
 
-/** Returns tokens, certificates, private keys, the agents' ports and the manifests, without the master key. */
+/**
+ * Returns the file entries of a backup: tokens, certificates, private keys, the agents' ports and the manifests. The master
+ * key is not among these entries.
+ */
 export function* installationFiles(folder: DataFolder): Generator<FileLine> {
   const single = [folder.caCert, folder.caBundle, folder.adminToken, folder.gatewayToken]
   const ports = join(folder.gateway, 'ports.json')

@@ -20,7 +20,7 @@ export function installationKey(folder: DataFolder, env: NodeJS.ProcessEnv): Nam
 }
 
 /**
- * Reads a key file. Throws `conflict` when the file is missing or malformed.
+ * Reads a master key from a file. Throws `conflict` when the file is missing or malformed.
  *
  * @param origin Subject of the error text: the source of the key, for example `The backup`.
  */

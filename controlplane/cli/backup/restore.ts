@@ -69,7 +69,8 @@ async function headerOf(file: string): Promise<ArchiveHeader> {
 }
 
 /**
- * Throws `conflict` unless the key is the one that encrypted the secrets in the backup. Called before the first write.
+ * Throws `conflict` unless the key is the one that encrypted the secrets in the backup. The restore checks this before its
+ * first write.
  */
 function refuseOtherKey(file: string, header: ArchiveHeader, key: NamedKey | null): void {
   const wanted = header.master_key_id
@@ -98,7 +99,7 @@ type Backup = {
   readonly key: NamedKey | null
 }
 
-/** Restores files and database. When the restore fails, the data folder is empty again. */
+/** Restores the files and the database. A failed restore empties the data folder. */
 async function intoFolder(folder: DataFolder, env: NodeJS.ProcessEnv, backup: Backup): Promise<number> {
   prepareDataFolder(folder)
   const lock = await lockFolder(folder.lock)
@@ -124,7 +125,7 @@ async function writeFiles(
   for await (const line of readArchive(file)) {
     if (line.kind === 'file' && (key === null || line.path !== MASTER_KEY_PATH)) restoreFile(folder, line)
   }
-  // The header may declare a master key that the file does not contain.
+  // The header of a backup can declare a master key that the backup does not contain.
   if (environmentKey(env) === null) refuseOtherKey(file, header, fileKey(folder.masterKey, 'The backup'))
 }
 

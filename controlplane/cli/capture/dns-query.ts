@@ -1,15 +1,16 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Timeout of a DNS query of a captured command. The command's resolver uses the same timeout for one attempt. */
+/** Timeout in seconds of a DNS query of a captured command. The command's resolver uses the same timeout for one attempt. */
 export const QUERY_TIMEOUT_S = 10
 
 const RETRY_MS = 100
 const HEADER_BYTES = 12
 
 /**
- * Forwards a DNS query to the gateway on a new stream. Retries while the gateway is unreachable or closes the stream, because it may be
- * starting. Resolves with SERVFAIL after `timeoutMs`, and with no bytes for a malformed query.
+ * Forwards a DNS query to the gateway on a new stream. Retries while the gateway is unreachable or closes the stream, because
+ * the gateway may be starting. Resolves with a SERVFAIL response after `timeoutMs`, and with an empty buffer for a malformed
+ * query.
  */
 export async function forwardQuery(dial: () => Socket, query: Buffer, timeoutMs: number): Promise<Buffer> {
   if (query.length < HEADER_BYTES) return Buffer.alloc(0)
@@ -47,7 +48,7 @@ function askOnce(gateway: Socket, query: Buffer, signal: AbortSignal): Promise<B
   })
 }
 
-/** Turns the query into a response with RCODE 2 (RFC 1035, 4.1.1). */
+/** Turns a DNS query into a SERVFAIL response (RCODE 2, RFC 1035, 4.1.1). */
 function serverFailure(query: Buffer): Buffer {
   const reply = Buffer.from(query)
   reply.writeUInt8(reply.readUInt8(2) | 0x80, 2)

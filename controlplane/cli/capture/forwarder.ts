@@ -10,11 +10,11 @@ import { type LocalPort, pipeSockets, serveLocalPorts } from './local-ports.ts'
 
 export type ForwarderInput = {
   readonly agent: string
-  /** The agent's key. */
+  /** Key with which the gateway authenticates the agent. */
   readonly key: string
-  /** The gateway's Unix socket, which is accessible from every network namespace. */
+  /** Path of the gateway's Unix socket, which is accessible from every network namespace. */
   readonly socketPath: string
-  /** Ports of this machine that are accessible without the gateway. */
+  /** Loopback ports of this machine that the captured command can reach without the gateway. */
   readonly localPorts: readonly LocalPort[]
 }
 
@@ -30,8 +30,9 @@ const PORTS: ReadonlyArray<readonly [Kind, number]> = [
 const MAX_QUERIES = 256
 
 /**
- * Runs in the network namespace and forwards redirected connections to the gateway unchanged. It is stateless and does not parse the
- * traffic; when it stops, no traffic leaves the namespace. Rejects when a port cannot be opened.
+ * Forwards the redirected connections of a captured command to the gateway unchanged. The forwarder runs in the command's
+ * network namespace, is stateless and does not parse the traffic. When the forwarder stops, no traffic leaves the namespace.
+ * Rejects when a port cannot be opened.
  */
 export async function startForwarder(input: ForwarderInput): Promise<Forwarder> {
   const servers: Server[] = []
@@ -115,7 +116,7 @@ async function openDatagrams(
 }
 
 function reply(socket: ReturnType<typeof createSocket>, answer: Buffer, { port, address }: RemoteInfo): void {
-  // Errors are ignored, because the client may have closed its socket.
+  // Ignores errors, because the client may have closed its socket.
   socket.send(answer, port, address, () => undefined)
 }
 

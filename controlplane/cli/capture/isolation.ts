@@ -17,20 +17,20 @@ import { seccompCommand } from './seccomp-filter.ts'
 export type IsolationInput = {
   readonly uid: number
   readonly gid: number
-  /** Absolute path, resolved again after the masks are mounted. */
+  /** Absolute path of the working directory. The script resolves the path again after it has mounted the masks. */
   readonly cwd: string
   /** Folder with certificates, which is remounted read-only. */
   readonly trustDir: string
-  /** Paths that are not accessible for the command. */
+  /** Paths that the command must not reach. */
   readonly masks: readonly string[]
-  /** The first process of the namespace. It runs as this user, without capabilities. */
+  /** Command line of the first process of the pid namespace, which runs as this user, without capabilities. */
   readonly command: readonly string[]
 }
 
 /**
- * Returns a command line that creates mount, pid and IPC namespaces, masks paths, and executes `command`. It requires capabilities in
- * the network namespace, which `command` does not have. Mounts inherited from a more privileged mount namespace are locked
- * (mount_namespaces(7)), so the command cannot unmount the masks.
+ * Returns a command line that creates mount, pid and IPC namespaces, masks paths, and executes `command`. The command line
+ * itself requires capabilities in the network namespace; `command` runs without them. Mounts inherited from a more privileged
+ * mount namespace are locked (mount_namespaces(7)), so `command` cannot unmount the masks.
  */
 export function isolationCommand(input: IsolationInput): NamespaceCommand {
   const { uid, gid, cwd, trustDir, masks, command } = input
@@ -58,11 +58,11 @@ export function isolationCommand(input: IsolationInput): NamespaceCommand {
 }
 
 /**
- * Shell script with the arguments: $1 working directory, $2 trust folder, $3 number of masks, the masks, then the
- * command. A path that no longer exists, such as a removed socket, needs no mask. The script resolves the working
- * directory again, because an open directory bypasses mounts. The command gets a new devpts, because the user's
- * terminals would show their input to it; it keeps its own terminal. For root, the script also masks block devices and
- * kernel settings, because root owns them even without capabilities.
+ * Shell script with the arguments: $1 working directory, $2 trust folder, $3 number of masks, the masks, then the command. A
+ * path that no longer exists, such as a removed socket, needs no mask. The script resolves the working directory again,
+ * because an open directory bypasses mounts. The script mounts a new devpts, because the command could read the input of the
+ * user's other terminals through the inherited devpts; the command keeps its own terminal. For root, the script also masks
+ * block devices and kernel settings, because root owns them even without capabilities.
  */
 const SCRIPT = `
 fail() { echo "chaperone: the command cannot be isolated: $1" >&2; exit ${NAMESPACE_FAILED}; }
@@ -142,7 +142,7 @@ function socketsIn(folders: readonly string[], names: readonly string[]): readon
 }
 
 /**
- * Returns the working directories of the processes that this user can inspect, except those on the mount points `left`.
+ * Returns the working directories of the processes that this user can inspect. Skips directories on the mount points `left`.
  */
 function workingFolders(left: ReadonlySet<string>): readonly string[] {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
@@ -162,10 +162,7 @@ function linkOf(path: string): string | null {
   }
 }
 
-/**
- * Returns the sockets in these folders and their subfolders, except below the mount points `left`. Does not follow
- * links.
- */
+/** Returns the sockets in these folders and their subfolders. Skips the mount points `left` and does not follow links. */
 function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): readonly string[] {
   const found: string[] = []
   const queue = [...folders]

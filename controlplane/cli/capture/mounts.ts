@@ -2,7 +2,7 @@
 export type Mount = {
   /** `major:minor` of the file system. */
   readonly device: string
-  /** The mounted folder of the file system. */
+  /** Path, within the file system, of the directory that is mounted. */
   readonly root: string
   readonly point: string
   readonly type: string
@@ -21,7 +21,10 @@ export function parseMounts(text: string): readonly Mount[] {
   })
 }
 
-/** Returns every path of a folder, itself first: bind mounts and file systems that are mounted more than once. */
+/**
+ * Returns every path under which a folder is accessible: `path` first, then the paths through bind mounts and through file
+ * systems that are mounted more than once.
+ */
 export function mountAliases(path: string, mounts: readonly Mount[]): readonly string[] {
   const own = mounts
     .filter(({ point }) => isWithin(path, point))
@@ -37,7 +40,10 @@ export function mountAliases(path: string, mounts: readonly Mount[]): readonly s
   return [...new Set([path, ...others])]
 }
 
-/** Returns the mount points of proc besides `/proc`. Each gives access to the root folders of processes. */
+/**
+ * Returns the mount points of proc besides `/proc`. Each mount gives access to the root folders of processes
+ * (`/proc/PID/root`).
+ */
 export function otherProcMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts
     .filter(({ type, point }) => type === 'proc' && point !== '/proc' && !isWithin(point, '/proc'))
@@ -55,22 +61,24 @@ export function otherDevptsMounts(mounts: readonly Mount[]): readonly string[] {
 }
 
 /**
- * Returns the mount points of mqueue. Each gives access to the POSIX message queues of the IPC namespace in which it
+ * Returns the mount points of mqueue. Each mount gives access to the POSIX message queues of the IPC namespace in which it
  * was mounted.
  */
 export function mqueueMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts.filter(({ type }) => type === 'mqueue').map(({ point }) => point)
 }
 
-/** Mount source of the masks of a captured command. */
+/** Mount source, in /proc/PID/mountinfo, of the tmpfs mounts that mask folders for a captured command. */
 export const MASK_SOURCE = 'chaperone'
 
-/** Reports whether any folder is masked. */
+/** Reports whether one of the mounts masks a folder, as inside a captured command. */
 export function hasMask(mounts: readonly Mount[]): boolean {
   return mounts.some(({ type, source }) => type === 'tmpfs' && source === MASK_SOURCE)
 }
 
-/** Returns the absolute socket paths in /proc/net/unix. Abstract sockets are isolated by the network namespace. */
+/**
+ * Returns the absolute socket paths in /proc/net/unix. Omits abstract sockets, because the network namespace isolates them.
+ */
 export function unixSocketPaths(text: string): readonly string[] {
   const paths = text.split('\n').flatMap((line) => /^[0-9a-f]+:(?:\s+\S+){6}\s(\/.*)$/i.exec(line)?.[1] ?? [])
   return [...new Set(paths)]
@@ -92,7 +100,7 @@ function join(folder: string, rest: string): string {
   return path.length > 1 ? path.replace(/\/$/, '') : path
 }
 
-/** Decodes the octal escapes of spaces, tabs, line feeds and backslashes. */
+/** Decodes the octal escapes of spaces, tabs, line feeds and backslashes in /proc/PID/mountinfo. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
     String.fromCharCode(Number.parseInt(octal, 8)),

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** Programs that create the namespace, and the package of each. */
+/** Programs that capture requires, and the Linux package of each. */
 const TOOLS = {
   unshare: 'util-linux',
   mount: 'mount',
@@ -19,7 +19,10 @@ export type NamespaceInput = {
   readonly uid: number
   readonly rulesFile: string
   readonly resolvFile: string
-  /** Command in the namespace, with capabilities in it. It creates the namespaces of the governed command. */
+  /**
+   * Command line that runs in the network namespace with all capabilities there. It creates the other namespaces of the
+   * governed command.
+   */
   readonly command: readonly string[]
 }
 
@@ -28,7 +31,10 @@ export function toolPath(env: NodeJS.ProcessEnv): string {
   return `${env['PATH'] ?? ''}:${ADMIN_PATH}`
 }
 
-/** Throws `conflict` on other systems than Linux, and for missing programs. */
+/**
+ * Throws `conflict` when this machine does not support capture: on systems other than Linux, and when a required program is
+ * missing.
+ */
 export function assertCaptureSupported(
   env: NodeJS.ProcessEnv,
   platform: NodeJS.Platform = process.platform,
@@ -48,8 +54,9 @@ export function assertCaptureSupported(
 }
 
 /**
- * Returns a command line that creates a network namespace with loopback, a device without a link, and the nftables rules, and executes
- * `command`. Users other than root need a user namespace for that.
+ * Returns a command line that creates a network namespace with loopback, a device without a link, and the nftables rules, and
+ * executes `command` in the namespace. For users other than root, the command line also creates a user namespace, which the
+ * network namespace requires.
  */
 export function namespaceCommand({ uid, rulesFile, resolvFile, command }: NamespaceInput): NamespaceCommand {
   const own = uid === 0 ? [] : ['--user', '--map-root-user']
@@ -67,9 +74,10 @@ export const NAMESPACE_FAILED = 125
 export const NAMESERVER = '198.19.255.53'
 
 /**
- * Shell script with the arguments: $1 nftables rules, $2 resolv.conf, then the command. Kernels have either dummy or
- * veth devices. Resolvers with a Unix socket would answer from outside the namespace, so the script masks their
- * folders. When /etc/resolv.conf is a link into a masked folder, the script creates the target again.
+ * Shell script with the arguments: $1 nftables rules, $2 resolv.conf, then the command. The device is of type dummy or veth,
+ * because a kernel may support only one of these types. Resolvers with a Unix socket would answer from outside the namespace,
+ * so the script masks their folders. When /etc/resolv.conf is a link into a masked folder, the script creates the target
+ * again.
  */
 const SCRIPT = `
 fail() { echo "chaperone: the network namespace cannot be created: $1" >&2; exit ${NAMESPACE_FAILED}; }

@@ -3,12 +3,13 @@ import { networkInterfaces } from 'node:os'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { hasMask, parseMounts } from './mounts.ts'
 
-/** Network device in the namespace of `chaperone run --capture`. */
+/** Network device in the network namespace of a captured command. */
 const DEVICE = 'chaperone0'
 
 /**
- * Throws `conflict` inside `chaperone run --capture`. Nested namespaces inherit the masks and cannot remove them. A program that runs
- * this command with other mounts has no access to the keys of the installation either.
+ * Throws `conflict` inside `chaperone run --capture`. The check also succeeds in nested namespaces, because these inherit the
+ * masks and cannot remove them. A captured program that evades the check with other mounts still has no access to the keys of
+ * the installation.
  */
 export function refuseInsideCapture(command: string): void {
   if (!isCovered() && networkInterfaces()[DEVICE] === undefined) return
@@ -18,8 +19,8 @@ export function refuseInsideCapture(command: string): void {
 }
 
 /**
- * Reports whether this process runs inside a captured command. Also true when the mounts cannot be read, because
- * captured programs can hide them from their children.
+ * Reports whether this process runs inside a captured command. Also returns true when /proc/self/mountinfo cannot be read,
+ * because a captured program can hide that file from its children.
  */
 function isCovered(): boolean {
   if (process.platform !== 'linux') return false

@@ -13,12 +13,15 @@ import { openLocalPorts } from './local-ports.ts'
 import { assertCaptureSupported, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
 import { seccompCommand } from './seccomp-filter.ts'
 
-/** Selects the role of this program in the namespaces. Not passed on to the command. */
+/**
+ * Environment variable that selects the role of this program in the namespaces. The environment of the captured command does
+ * not contain the variable.
+ */
 const ROLE_VARIABLE = 'CHAPERONE_CAPTURE_ROLE'
 const Role = z.discriminatedUnion('role', [
   /**
-   * `file` contains a `Forwarder`, because Linux limits one variable to 128 KiB. The file is in the data folder, which is masked for
-   * the command.
+   * `file` is the path of a JSON file with a `Forwarder`, because Linux limits one environment variable to 128 KiB. The file
+   * is in the data folder, which is masked for the command.
    */
   z.object({ role: z.literal('forwarder'), file: z.string() }),
   /** The first process of the command's pid namespace: starts the command, forwards signals and reaps orphans. */
@@ -48,20 +51,20 @@ export type CapturedRun = {
   readonly command: readonly string[]
   /** Loopback ports that the command can use without rules and records. */
   readonly localPorts?: readonly number[]
-  /** Returns the environment of the command. Certificates are written to the given folder, which is read-only for the command. */
+  /** Returns the environment of the command. Writes certificates to the given folder, which is read-only for the command. */
   readonly env: (trustDir: string) => NodeJS.ProcessEnv
   /** Environment of this process, with the PATH of the tools. */
   readonly ownEnv: NodeJS.ProcessEnv
 }
 
 /**
- * Runs a command in its own namespaces: every connection is redirected to the gateway, and the data folder, other processes and the
- * Unix sockets of this machine are not accessible. Resolves with the command's exit code.
+ * Runs a command in its own namespaces. Every connection of the command is redirected to the gateway. The data folder, other
+ * processes and the Unix sockets of this machine are not accessible. Resolves with the command's exit code.
  */
 export async function runCaptured(run: CapturedRun): Promise<number> {
   const { agent, key, folder, command, ownEnv } = run
   assertCaptureSupported(ownEnv)
-  // Throws on unsupported architectures before anything is created.
+  // Throws on unsupported CPU architectures before the run creates files or processes.
   seccompCommand()
   const socket = folder.captureSocket
   if (!existsSync(socket)) throw noSocket(socket)
@@ -107,8 +110,8 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
 }
 
 /**
- * Runs the role of this process in the namespaces of a captured command. Resolves with the command's exit code; null when the process
- * has no such role.
+ * Runs the role that the environment selects for this process in the namespaces of a captured command. Resolves with the
+ * command's exit code; null when the environment selects no role.
  */
 export async function runNamespaceProcess(
   command: readonly string[],
@@ -134,7 +137,7 @@ export async function runNamespaceProcess(
   return code
 }
 
-/** Reads and removes the file, because it contains the agent's key and the command starts afterwards. */
+/** Reads the forwarder's input and removes its file before the command starts, because the file contains the agent's key. */
 function takeForwarder(file: string): Forwarder {
   const forwarder = Forwarder.parse(JSON.parse(readFileSync(file, 'utf8')))
   rmSync(dirname(file), { recursive: true })

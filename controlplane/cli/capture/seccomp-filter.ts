@@ -1,8 +1,8 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 
 /**
- * Allowed address families, whose sockets are isolated by the network namespace. Others can reach the machine or its hypervisor from
- * every namespace (AF_VSOCK), or are of no use for a governed command.
+ * Address families that the filter allows: the network namespace isolates their sockets. Sockets of other families can reach
+ * the machine or its hypervisor from every namespace (AF_VSOCK), or are of no use for a governed command.
  */
 const FAMILIES = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const
 
@@ -54,7 +54,7 @@ export function seccompCommand(architecture: string = process.arch): readonly st
     })
   }
   const filter = machine.abis.flatMap(sectionOf)
-  // Every system call of an unlisted ABI fails.
+  // The last instruction refuses every system call of an unlisted ABI.
   const program = [load(ARCHITECTURE), ...filter, refuse(NOT_IMPLEMENTED)]
   return ['perl', '-e', SCRIPT, String(machine.prctl), Buffer.concat(program).toString('hex')]
 }
@@ -72,7 +72,7 @@ exec { $ARGV[0] } @ARGV;
 exit 127;
 `
 
-/** Offsets in `struct seccomp_data`. The kernel uses the lower 32 bits of the family only. */
+/** Byte offsets in `struct seccomp_data`. The kernel uses only the lower 32 bits of the address family. */
 const NUMBER = 0
 const ARCHITECTURE = 4
 const FIRST_ARGUMENT = 16
@@ -81,8 +81,8 @@ const ALLOW = 0x7fff_0000
 const ERRNO = 0x0005_0000
 
 /**
- * Returns the filter instructions for one ABI. The filter skips them for a call of another ABI, and ends in them
- * otherwise.
+ * Returns the filter instructions for one ABI. For a system call of another ABI, the filter jumps past these instructions.
+ * For a call of this ABI, these instructions return the verdict.
  */
 function sectionOf({ audit, socket, socketpair, socketcall, otherAbi }: Abi): readonly Buffer[] {
   const byFamily = [

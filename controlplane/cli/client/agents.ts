@@ -5,7 +5,7 @@ import { type ApiClient, readIfAllowed } from './client.ts'
 
 export const DEFAULT_AGENT = 'dev'
 
-/** `proxy_url` contains the agent's key: `http://NAME:KEY@127.0.0.1:PORT`. */
+/** An agent with a port on the local gateway. `proxy_url` contains the agent's key: `http://NAME:KEY@127.0.0.1:PORT`. */
 export type LocalAgent = { readonly name: string; readonly proxy_url: string }
 
 /** Returns the address of a proxy without the agent's key, for output that terminals and logs keep. */
@@ -47,7 +47,7 @@ export async function ensureDefaultAgent(api: ApiClient): Promise<void> {
   await api.call('POST', '/api/dashboard/agents', agent)
 }
 
-/** Opens a port for the agent on the local gateway. The port of an agent name is the same after a restart. */
+/** Opens a port for the agent on the local gateway. The gateway assigns the same port to an agent name after a restart. */
 export async function registerAgent(
   gateway: ApiClient,
   name: string,

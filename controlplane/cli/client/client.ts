@@ -12,10 +12,10 @@ import { createServerProof, type Prove } from './server-proof.ts'
 
 export type ApiResponse = { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
 
-/** Client of a control plane or of a gateway's internal API. */
+/** HTTP client of a control plane or of a gateway's internal API. */
 export type ApiClient = {
   readonly url: string
-  /** Authenticates the server. Until it resolves, neither a credential nor a body is sent. */
+  /** Authenticates the server. The client sends neither a credential nor a body before this call resolves. */
   prove(): Promise<void>
   /** Resolves with the response of any status. Throws `not_ready` when the server is unreachable. */
   send(method: string, path: string, body?: unknown): Promise<ApiResponse>
@@ -130,8 +130,8 @@ function bounded(method: string): Init {
 type Place = Pick<Invocation, 'folder' | 'env'>
 
 /**
- * Creates a client of the running installation, or of CHAPERONE_URL with CHAPERONE_TOKEN. The former is authenticated
- * with the installation key in the user's home folder, the latter by TLS.
+ * Creates a client of the control plane at CHAPERONE_URL, with CHAPERONE_TOKEN, else of the running local installation. TLS
+ * authenticates the server at CHAPERONE_URL. The installation key in the user's home folder authenticates a local server.
  *
  * @param credential Credential to use instead of the token of the environment or of the data folder.
  */
@@ -151,8 +151,8 @@ function givenCredential(env: Place['env']): Credential {
 }
 
 /**
- * Returns the key under which the session of an installation is stored: CHAPERONE_URL, else the data folder of the
- * local installation. The local address is not used, because another installation may reuse its port.
+ * Returns the key under which the session of an installation is stored: CHAPERONE_URL, else the data folder of the local
+ * installation. The local address is no suitable key, because another installation may reuse its port.
  */
 export function sessionStoreKey({ env, ...place }: Place): string {
   const { CHAPERONE_URL: url } = env
@@ -184,9 +184,9 @@ export function localGateway({ folder, env }: Place): ApiClient {
 }
 
 /**
- * Reads the run file of a running installation. Throws `not_ready` when it does not run.
+ * Reads the run file of an installation. Throws `not_ready` when the installation does not run.
  *
- * @param env Locates other installations of this user; the error lists those that run.
+ * @param env Locates other installations of this user, so that the error lists those that run.
  */
 export function requireRunFile(folder: DataFolder, env?: NodeJS.ProcessEnv): RunFile {
   const run = readRunFile(folder)

@@ -8,8 +8,8 @@ import { realFolderPath } from '../state/folder-ownership.ts'
 import { readStateJson, removeStateFile, stateHome, writeStateFile } from '../state/state-home.ts'
 
 /**
- * Returns the path of the installation key for this data folder; creates the key when it is missing. Removes the keys of data
- * folders that no longer exist.
+ * Returns the path of the installation key of this data folder, with which commands authenticate the installation's servers.
+ * Creates a missing key. Removes the keys of data folders that no longer exist.
  */
 export function ensureInstallationKey(env: NodeJS.ProcessEnv, root: string): string {
   removeOrphans(env)

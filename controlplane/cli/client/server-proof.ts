@@ -8,7 +8,10 @@ import {
   proofMessage,
 } from '../../../core/wire/access/installation-proof.ts'
 
-/** Authenticates a server before any secret is sent. Rejects with `conflict` for another server. */
+/**
+ * Authenticates a server before any secret is sent. Rejects with `conflict` when the server cannot prove that it belongs to
+ * the installation.
+ */
 export type Prove = (get: (path: string) => Promise<unknown>) => Promise<void>
 
 const Answer = z.looseObject({ proof: z.string() })

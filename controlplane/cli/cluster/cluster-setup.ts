@@ -59,7 +59,7 @@ async function run(invocation: Invocation): Promise<number> {
   return EXIT.ok
 }
 
-/** Required entries of the Secret. The pods mount each as a file. */
+/** Required entries of the installation's Secret. The pods mount each entry as a file. */
 const KEYS = ['master.key', 'admin.token', 'maintenance.secret'] as const
 
 async function ensureKeys(

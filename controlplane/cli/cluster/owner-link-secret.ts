@@ -6,13 +6,16 @@ import { randomToken } from '../../crypto/tokens.ts'
 import type { KubeApi } from './kube-api.ts'
 import type { Kubectl } from './kubectl.ts'
 
-/** The Secret with the owner link. While there is no owner, a user who can write it can become the owner. */
+/**
+ * Name of the Secret with the owner link. While the installation has no owner, a user who can write this Secret can become
+ * the owner.
+ */
 export const OWNER_LINK_SECRET = 'chaperone-owner-link'
-/** Entry of the ConfigMap with the control plane's CA: the address of the dashboard for users. */
+/** Key of the dashboard's address for users, in the ConfigMap with the control plane's CA. */
 export const PUBLIC_URL_KEY = 'public-url'
 export const DEFAULT_PUBLIC_URL = 'https://localhost:3443'
 
-/** Creates the Secret with a new link. Returns false, and changes nothing, when it exists. */
+/** Creates the Secret with a new owner link. Returns false, and changes nothing, when the Secret exists. */
 export async function ensureOwnerLink(api: KubeApi, namespace: string, publicUrl: string): Promise<boolean> {
   const path = `/api/v1/namespaces/${namespace}/secrets`
   if ((await api.call('GET', `${path}/${OWNER_LINK_SECRET}`)) !== null) return false
@@ -20,7 +23,9 @@ export async function ensureOwnerLink(api: KubeApi, namespace: string, publicUrl
   return true
 }
 
-/** Replaces the link in the Secret and returns it. The user of kubectl needs the right `update` on the Secret. */
+/**
+ * Replaces the owner link in the Secret and returns the new link. The user of kubectl needs the right `update` on the Secret.
+ */
 export async function renewOwnerLink(kubectl: Kubectl, namespace: string): Promise<string> {
   const secret = newSecret(namespace, await publicUrlOf(kubectl, namespace))
   const folder = await mkdtemp(join(tmpdir(), 'kubectl-chaperone-'))

@@ -45,7 +45,7 @@ function layerCheck(isCaptured: boolean): Check {
   )
 }
 
-/** Returns a warning about programs that change their user, which the injector found and wrote to an annotation. */
+/** Returns a warning about setuid programs, which can bypass the sidecar. The injector wrote their names to an annotation. */
 function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   const found = metadata.annotations['chaperone.dev/bypass-possible']
   if (found === undefined) return []
@@ -53,7 +53,10 @@ function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   return [warning('user', `a container changes its user, which fails in a governed pod: ${found}`, remedy)]
 }
 
-/** Conditions whose status other than True is a problem, and those whose status True is one. Other types are ignored. */
+/**
+ * Condition types of a Gateway that the check reads; it ignores other types. A positive condition is a problem when its
+ * status is not True. A negative condition is a problem when its status is True.
+ */
 const POSITIVE_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready']
 const NEGATIVE_CONDITIONS = ['Degraded', 'KillSwitchActive', 'BypassPossible', 'BypassDetected', 'Stale']
 

@@ -39,13 +39,13 @@ export const DiagnosedGateway = z.looseObject({
   status: z.looseObject({ conditions: z.array(Condition).default([]) }).default({ conditions: [] }),
 })
 
-/** Facts about a pod for `podChecks`. */
+/** Facts about a pod, from which `podChecks` derives its results. */
 export type PodFacts = {
   readonly pod: DiagnosedPod
-  /** `namespace/name`; null when the pod has no annotation. */
+  /** `namespace/name` of the pod's Gateway; null when the pod does not have the gateway annotation. */
   readonly gatewayName: string | null
   readonly gateway: z.infer<typeof DiagnosedGateway> | null
-  /** Sidecar image of the operator; null when it cannot be read. */
+  /** Sidecar image that the operator injects; null when the operator's Deployment cannot be read. */
   readonly sidecarImage: string | null
   /** Known programs in each container; null when the container cannot be inspected. */
   readonly programs: ReadonlyMap<string, readonly string[] | null>

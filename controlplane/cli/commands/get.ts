@@ -160,7 +160,10 @@ function printRows(
     print(line)
 }
 
-/** Reads the value at a path. The path `a.b` descends; for `a|b`, the first of both paths with a value counts. */
+/**
+ * Returns the value at a path of a row. `a.b` selects field `b` of object `a`; `a|b` selects the first of two paths that has
+ * a value.
+ */
 function at(row: Record<string, unknown>, path: string): unknown {
   for (const alternative of path.split('|')) {
     const value = alternative
@@ -184,8 +187,8 @@ const Judged = z.looseObject({
 })
 
 /**
- * Reads problems and warnings of manifests. The problems are first those of files that cannot be parsed, with the line,
- * then those of refused objects, such as a policy whose test fails. The warnings concern accepted objects.
+ * Reads the problems and warnings of manifests. Problems of files that cannot be parsed come first, with their line. Problems
+ * of refused objects follow, such as a policy whose test fails. Warnings concern accepted objects.
  */
 export async function manifestFindings(api: ApiClient): Promise<{ problems: string[]; warnings: string[] }> {
   const answer = await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests')

@@ -10,7 +10,7 @@ const Entry = z.looseObject({
   source: z.string(),
   reason: z.string(),
   since: z.string(),
-  /** Present while the database has not stored the entry. */
+  /** Present while the database has not stored this kill switch entry. */
   stored: z.literal(false).optional(),
 })
 const Result = z.looseObject({
@@ -68,7 +68,8 @@ export const kill: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const [verb] = invocation.positionals
-  // Activation must work without a session; lifting requires one where a user has signed in.
+  // Activation does not use the session of `chaperone login`, because it must also work when the session has expired. Lifting
+  // uses the session if there is one.
   const api = verb === 'off' ? userClient(invocation) : controlPlane(invocation)
   if (verb === 'status') return printState({ invocation, api }, await stateNow(api))
   if (verb !== 'on' && verb !== 'off')
@@ -113,8 +114,8 @@ async function stateNow(api: ApiClient): Promise<KillState> {
 }
 
 /**
- * Returns the text for a lift that changed nothing. The number of acknowledgements is not shown: gateways also
- * acknowledge such a lift, so the number would wrongly suggest a release.
+ * Returns the text for a lift that changed nothing. Omits the number of acknowledgements: gateways also acknowledge a lift
+ * without effect, so the number would wrongly suggest a release.
  */
 function notSet(scope = 'all'): string {
   return `No kill switch had the scope ${scope}: nothing was released.`
@@ -145,7 +146,7 @@ export function acknowledgement(state: KillState, active: boolean, elapsedMs: nu
   return `${acked} of ${total} ${verb} in ${Math.round(ms ?? elapsedMs)} ms${away}`
 }
 
-/** Returns lines about the work that is cancelled at providers so far. */
+/** Returns lines about the cancellation of work that agents started at providers. */
 function hostedLines({ hosted_work: work }: KillState): readonly string[] {
   if (work === undefined) return []
   const { pending, cancelled, not_cancelled, omitted, note } = work

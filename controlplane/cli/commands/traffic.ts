@@ -78,7 +78,7 @@ async function follow(
     await delay(500)
     const newest = await page(api, query)
     show(invocation, newest, seen)
-    // The set stays bounded: an id that is no longer on the newest page never returns to it.
+    // Bounds the size of the set: a record id that has left the newest page does not return to that page.
     const current = new Set(newest.map(({ id }) => id))
     for (const id of seen) if (!current.has(id)) seen.delete(id)
   }
@@ -88,7 +88,7 @@ async function page(api: ApiClient, query: URLSearchParams): Promise<readonly Sh
   return Page.parse(await api.call('GET', `/api/dashboard/traffic?${query}`)).traffic
 }
 
-/** Prints new records, oldest first. */
+/** Prints the records whose id is not in `seen`, oldest first. */
 function show(invocation: Invocation, records: readonly Shown[], seen: Set<string>): void {
   for (const record of [...records].reverse()) {
     if (seen.has(record.id)) continue

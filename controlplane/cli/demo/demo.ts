@@ -45,7 +45,7 @@ async function run(invocation: Invocation): Promise<number> {
     installation = await start(invocation, folder, mock, interrupted.signal)
     const played = play(invocation, installation, mock, folder)
     const isStopped = await Promise.race([played.then(() => false), aborted(interrupted.signal)])
-    // An interrupt makes the scenario reject, which is not an error.
+    // The scenario rejects after an interrupt, which is not an error.
     if (isStopped) played.catch(() => undefined)
     const startCommand = commandName(invocation.cwd) === 'chaperone' ? 'chaperone up' : 'npm start'
     terminal.print(
@@ -79,7 +79,7 @@ async function start(
     port: 0,
     gatewayPort: 0,
     withGateway: true,
-    // The demo approves with the token of the command line.
+    // `token` lets the demo approve a request without a user session.
     approvals: 'token' as const,
     env: rest,
   }

@@ -8,7 +8,10 @@ export type ReceivedRequest = {
 }
 export type MockCodeHost = {
   readonly url: string
-  /** Received writes, oldest first. Reads are omitted, because the gateway looks up the state that an approver decides on. */
+  /**
+   * Received writes, oldest first. Omits reads, because the gateway also sends reads: it looks up state for the approver's
+   * decision.
+   */
   readonly received: readonly ReceivedRequest[]
   close(): Promise<void>
 }

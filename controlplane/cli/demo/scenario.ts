@@ -21,7 +21,7 @@ export type ScenarioContext = {
   readonly print: (line: string) => void
 }
 
-/** Runs the demo, and rejects when an expectation is not met. */
+/** Runs the steps of the demo. Rejects when a response differs from the expected one. */
 export async function runScenario(context: ScenarioContext): Promise<void> {
   await allowed(context)
   await held(context)

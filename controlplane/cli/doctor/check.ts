@@ -1,4 +1,4 @@
-/** Result of one check. `remedy` is a command or a change that fixes the finding. */
+/** Result of one check of `chaperone doctor`. `remedy` is a command or a change that fixes the finding. */
 export type Check = {
   readonly name: string
   readonly state: 'ok' | 'warning' | 'problem'
@@ -18,7 +18,7 @@ export function problem(name: string, found: string, remedy: string): Check {
   return { name, state: 'problem', found, remedy }
 }
 
-/** Runs checks. An error that a check throws is returned as a problem. */
+/** Runs checks. Returns a thrown error as a problem with the given name and remedy. */
 export async function guarded(
   name: string,
   remedy: string,

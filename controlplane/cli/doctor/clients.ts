@@ -6,7 +6,7 @@ import { type Check, ok, warning } from './check.ts'
 
 type Client = {
   readonly program: string
-  /** Clients that `chaperone run` governs, with the variables that they read. */
+  /** Clients of the runtime that `chaperone run` governs, with the environment variables that they read. */
   readonly works: string
   /** Libraries that bypass the gateway or fail, and the remedy of each. */
   readonly bypasses: ReadonlyArray<readonly [library: string, remedy: string]>
@@ -57,8 +57,8 @@ const CLIENTS: readonly Client[] = [
 ]
 
 /**
- * Returns the clients of this runtime that `chaperone run` does not govern, as a phrase; null for a runtime without an
- * entry.
+ * Returns the clients of a runtime that `chaperone run` does not govern, as a phrase; null for a runtime without an entry in
+ * the table.
  */
 export function ungovernedOf(runtime: string, env: NodeJS.ProcessEnv): string | null {
   const client = CLIENTS.find(({ program }) => program === runtime)
@@ -68,7 +68,7 @@ export function ungovernedOf(runtime: string, env: NodeJS.ProcessEnv): string | 
   return client.bypasses.map(([library]) => library).join(', ')
 }
 
-/** Checks every client on PATH: the variables that it reads, and libraries that bypass the gateway. */
+/** Checks every client runtime on PATH: the environment variables that it reads, and libraries that bypass the gateway. */
 export function clientChecks(env: NodeJS.ProcessEnv): Check[] {
   return CLIENTS.filter(({ program }) => isInstalled(program, env)).flatMap(
     ({ program, works, bypasses }) => [

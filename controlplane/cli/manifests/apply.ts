@@ -118,7 +118,7 @@ function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
 }
 
 type Present = {
-  /** Objects in the files that are replaced. */
+  /** Objects in those files of the manifests folder that the command replaces. */
   readonly replaced: readonly ManifestResource[]
   readonly folder: readonly ManifestResource[]
 }
@@ -213,7 +213,7 @@ type Wanted = {
   readonly files: readonly string[]
   readonly renewed: readonly string[]
   readonly removed: readonly string[]
-  /** Verdicts of the control plane before the change, to detect newer ones. */
+  /** Verdicts of the control plane before the change, for the detection of newer verdicts. */
   readonly before: Seen
 }
 

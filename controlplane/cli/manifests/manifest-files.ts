@@ -67,7 +67,7 @@ function checkDocument(document: Document.Parsed, at: (offset: number) => string
   return { resources: [], problems }
 }
 
-/** Returns the value of a document, or a problem that does not depend on its schema. */
+/** Returns the value of a YAML document, or a problem that does not depend on the schema of its kind. */
 function plainValue(document: Document.Parsed): { readonly value?: unknown; readonly problem?: string } {
   try {
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
@@ -81,7 +81,7 @@ function plainValue(document: Document.Parsed): { readonly value?: unknown; read
 
 type Located = { getIn(path: readonly unknown[], keepScalar: boolean): unknown }
 
-/** Returns the offset of the value at the path, or of its nearest existing parent. */
+/** Returns the offset, in characters, of the value at the path, or of its nearest existing parent. */
 function offsetOf(document: Located, path: readonly PropertyKey[]): number | undefined {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined

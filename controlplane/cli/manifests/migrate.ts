@@ -77,7 +77,10 @@ function total(count: number, isCheck: boolean): string {
   return `${count} former ${count === 1 ? 'spelling' : 'spellings'} ${isCheck ? 'would be rewritten' : 'rewritten'}.`
 }
 
-/** Replaces the file atomically, so that a watcher never reads a part of it. A symbolic link stays one. */
+/**
+ * Replaces the file atomically, so that a watcher never reads a part of it. Replaces the target of a symbolic link, not the
+ * link.
+ */
 function replace({ path, text }: MigratedFile): void {
   const target = realpathSync(path)
   const unfinished = join(dirname(target), `.${basename(target)}.new`)

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** The uid and gid of the PostgreSQL processes. Undefined: PostgreSQL runs with the uid and gid of this process. */
+/** User account of the PostgreSQL processes. Without an account, PostgreSQL runs with the uid and gid of this process. */
 export type Account = { readonly uid: number; readonly gid: number; readonly name: string }
 
 const CANDIDATES = ['postgres', 'nobody']

@@ -40,12 +40,13 @@ export type EmbeddedPostgres = {
 }
 
 /**
- * Runs the server as `exec` of the shell, with a background process that reads a pipe from this process. If the pipe closes without
- * data (this process was killed), the reader requests a fast shutdown, so that no server is left over. `$$` is the server's pid.
+ * Shell command that runs the server with `exec`, beside a background process that reads a pipe from this process. When the
+ * pipe closes without data, because this process was killed, the reader requests a fast shutdown, so that no server is left
+ * over. `$$` is the server's pid.
  */
 const LAUNCH = `( ( read -r word <&3 || kill -INT $$ ) >/dev/null 2>&1 ${FOLDER_FD}<&- & ); exec "$@" 3<&-`
 
-/** How long a stop waits for the reader to exit after the server. */
+/** Time in ms that a stop waits for the reader process to exit after the server. */
 const READER_MS = 1_000
 
 const SETTINGS: Readonly<Record<string, string>> = {

@@ -39,8 +39,8 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
 }
 
 /**
- * Names and lines are not minified, so that stack traces are readable. CommonJS, because an `import` of a Node module evaluates all of
- * its exports, one of which is an HTTP client.
+ * Options of esbuild. Names and lines are not minified, so that stack traces are readable. The format is CommonJS, because an
+ * `import` of a Node module evaluates all of its exports, one of which is an HTTP client.
  */
 const OPTIONS = {
   bundle: true,
@@ -133,7 +133,10 @@ async function buildBundle(root: string, source: Source): Promise<string> {
   return join(folder, manifest.file)
 }
 
-/** Makes `import.meta.dirname` the folder of the source. `outdir` must be as deep as the folder of the bundle. */
+/**
+ * esbuild plugin that makes `import.meta.dirname` the folder of the source. `outdir` must be as deep as the folder of the
+ * bundle.
+ */
 function keepDirnames(root: string, outdir: string): Plugin {
   return {
     name: 'keep-dirnames',

@@ -12,7 +12,7 @@ export type Addresses = {
   /** False for an installation without a gateway (`--no-gateway`). */
   readonly withGateway: boolean
   readonly approvals: 'session' | 'token'
-  /** File with the key that authenticates the servers to commands. */
+  /** File with the installation key, with which commands authenticate the servers. */
   readonly installationKeyFile: string
 }
 

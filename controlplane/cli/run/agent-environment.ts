@@ -13,7 +13,10 @@ export type AgentEnvironmentInput = {
   /** `http://NAME:KEY@127.0.0.1:PORT`, the agent's port; null under capture, where connections are redirected without a proxy. */
   readonly proxyUrl: string | null
   readonly caFile: string
-  /** Public roots and the gateway's CA, for clients that replace their roots with this file. */
+  /**
+   * PEM file with the public root certificates and the gateway's CA, for clients that replace their root certificates with
+   * this file.
+   */
   readonly caBundleFile: string
   /** A wgetrc with the path of the bundle, because wget has no environment variable for it. */
   readonly wgetrcFile: string
@@ -48,8 +51,8 @@ export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEn
 }
 
 /**
- * Appends `--require` to NODE_OPTIONS. Not `--import`, with which Node before 18.18 exits. Inside quotes, a backslash is an escape
- * character.
+ * Appends `--require` to NODE_OPTIONS, because Node before 18.18 exits with an error on `--import`. Inside quotes, a
+ * backslash in NODE_OPTIONS is an escape character.
  */
 function withPreload(options: string | undefined, file: string): string {
   const preload = `--require "${file.replace(/["\\]/g, '\\$&')}"`

@@ -92,9 +92,9 @@ function scriptIn(words: readonly string[]): string | null {
   return isRun ? (words[at] ?? null) : null
 }
 
-/** Matches the duration or priority argument of `timeout` and `nice`. */
+/** Matches the duration argument of `timeout` and the priority argument of `nice`. */
 const AMOUNT = /^[\d.]+[smhd]?$/
-/** Subcommands of launchers, before the program that they run. */
+/** Subcommands of launchers, which precede the name of the program. */
 const VERBS = new Set(['exec', 'x', 'dlx', 'run', 'tool'])
 
 function programOf(name: string): AgentProgram | null {

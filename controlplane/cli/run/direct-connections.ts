@@ -72,9 +72,7 @@ function textOf(file: string): string {
   return unlessGone(() => readFileSync(file, 'latin1'), '')
 }
 
-/**
- * Returns the result of `read`. Returns `otherwise` when the process ended in the meantime or belongs to another user.
- */
+/** Returns the result of `read`, or `otherwise` when the process has ended or belongs to another user. */
 function unlessGone<T>(read: () => T, otherwise: T): T {
   try {
     return read()

@@ -10,7 +10,7 @@ const Options = z.looseObject({
   identity_provider: z.looseObject({ name: z.string() }).nullable().default(null),
 })
 const Started = z.looseObject({ url: z.string() })
-/** Lifetime of a sign-in request at the control plane. */
+/** Lifetime in ms of a sign-in request at the control plane. */
 const SIGN_IN_TIMEOUT_MS = 10 * 60_000
 
 /** Returns the name of the control plane's identity provider; null where users sign in by password only. */

@@ -33,7 +33,10 @@ function stateOf(file: string): LockState {
   return { kind: holder === undefined && ageMs(file) < 1_000 ? 'unwritten' : 'stale' }
 }
 
-/** Removes a stale lock. Serialized by a claim folder: a second process could otherwise remove the new lock of the first. */
+/**
+ * Removes a stale lock. A claim folder serializes removals: a second process could otherwise remove the new lock of the first
+ * process.
+ */
 function takeOver(file: string): boolean {
   if (!claim(`${file}.takeover`)) return false
   if (stateOf(file).kind === 'stale') rmSync(file, { force: true })

@@ -51,7 +51,7 @@ function list(invocation: Invocation, given: string | undefined): number {
   return EXIT.ok
 }
 
-/** Returns the data folder in a working tree, else the folder itself. */
+/** Returns `DIR/.chaperone` if it exists, else the folder itself. */
 function folderOf(dir: string): string {
   const inside = join(dir, FOLDER_NAME)
   return realFolderPath(existsSync(inside) ? inside : dir)

@@ -1,8 +1,8 @@
 import { shellQuote } from '../terminal/shell-quote.ts'
 
 /**
- * Returns ` --data DIR`. Empty for null, because commands in the same working directory find the data folder
- * themselves.
+ * Returns the option ` --data DIR` for a printed command line. Empty for null, because a command in the same working
+ * directory finds the data folder without the option.
  */
 export function dataOption(named: string | null): string {
   return named === null ? '' : ` --data ${shellQuote(named)}`

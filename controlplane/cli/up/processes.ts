@@ -60,10 +60,7 @@ export async function startProcesses(options: ProcessesOptions, signal: AbortSig
   return { stop: () => stopAll(running) }
 }
 
-/**
- * Reports whether an error is a consequence of another failed start, which aborted this one. Only the cause is
- * reported.
- */
+/** Reports whether the start was aborted because another start had failed. Only the error of the failed start is reported. */
 function isConsequence(
   reason: unknown,
   signal: AbortSignal,

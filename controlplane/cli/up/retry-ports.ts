@@ -1,8 +1,8 @@
 const ATTEMPTS = 3
 
 /**
- * Chooses ports and starts the processes that listen on them. When another program takes a port between both steps, it
- * retries with other ports, up to three attempts. Rejects with the last error.
+ * Chooses ports and starts the processes that listen on them. Retries with other ports, up to three attempts, when another
+ * program takes a port between both steps. Rejects with the last error.
  *
  * @param isChosen Whether the ports were chosen here and not by the user; otherwise there is no retry.
  */

@@ -136,8 +136,8 @@ function welcome(
 }
 
 /**
- * Returns a line with the owner link in a terminal. Otherwise the line has the command that prints the link, because
- * logs keep the output of a program.
+ * Returns a line with the owner link when standard output is a terminal. Otherwise the line has the command that prints the
+ * link, because logs keep the output of a program.
  */
 function becomeOwner({ owner_link: link }: Facts, cwd: string, named: string | null): string[] {
   if (link === null) return []
