@@ -124,10 +124,7 @@ export const ANNOTATIONS = {
   /** Summary of the injection, written by the injector. A second admission of the same pod then changes nothing. */
   injected: 'chaperone.dev/injected',
   proxyUid: 'chaperone.dev/proxy-uid',
-  /**
-   * Programs that could change the user of a container to the proxy's, as `PATH: PROGRAM`, …, written by the injector
-   * if it cannot prevent the change.
-   */
+  /** Containers with programs that change their user, as `PATH: PROGRAM`, …, written by the injector. */
   bypassPossible: 'chaperone.dev/bypass-possible',
 } as const
 /**

@@ -26,12 +26,14 @@ import { strictest, strictness, type Verdict } from './vocabulary.ts'
 
 /** Permissions, policies and settings that one decision applies. */
 export type DecisionRules = {
-  /** Permissions of the gateway. Null: only policies decide (a v1 action without a gateway that has the connector). */
+  /**
+   * Permissions of the gateway. Null for a v1 action if no gateway has the connector; then only the policies decide.
+   */
   readonly permissions: PermissionIndex | null
   readonly policies: PolicyIndex
-  /** Enforcement level of the gateway. Null for v1, which only advises and has no level. */
+  /** Enforcement level of the gateway. Null for v1, whose decisions are advice and have no level. */
   readonly level: EnforcementLevel | null
-  /** Verdict in a gateway if no permission matches. */
+  /** Verdict for a request through a gateway if no permission matches. */
   readonly defaultVerdict: Verdict
 }
 
@@ -101,16 +103,16 @@ export function decideAll(rules: DecisionRules, inputs: readonly DecisionInput[]
 }
 
 /**
- * Decides a request whose body determines the candidate. `split`: the candidates differ in verdict or approvers, so the
- * body must be read.
+ * Decides a request whose body determines the action. Returns `split` if the candidates differ in verdict or
+ * approvers, so that the gateway must read the body.
  */
 export function decideCandidates(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision | 'split' {
   return combineCandidates(inputs.map((input) => decide(rules, input)))
 }
 
 /**
- * Decides a classified request; `inputs` are those of `judgedActions(named)`. `split`: the candidates differ, and only
- * the body determines which one happens.
+ * Decides a classified request; `inputs` belong to `judgedActions(named)`. Returns `split` if the candidates differ
+ * and only the body determines which of them happens.
  */
 export function decideNamed(
   rules: DecisionRules,
@@ -134,7 +136,7 @@ type Conclusion = {
   readonly level: EnforcementLevel | null
   readonly input: DecisionInput
   readonly risk: Risk
-  /** Result of the policies in enforce mode (`judged`), and of all policies including monitor mode (`shadowed`). */
+  /** Results of the policies: `judged` of those in enforce mode, `shadowed` of all, including monitor mode. */
   readonly judged: Judgement
   readonly shadowed: Judgement
 }
@@ -157,7 +159,8 @@ function conclude(given: Conclusion): Decision {
 }
 
 /**
- * Returns the policy rule that decided. A rule of a policy in monitor mode decides nothing, even if it matches first.
+ * Returns the policy rule that decided; undefined if no policy decided. A policy in monitor mode never decides, even
+ * if its rule matches first.
  */
 function decisiveRule({ isByPolicy, policy }: Judgement): MatchedRule | undefined {
   return isByPolicy && policy.decisive !== null ? matchedRule(policy.decisive) : undefined
@@ -197,7 +200,8 @@ function withShadow(reason: string, judged: Judgement, shadowed: Judgement): str
 }
 
 /**
- * Returns the decision under an active kill switch: a deny with the original trace, so that a dry run stays complete.
+ * Returns the decision under an active kill switch: a deny that keeps the original trace, so that a dry run stays
+ * complete.
  */
 export function underKillSwitch(decision: Decision, entry: KillEntry): Decision {
   return {

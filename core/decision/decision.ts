@@ -4,7 +4,8 @@ import type { RequiredGroups } from './policies/required-groups.ts'
 import type { Verdict } from './vocabulary.ts'
 
 /**
- * `monitor` forwards everything. `enforce_high_risk` applies verdicts to high risk only, `full_enforce` to everything.
+ * Enforcement level of a gateway. `monitor` forwards everything. `enforce_high_risk` applies verdicts to high-risk
+ * actions only, `full_enforce` to all actions.
  */
 export type EnforcementLevel = 'monitor' | 'enforce_high_risk' | 'full_enforce'
 
@@ -23,19 +24,19 @@ export type AgentFacts = {
 export type RequestFacts = {
   readonly method: string
   readonly host: string
-  /** Path, decoded once; `%25` stays encoded. Unknown if servers read the path differently. */
+  /** Path, decoded once; `%25` stays encoded. `UNKNOWN` if servers could read the path differently. */
   readonly path: PathFacts['path']
-  /** Decoded segments of the path; unknown if `path` is unknown. */
+  /** Decoded segments of the path; `UNKNOWN` if `path` is. */
   readonly segments?: PathFacts['segments']
   /** The path as sent. */
   readonly raw_path: string
   /** Query parameters. A repeated parameter is a list. */
   readonly query: Readonly<Record<string, string | readonly string[]>>
-  /** End-to-end fields by lower-case name, without credentials. A repeated field is a list. */
+  /** End-to-end header fields by lower-case name, without credentials. The value of a repeated field is a list. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /**
-   * JSON value of the body, or the fields of a form. `UNKNOWN` beyond the bounds and in other formats; absent without a
-   * body.
+   * JSON value of the body, or the fields of a form. `UNKNOWN` for a body beyond the bounds or in another format.
+   * Absent if the request has no body.
    */
   readonly body?: unknown
 }
@@ -48,17 +49,19 @@ export type DecisionInput = {
   readonly connector?: { readonly name: string; readonly type: string; readonly environment?: string }
   readonly request?: RequestFacts
   /**
-   * Query as servers read it that split only at `&` and keep names unchanged; set if it differs from `request.query`.
-   * Both readings are decided.
+   * Query as parsed by servers that split only at `&` and keep names unchanged. Set only if it differs from
+   * `request.query`; then the decision covers both readings.
    */
   readonly otherQuery?: RequestFacts['query'] | undefined
-  /** Decision about the host that the provider connects to for this action. The stricter of both decisions applies. */
+  /**
+   * Decision about the host that the provider connects to for this action. The stricter of the two decisions applies.
+   */
   readonly reach?: Decision | undefined
   readonly context?: Readonly<Record<string, unknown>>
   readonly nowMs: number
   /**
-   * True for an announced action, which a later request performs. A condition that reads a fact of that later request
-   * cannot be evaluated yet, and counts in favour of the agent.
+   * True for an announced action, which a later request performs. A condition that reads a fact of the later request
+   * cannot be evaluated yet, and counts in favour of the agent, because the later request is decided again.
    */
   readonly isAnnounced?: boolean
 }
@@ -81,13 +84,13 @@ export type MatchedRule = {
   readonly policyId: string
   readonly policyName: string
   readonly rule: string
-  /** `platform` if the rule belongs to the platform team, so that tenants cannot change it. */
+  /** Owner of the rule: `platform` for a rule of the platform team, which tenants cannot change. */
   readonly tier?: 'platform'
 }
 
-/** The result of a decision, and the facts that explain it. */
+/** Result of a decision, with the facts that explain it. */
 export type Decision = {
-  /** Type of the action that decided: the one with the strictest decision. */
+  /** Type of the action with the strictest decision, which decided for the request. */
   readonly actionType?: string
   /** Verdict that applies, after the enforcement level. */
   readonly verdict: Verdict
@@ -105,16 +108,18 @@ export type Decision = {
   /** References `pol_…@version` to all matching policies. */
   readonly policies: readonly string[]
   readonly rules: readonly MatchedRule[]
-  /** The policy rule that has exactly this verdict; absent if no policy has it. */
+  /** Policy rule with the same verdict as the decision; absent if no policy has this verdict. */
   readonly decisive?: MatchedRule | undefined
   readonly riskScore: number
   readonly riskFactors: readonly string[]
-  /** Sets of approver groups. Each set needs an approver; without sets, any approver is sufficient. */
+  /**
+   * Sets of approver groups that must approve. Each set needs one approver. Without sets, any approver is sufficient.
+   */
   readonly requiredGroups: readonly RequiredGroups[]
   readonly trace?: readonly PolicyTrace[]
 }
 
-/** Dry-run trace per policy (spec 4.3.1). */
+/** Trace of one policy in a dry run (spec 4.3.1). */
 export type PolicyTrace = {
   readonly policy_id: string
   readonly policy_name: string

@@ -6,7 +6,8 @@ import type { Verdict } from './vocabulary.ts'
 type EgressRules = { readonly gateway: Pick<Snapshot['gateway'], 'egress' | 'level' | 'egressClosedBy'> }
 
 /**
- * Decides whether an agent may reach a host without a connector. The level `monitor` allows it and notes the verdict.
+ * Decides whether an agent may reach a host that no Connector owns. The level `monitor` always allows it and states
+ * the verdict of full enforcement in `would`.
  */
 export function decideUnowned({ gateway }: EgressRules, host: string, port: number): Decision {
   const { egress, level, egressClosedBy } = gateway
@@ -27,14 +28,14 @@ export function decideUnowned({ gateway }: EgressRules, host: string, port: numb
   return plainDecision('deny', 'deny', why, 'default')
 }
 
-/** True if `egress.allowedHosts` lists the host with any port. */
+/** Reports whether `egress.allowedHosts` lists the host with any port. */
 export function isListedHost({ gateway }: Snapshot, host: string): boolean {
   return gateway.egress.allowedHosts.some((entry) => matchesHost(readAllowed(entry).host, host))
 }
 
 /**
- * Returns the entry of `egress.allowedHosts` that lists the host with another port, for a host that is refused on this
- * one.
+ * Returns the entry of `egress.allowedHosts` that lists the host with another port. Undefined if the host is allowed
+ * on this port, or not listed.
  */
 export function entryForOtherPort(snapshot: Snapshot, host: string, port: number): string | undefined {
   if (decideUnowned(snapshot, host, port).would !== 'deny') return undefined
@@ -69,14 +70,14 @@ export function readAllowed(entry: string): AllowedHost {
   return { host, port: port === undefined ? HTTPS_PORT : Number(port) }
 }
 
-/** True if `egress.tcp` lists the host and port with `allowPrivateAddresses`. */
+/** Reports whether `egress.tcp` lists the host and port with `allowPrivateAddresses`. */
 export function mayBePrivate({ gateway }: Snapshot, host: string, port: number): boolean {
   return gateway.egress.tcp.some(
     (rule) => rule.allowPrivateAddresses && rule.port === port && matchesHost(rule.host, host),
   )
 }
 
-/** Returns a decision to which no permission or policy applies: about a host, or an unreadable request. */
+/** Returns a decision to which no permission or policy applies, for example about a host or an unreadable request. */
 export function plainDecision(
   verdict: Verdict,
   would: Verdict,

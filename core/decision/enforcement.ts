@@ -3,12 +3,12 @@ import { HIGH_RISK_SCORE } from '../action/risk.ts'
 import type { EnforcementLevel } from './decision.ts'
 import type { Verdict } from './vocabulary.ts'
 
-/** Facts that the enforcement level depends on besides the verdict. */
+/** Facts that the enforcement level takes into account. */
 export type LevelInput = {
   readonly would: Verdict
   readonly action: Action
   readonly riskScore: number
-  /** True if a policy has this verdict; false if only a permission or the default has it. */
+  /** True if a policy has this verdict. False if only a permission or the default has it. */
   readonly isByPolicy: boolean
 }
 

@@ -14,13 +14,13 @@ export type Explained = {
   readonly action: Action | null
   readonly decision: Decision
   readonly snapshotVersion: number | null
-  /** True: the text omits the instruction on how to permit the request. */
+  /** True if the text is for an agent. It then omits the instruction on how to permit the request. */
   readonly isForAgent?: true
 }
 
 /**
- * Explains a decision: the request, the deciding rule, and the version of the rules. The command line and every refusal
- * print this text; a refusal omits how to permit the request.
+ * Explains a decision: the request, the deciding rule, and the version of the rules. The CLI and every refusal print
+ * this text. A refusal omits the instruction on how to permit the request.
  */
 export function explainText(given: Explained): string {
   const { request, agent, connector, action, decision } = given
@@ -78,7 +78,10 @@ const SOURCE: Readonly<Record<Decision['source'], string>> = {
   connector: 'connector without credential',
 }
 
-/** Returns the text without line breaks. Agents choose names and paths, which must not begin a line of their own. */
+/**
+ * Replaces line breaks with blanks. Agents choose names and paths; without this, an agent could forge a line of the
+ * text.
+ */
 function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ')
 }

@@ -4,12 +4,14 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { Decision } from './decision.ts'
 import { plainDecision } from './egress.ts'
 
-/** Owner of a handle: this agent (`own`), only other agents (`foreign`), or unknown to the control plane. */
+/**
+ * Owner of a handle: this agent (`own`), only other agents (`foreign`), or unknown to the control plane (`unknown`).
+ */
 export type HandleOwner = 'own' | 'foreign' | 'unknown'
 
 /**
- * Returns the decision against using these handles; undefined if they are allowed. The level `monitor` allows it and
- * notes the verdict.
+ * Returns the decision that refuses these handles; undefined if the agent may use them. The level `monitor` allows the
+ * request and states the verdict of full enforcement in `would`.
  */
 export function decideHandle(
   { gateway }: Snapshot,

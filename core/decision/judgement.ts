@@ -3,21 +3,21 @@ import type { PermissionMatch } from './permissions/permissions.ts'
 import type { PolicyVerdict } from './policies/policy-opinion.ts'
 import { strictest, strictness, type Verdict, verdictOfRule } from './vocabulary.ts'
 
-/** The combined result of permission and policies, before the enforcement level. */
+/** Combined result of permission and policies, before the enforcement level applies. */
 export type Judgement = {
   readonly verdict: Verdict
   readonly source: Extract<DecisionSource, 'permission' | 'policy' | 'policy_invalid' | 'default'>
-  /** True if a policy has exactly this verdict, whether or not a permission has it as well. */
+  /** True if a policy has exactly this verdict, whether or not a permission has the same verdict. */
   readonly isByPolicy: boolean
-  /** True if neither a permission nor a policy matched. Outside of a gateway the verdict is then deny. */
+  /** True if neither a permission nor a policy matched. Outside of a gateway, the verdict is then deny. */
   readonly isSilent: boolean
   readonly permission: PermissionMatch | null
   readonly policy: PolicyVerdict
 }
 
 /**
- * How permissions and policies are combined. `gateway`: the stricter of both applies. `advisory`: as `gateway`, but no
- * match on both sides is a deny. `policiesOnly`: there are no permissions.
+ * Combination of permissions and policies. `gateway`: the stricter of both applies. `advisory`: as `gateway`, but the
+ * verdict is deny if neither matches. `policiesOnly`: there are no permissions.
  */
 export type JudgementMode = 'gateway' | 'advisory' | 'policiesOnly'
 
@@ -52,12 +52,12 @@ function sourceOf({ decisive }: PolicyVerdict): 'policy' | 'policy_invalid' {
   return decisive !== null && decisive.policy.invalid !== null ? 'policy_invalid' : 'policy'
 }
 
-/** Returns the verdict, or deny for an unknown one. */
+/** Returns the verdict; an unknown verdict becomes deny. */
 function knownVerdict(verdict: Verdict): Verdict {
   return verdict === 'allow' || verdict === 'hold' ? verdict : 'deny'
 }
 
-/** Returns `pol_…@version` of every matching policy, the deciding one first. */
+/** Returns a reference `pol_…@version` for every matching policy. The reference of the deciding policy is the first. */
 export function policyRefs({ decisive, opinions }: PolicyVerdict): readonly string[] {
   const refs = opinions.map(({ policy }) => policy.ref)
   return decisive === null ? refs : [...new Set([decisive.policy.ref, ...refs])]

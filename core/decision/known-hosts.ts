@@ -1,6 +1,6 @@
 const NOTHING_TO_ADD = 'and works without it, so nothing has to be added.'
 
-/** Hosts that only one agent program uses, with the text that explains the request. */
+/** Hosts that only one agent program uses, each with an explanation of its requests. */
 const KNOWN_HOSTS: ReadonlyMap<string, string> = new Map([
   ['ab.chatgpt.com', `Codex reports metrics there, ${NOTHING_TO_ADD}`],
   [
@@ -16,7 +16,10 @@ const KNOWN_HOSTS: ReadonlyMap<string, string> = new Map([
   ['telemetry.crewai.com', `CrewAI reports telemetry there, ${NOTHING_TO_ADD}`],
 ])
 
-/** Explains why an agent program requests the host, and the required setting if any; null for any other host. */
+/**
+ * Returns the explanation of requests of an agent program to the host, with the required setting if there is any; null
+ * for any other host.
+ */
 export function knownHostText(host: string): string | null {
   return KNOWN_HOSTS.get(host) ?? null
 }

@@ -39,7 +39,7 @@ export function comprehensionOf(node: CelNode): Comprehension | null {
   return { range, variable: String(variable.args), body }
 }
 
-/** Variable with the keys after it: `resource.target`, `parameters["owner"][0]`. */
+/** Variable with the keys after it, such as `resource.target` or `parameters["owner"][0]`. */
 export type FactPath = { readonly root: string; readonly keys: readonly (string | bigint)[] }
 
 export function pathOf(node: CelNode): FactPath | null {
@@ -52,7 +52,7 @@ export function pathOf(node: CelNode): FactPath | null {
   return { root: path.root, keys: [...path.keys, text] }
 }
 
-/** Returns the name of a called function or method, else null. */
+/** Returns the name of a called function or method; null for any other node. */
 export function calledName({ op, args }: CelNode): string | null {
   return op === 'call' || op === 'rcall' ? String((args as unknown[])[0]) : null
 }

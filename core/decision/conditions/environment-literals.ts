@@ -15,8 +15,8 @@ export function foldEnvironmentLiterals(root: CelNode): void {
 }
 
 /**
- * Folds literals below a node. `variable`: name of the comprehension variable that contains an environment; null for
- * none.
+ * Folds literals below a node. `variable` is the name of the comprehension variable that contains an environment; null
+ * if there is no such variable.
  */
 function visit(node: CelNode, variable: string | null): void {
   if (node.op === 'rcall') {
@@ -47,7 +47,7 @@ function visitComprehension(range: CelNode, [iterated, ...body]: readonly CelNod
   for (const node of body) visit(node, variable)
 }
 
-/** True if the body compares the iteration variable with an environment. */
+/** Reports whether the body of a comprehension compares the iteration variable with an environment. */
 function comparesVariable(node: CelNode, name: string): boolean {
   const children = childrenOf(node.args)
   const isCompared = COMPARISONS.has(node.op) || node.op === 'rcall'
@@ -77,7 +77,7 @@ function isEnvironmentField({ op, args }: CelNode): boolean {
   return owner.op === 'id' && ENVIRONMENT_OWNERS.has(String(owner.args)) && name === 'environment'
 }
 
-/** Folds text literals. Does not descend into calls and fields, because their results are unknown. */
+/** Folds text literals. Calls and fields stay unchanged, because their results are unknown at compile time. */
 function foldText(node: CelNode): void {
   if (node.op === 'value' && typeof node.args === 'string') Object.assign(node, { args: fold(node.args) })
   if (node.op === 'list' || node.op === '?:' || node.op === '+') childrenOf(node.args).forEach(foldText)

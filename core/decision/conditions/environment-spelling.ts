@@ -3,14 +3,15 @@ import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeErr
 import { ENVIRONMENT_OWNERS } from './environment-literals.ts'
 import { COMPARISON, LOGIC } from './name-comparison.ts'
 
-/** What the variables of the enclosing comprehensions contain. */
+/** Content of the variables of the enclosing comprehensions: an environment, or a fact that has one. */
 type Variables = ReadonlyMap<string, 'environment' | 'owner'>
-/** Operands of one expression without logic operators. */
+/** Operands of one expression without logic operators (`&&`, `||`, `!`). */
 type NameComparison = { readonly literals: CelNode[]; hasEnvironment: boolean; hasOther: boolean }
 
 /**
- * Throws ShapeError for an upper-case text that is compared with an environment where `foldEnvironmentLiterals` does
- * not fold it, such as `string(agent.environment) == "Production"`: environments are lower case, so it never matches.
+ * Throws ShapeError for an upper-case literal that is compared with an environment where `foldEnvironmentLiterals`
+ * does not fold it, such as `string(agent.environment) == "Production"`. Environments are lower case, so that
+ * comparison never matches.
  */
 export function assertFoldedEnvironments(root: CelNode): void {
   judge(root, new Map())
@@ -48,12 +49,12 @@ function collectParts(node: CelNode, comparison: NameComparison, variables: Vari
     for (const child of childrenOf(node.args)) collect(child, comparison, variables)
 }
 
-/** Functions whose result does not depend on spelling. */
+/** Functions whose result does not depend on the spelling of their argument. */
 const SPELLED: ReadonlySet<string> = new Set(['has', 'size', 'type'])
 
 /**
- * Reports whether a text contains upper-case letters. A pattern with `(?i)` does not count, because it matches
- * environments correctly.
+ * Reports whether a literal contains upper-case letters. A pattern with `(?i)` does not count, because it ignores
+ * case.
  */
 function isInCapitals(value: unknown): boolean {
   return typeof value === 'string' && value !== fold(value) && !value.startsWith('(?i)')
@@ -82,7 +83,10 @@ function heldBy(node: CelNode, variables: Variables): 'environment' | 'other' | 
   return path.keys.length === 0 && variables.get(path.root) === 'environment' ? 'environment' : 'other'
 }
 
-/** Reports whether the node reads `.environment` of an owner, including `dyn(agent)`, `[agent][0]` or a variable. */
+/**
+ * Reports whether the node reads the member `environment` of a fact that has one, including `dyn(agent)`, `[agent][0]`
+ * and a comprehension variable.
+ */
 function isMemberOfOwner({ op, args }: CelNode, variables: Variables): boolean {
   if (op !== '.' && op !== '[]') return false
   const [receiver, field] = args as [CelNode, CelNode | string]

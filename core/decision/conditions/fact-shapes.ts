@@ -21,16 +21,17 @@ const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['risk', ['score', 'level', 'factors']],
 ])
 
-/** Facts whose fields are all known, so that any other field is an error. */
+/** Facts whose fields are all known. Any other field of these facts is an error. */
 export const SHAPED_FACTS: ReadonlySet<string> = new Set(FIELDS.keys())
 
 export const KNOWN_HINTS = ['irreversible', 'financial_impact', 'production_target']
 
-/** A fact that a condition reads. Variables of comprehensions are no facts. */
+/** Fact that a condition reads. Variables of comprehensions do not count as facts. */
 export type FactUse = { readonly node: CelNode; readonly path: FactPath }
 
 /**
- * Throws ShapeError for an unknown field, with the nearest known one, and for functions that only the compiler inserts.
+ * Throws ShapeError for an unknown field, with the nearest known field, and for a call of a function that only the
+ * compiler may insert.
  */
 export function assertKnownFacts(root: CelNode): void {
   visitFacts(root, new Set(), ({ node, path: { root: fact, keys } }) => {
@@ -44,7 +45,7 @@ export function assertKnownFacts(root: CelNode): void {
   })
 }
 
-/** Returns every fact that the condition reads, by its longest path. */
+/** Returns every fact that the condition reads, each with its longest path. */
 export function factsOf(root: CelNode): readonly FactUse[] {
   const found: FactUse[] = []
   visitFacts(root, new Set(), (use) => found.push(use))
@@ -70,7 +71,10 @@ function visitFacts(node: CelNode, variables: ReadonlySet<string>, see: (use: Fa
   for (const part of body) visitFacts(part, new Set([...variables, variable]), see)
 }
 
-/** Converts an error of the CEL library about an unknown variable or function, with the nearest known one. */
+/**
+ * Returns the message for an unknown variable or function in an error of the CEL library, with the nearest known name;
+ * null for any other error.
+ */
 export function unknownName(message: string, functions: readonly string[]): string | null {
   const variable = /^Unknown variable: (\S+)$/.exec(message)?.[1]
   if (variable !== undefined) return `Unknown variable: ${variable}${meant(variable, [...FACT_NAMES, 'now'])}`

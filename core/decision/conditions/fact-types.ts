@@ -3,8 +3,8 @@ import { nearest } from '../../nearest.ts'
 import { type CelNode, childrenOf, comprehensionOf, type FactPath, pathOf, ShapeError } from './cel-node.ts'
 
 /**
- * Type of a fact. A list of strings enumerates the possible values, `listOf` those of a list's items. Facts with
- * content of the request have no type.
+ * Type of a fact. A list of strings enumerates the possible values of the fact; `listOf` enumerates those of its
+ * items. Facts with content of the request have no type.
  */
 type FactType = 'string' | 'number' | 'bool' | 'list' | 'map' | readonly string[] | ListOf
 type ListOf = { readonly listOf: readonly string[] }
@@ -51,8 +51,8 @@ const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * Throws ShapeError for a comparison of a fact with an impossible value, such as `action.effect == "wirte"` or
- * `risk.score > "0.5"`, and for a field of a fact without fields.
+ * Throws ShapeError if a fact is compared with a value that it cannot have, such as `action.effect == "wirte"` or
+ * `risk.score > "0.5"`, and for a field of a fact that has no fields.
  */
 export function assertFactTypes(node: CelNode, variables: ReadonlySet<string> = NONE): void {
   const path = pathOf(node)
@@ -137,8 +137,8 @@ function kindOf(type: FactType): string {
 }
 
 /**
- * Returns the type of a compared fact; null if it is unknown. The value of a header counts as text, although a repeated
- * header is a list.
+ * Returns the type of a compared fact; null if it is unknown. A header counts as text, although the value of a
+ * repeated header is a list.
  */
 function comparedType(path: FactPath, variables: ReadonlySet<string>): FactType | null {
   const type = typeOf(path, variables)

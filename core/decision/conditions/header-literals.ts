@@ -2,7 +2,7 @@ import { isCredentialHeader } from '../../connectors/credentials/credential-head
 import { type CelNode, childrenOf, pathOf, ShapeError } from './cel-node.ts'
 import { factsOf } from './fact-shapes.ts'
 
-/** Throws ShapeError for the name of a header that `request.headers` never contains. */
+/** Throws ShapeError for a header name that `request.headers` never contains. */
 export function assertHeaderNames(root: CelNode): void {
   for (const { node, path } of factsOf(root)) {
     const [field, name] = path.keys
@@ -11,7 +11,7 @@ export function assertHeaderNames(root: CelNode): void {
   assertMembers(root)
 }
 
-/** Checks the literal in `"NAME" in request.headers`. */
+/** Checks the header name in `"NAME" in request.headers`. */
 function assertMembers(node: CelNode): void {
   const children = childrenOf(node.args)
   const [left, right] = children

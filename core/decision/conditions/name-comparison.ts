@@ -10,7 +10,7 @@ import {
 } from './cel-node.ts'
 
 /**
- * What an expression contains: names of one kind, names mixed with other values (`mixed`), an object or text of the
+ * Content of an expression: names of one kind, names mixed with other values (`mixed`), an object or text of the
  * parameters that may contain names (`parameter`), or no names of the provider (null).
  */
 export type HeldKind = NameKind | 'mixed' | 'parameter' | null
@@ -20,16 +20,19 @@ export type NameComparison = {
   readonly facts: { readonly node: CelNode; readonly kind: HeldKind }[]
   readonly literals: { readonly node: CelNode; readonly isCompared: boolean }[]
   readonly patterns: CelNode[]
-  /** Functions and operators that the expression applies. Their result differs from the fact. */
+  /**
+   * Functions and operators that the expression applies to a fact. Their result differs from the fact, so equality
+   * rules for names do not fit it.
+   */
   readonly operations: CelNode[]
   hasMap: boolean
 }
 
 export type NameScope = {
   readonly rules: NameRules
-  /** What the variables of the enclosing comprehensions contain. */
+  /** Content of each variable of the enclosing comprehensions. */
   readonly variables: ReadonlyMap<string, HeldKind>
-  /** Called for each nested expression with a truth value of its own. */
+  /** Callback for each nested expression that has a truth value of its own. */
   readonly visit: (node: CelNode, scope: NameScope) => void
 }
 
@@ -50,7 +53,7 @@ function emptyComparison(): NameComparison {
   return { facts: [], literals: [], patterns: [], operations: [], hasMap: false }
 }
 
-/** Returns the operands that may contain names. The keys of a fact do not: `"owner" in parameters`. */
+/** Returns the operands that may contain names. The keys of a fact are no names, as in `"owner" in parameters`. */
 function operandsOf({ op, args }: CelNode, { variables }: NameScope): readonly CelNode[] {
   const [left, right] = args as [CelNode, CelNode]
   const isAmongKeys = op === 'in' && right.op === 'id' && !variables.has(String(right.args))
@@ -92,7 +95,7 @@ function visitInside(nodes: readonly CelNode[], scope: NameScope): void {
   for (const node of nodes) collect(node, false, { scope, comparison: emptyComparison() })
 }
 
-/** Functions whose result does not depend on spelling. */
+/** Functions whose result does not depend on the spelling of their argument. */
 const NO_NAMES = new Set(['has', 'size', 'type'])
 
 const UTF8 = new TextDecoder()
@@ -121,7 +124,7 @@ function collectParts(node: CelNode, isCompared: boolean, into: Into): void {
   const before = into.comparison.facts.length
   for (const child of children) collect(child, isCompared && isList, into)
   if (!index.some((key) => isKeyVariable(key, into.scope))) return
-  // The key is a variable, so it is unknown whether the value is a name.
+  // The key is a variable, so the compiler cannot determine whether the value is a name.
   const { facts } = into.comparison
   for (const fact of facts.splice(before))
     facts.push(fact.kind === 'parameter' ? { ...fact, kind: 'mixed' } : fact)
@@ -133,8 +136,8 @@ function isKeyVariable({ op, args }: CelNode, { variables }: NameScope): boolean
 }
 
 /**
- * Separates the index of an element access from the parts of the value. The index of a map literal is a part, because
- * it is compared with the map's keys.
+ * Separates the index of an element access from the parts of the value. The index of a map literal counts as a part,
+ * because CEL compares it with the map's keys.
  */
 function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelNode[]] {
   const children = childrenOf(args)
@@ -143,8 +146,8 @@ function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelN
 }
 
 /**
- * Collects a comprehension. Its variable contains what the range contains, except that a map is iterated by its keys,
- * which are not names.
+ * Collects a comprehension. Its variable has the content of the range, except that a comprehension over a map iterates
+ * over the keys, which are no names.
  */
 function collectComprehension(node: CelNode, { scope, comparison }: Into): void {
   const found = comprehensionOf(node)

@@ -3,16 +3,16 @@ import { type CelNode, childrenOf, comprehensionOf, pathOf } from './cel-node.ts
 import { type Edit, wrapFact } from './condition-edits.ts'
 
 /**
- * Returns edits that require a single value for a fact that is looked up in a list (`request.query.mode in ["a",
- * "b"]`): a repeated parameter is a list, which is neither in the list nor absent from it.
+ * Returns edits that require a single value where a condition looks a fact up in a list (`request.query.mode in ["a",
+ * "b"]`). The value of a repeated parameter is a list, for which neither `in` nor `!(… in …)` gives a safe result.
  */
 export function singleValueEdits(root: CelNode, text: string): readonly Edit[] {
   return editsBelow(root, { text, sent: SENT })
 }
 
 /**
- * Facts (and comprehension variables over them) with content of the request, which may be lists. All other facts are
- * single values.
+ * Facts, and comprehension variables over them, that contain data of the request and may therefore be lists (`sent`).
+ * All other facts are single values.
  */
 type Scope = { readonly text: string; readonly sent: ReadonlySet<string> }
 
@@ -37,7 +37,10 @@ function isSent(node: CelNode, scope: Scope): boolean {
   return childrenOf(node.args).some((child) => isSent(child, scope))
 }
 
-/** Returns the edits for `LEFT in RIGHT`. None if the right side is a list of lists, which may contain a list. */
+/**
+ * Returns the edits for `LEFT in RIGHT`. Returns none if the right side is a list of lists, because a list can be an
+ * element of it.
+ */
 function operandEdits([left, right]: [CelNode, CelNode], { text, sent }: Scope): readonly Edit[] {
   const isListOfLists = right.op === 'list' && childrenOf(right.args).some(({ op }) => op === 'list')
   if (isListOfLists) return []

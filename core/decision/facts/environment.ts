@@ -3,14 +3,16 @@ import { isProductionEnvironment } from '../../action/risk.ts'
 import type { DecisionInput } from '../decision.ts'
 
 /**
- * The input of a decision in one environment (lower case). Scopes, facts and risk read the environment only from here.
+ * Input of a decision in one environment (lower case). Scopes, facts and risk must read the environment only from
+ * here.
  */
 export type PlacedInput = DecisionInput & { readonly environment: string; readonly isProduction: boolean }
 
 /**
- * Returns the inputs that one decision covers. The first has the environment of the installation: the connector's, else
- * the gateway's, else the agent's. `resource.environment` and the hint `production_target` may be claims of the caller:
- * if they differ, the claimed readings follow, and the strictest decision applies.
+ * Returns the inputs that one decision covers. The first input has the environment of the installation: the
+ * connector's, else the gateway's, else the agent's. The caller may claim another environment by
+ * `resource.environment` or the hint `production_target`. The inputs with claimed environments follow, and the
+ * strictest decision applies.
  */
 export function placedInputs(input: DecisionInput): readonly PlacedInput[] {
   const { action } = input
@@ -27,7 +29,7 @@ export function placedInputs(input: DecisionInput): readonly PlacedInput[] {
   return [installed, ...hinted, ...other]
 }
 
-/** Returns the environment for records and cards: the one that the action states, else that of the installation. */
+/** Returns the environment for records and approval cards: the one that the action states, else the installation's. */
 export function shownEnvironment(input: DecisionInput): string {
   return input.action.resource.environment ?? installedEnvironment(input)
 }

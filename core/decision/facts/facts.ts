@@ -10,11 +10,12 @@ import type { DecisionInput } from '../decision.ts'
 import type { PlacedInput } from './environment.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
-/** Variables of conditions for one decision. A value is converted when a condition reads it first. */
+/** Variables of conditions for one decision. Each value is converted when a condition first reads it. */
 export type Facts = Readonly<Record<string, unknown>>
 
 /**
- * Bounds of a fact's value. A larger value is unknown to conditions: reading it is an error, which can only tighten.
+ * Bounds of a fact's value: elements, keys, characters, levels. Conditions cannot read a larger value. The resulting
+ * error can only tighten.
  */
 export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as const
 
@@ -86,31 +87,28 @@ const GETTERS: object = Object.defineProperties(
 )
 
 /**
- * Returns the connector that conditions see if the action belongs to no Connector: its name and type are the action's
- * first segment.
+ * Returns the `connector` fact of an action that belongs to no Connector: its name and type are the action's first
+ * segment.
  */
 function ownConnector({ action }: DecisionInput): { name: string; type: string } {
   return { name: action.connector, type: action.connector }
 }
 
-/**
- * Returns the object with its environment in lower case. Environments are compared without case, and literals in
- * conditions are lower case as well.
- */
+/** Returns the object with its environment in lower case, because conditions compare environments without case. */
 function folded<T extends object>(named: T & { readonly environment?: string }): T {
   const { environment } = named
   return environment === undefined ? { ...named } : { ...named, environment: fold(environment) }
 }
 
-/** Returns the connector type whose equality rules the facts follow. */
+/** Returns the connector type whose name equality rules apply to these facts. */
 export function connectorOf(facts: Facts): string {
   const { input } = facts['state'] as State
   return input.action.connector
 }
 
 /**
- * Adds an unknown target. Reading it is an error, also after `has()`, because the id may identify a resource that a
- * rule names.
+ * Adds an unknown target to the resource. A condition that reads the target, even after `has()`, fails, because the id
+ * may identify a resource that a rule names.
  */
 function withUnknownTarget(input: PlacedInput): object {
   const fields = Object.entries(resourceOf(input)).map(([name, value]) => [name, celValue(value)])
@@ -124,7 +122,10 @@ function refuseId(): never {
   throw new Error('the target is unknown, because the request identifies it only by an id')
 }
 
-/** Returns the resource with names in the provider's canonical spelling. `raw_target` is the target as sent. */
+/**
+ * Returns the resource with names in the provider's canonical spelling. `raw_target` is the target as the agent sent
+ * it.
+ */
 function resourceOf(input: PlacedInput): Parameters {
   const { connector, resource } = input.action
   const { target: sent, ...rest } = resource
@@ -139,7 +140,8 @@ function resourceOf(input: PlacedInput): Parameters {
 }
 
 /**
- * Returns the target in decoded form. If the target is the address of the request, its path is that of `request.path`.
+ * Returns the target in decoded form. If the target is the address of the request, uses the decoded path of
+ * `request.path`.
  */
 function decodedTarget(target: string, { request }: PlacedInput): string | typeof UNKNOWN {
   if (request === undefined || target !== request.host + request.raw_path) return target
@@ -147,7 +149,8 @@ function decodedTarget(target: string, { request }: PlacedInput): string | typeo
 }
 
 /**
- * Adds the list `items` for `items[0]` and `items[]` without an `items`, because servers read these names as that list.
+ * Adds a parameter `items` for `items[0]` and `items[]` if there is none, because servers read these names as a list
+ * `items`.
  */
 function withPlainNames(parameters: Parameters): Parameters {
   const plain: Record<string, unknown> = {}
@@ -161,8 +164,8 @@ function withPlainNames(parameters: Parameters): Parameters {
 }
 
 /**
- * Returns the hints. Known hints always have a value, so that a missing `hints.irreversible` is false instead of an
- * error.
+ * Returns the risk hints. Known hints always have a value, so that a missing `hints.irreversible` is false instead of
+ * an error.
  */
 function hintsOf({ action, isProduction }: PlacedInput): Parameters {
   return {

@@ -10,7 +10,7 @@ import type { RequestFacts } from '../decision.ts'
 import { pathFacts } from './request-path.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
-/** The body that the gateway has: null without one, `unread` if it was not read. */
+/** Body that the gateway has: bytes, `unread` if the gateway did not read the body, or null if there is none. */
 export type BodyFact = Uint8Array | 'unread' | null
 
 /** Bounds beyond which `request.body` is unknown. `nodes` are objects, lists, members and elements. */
@@ -45,7 +45,7 @@ export function requestFacts(
 
 const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Header fields that conditions do not see: hop-by-hop fields, and fields that the gateway rewrites. */
+/** Header fields that conditions cannot read: hop-by-hop fields, and fields that the gateway rewrites. */
 const NOT_END_TO_END: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'host', 'expect', 'http2-settings', 'content-length'],
@@ -69,8 +69,8 @@ function headerFacts(raw: RawHeaders, bound: BoundConnector | null): Record<stri
 }
 
 /**
- * Returns the names of headers with credentials. Browsers and SDKs also send keys in the list of WebSocket
- * subprotocols.
+ * Returns the names of headers with credentials, including the list of WebSocket subprotocols, in which browsers and
+ * SDKs send keys.
  */
 function carriersOf(bound: BoundConnector | null): ReadonlySet<string> {
   const own = bound === null ? [] : [...bound.connector.carriers.headers, bound.entry.auth.header ?? '']
@@ -87,7 +87,7 @@ function bodyFact(body: Uint8Array | 'unread', request: CanonicalRequest): unkno
     : UNKNOWN
 }
 
-/** Removes the members and fields that carry credentials. */
+/** Removes the JSON members and form fields that carry credentials. */
 function withoutCredentials(value: unknown, bound: BoundConnector | null): unknown {
   const fields = bound?.connector.carriers.bodyFields ?? []
   if (fields.length === 0 || !isRecord(value)) return value
@@ -95,8 +95,8 @@ function withoutCredentials(value: unknown, bound: BoundConnector | null): unkno
 }
 
 /**
- * Reports whether all servers read the value alike: it is within the bounds, and no object has two members that servers
- * may confuse (`amount`, `Amount`).
+ * Reports whether all servers read the value alike: the value is within the bounds, and no object has two members that
+ * servers may confuse (`amount`, `Amount`).
  */
 function isUnambiguous(root: unknown): boolean {
   const open: unknown[] = [root]

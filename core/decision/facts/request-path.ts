@@ -5,16 +5,16 @@ import { factsOf } from '../conditions/fact-shapes.ts'
 import { LOGIC } from '../conditions/name-comparison.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
-/** The path as conditions see it; `UNKNOWN` if servers read it differently. */
+/** Path for conditions; `UNKNOWN` if servers could read it differently. */
 export type PathFacts = {
   readonly path: string | typeof UNKNOWN
   readonly segments: readonly string[] | typeof UNKNOWN
 }
 
 /**
- * Decodes the percent escapes of a path once, so that encodings do not evade a condition. `%25` stays, because a
- * decoded percent sign would look like the start of an escape. The path is unknown with an encoded slash, which some
- * servers treat as a separator, or a `;`, after which some servers cut it off.
+ * Decodes the percent escapes of a path once, so that an encoding does not evade a condition. `%25` stays encoded,
+ * because a decoded percent sign would look like the start of an escape. The path is unknown if it contains an encoded
+ * slash, which some servers treat as a separator, or a `;`, after which some servers cut the path off.
  */
 export function pathFacts({ rawPath, segments }: CanonicalRequest): PathFacts {
   if (READ_DIFFERENTLY.test(rawPath)) return { path: UNKNOWN, segments: UNKNOWN }
@@ -24,7 +24,10 @@ export function pathFacts({ rawPath, segments }: CanonicalRequest): PathFacts {
 
 const READ_DIFFERENTLY = /;|%2f/i
 
-/** Throws ShapeError for a literal with an escape that the compared decoded path or target cannot contain. */
+/**
+ * Throws ShapeError for a literal with a percent escape if it is compared with a decoded path or target, which cannot
+ * contain that escape.
+ */
 export function assertDecodedPaths(node: CelNode): void {
   if (LOGIC.has(node.op) || node.op === '?:') {
     for (const child of childrenOf(node.args)) assertDecodedPaths(child)
@@ -43,7 +46,7 @@ export function assertDecodedPaths(node: CelNode): void {
   throw new ShapeError(`${fact} ${why} ${AS_SENT.get(fact)}, which has the spelling as sent`, literal.start)
 }
 
-/** Facts with decoded paths, and the fact that contains the path as sent. */
+/** Facts with decoded paths, each with the fact that contains the path as sent. */
 const AS_SENT: ReadonlyMap<string, string> = new Map([
   ['request.path', 'request.raw_path'],
   ['request.segments', 'request.raw_path'],

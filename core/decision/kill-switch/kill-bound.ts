@@ -3,21 +3,22 @@ import { widestScope } from './kill-reach.ts'
 import { namespaceOfScope } from './kill-switch.ts'
 
 /**
- * Maximum size of the kill switches that one gateway receives, in bytes of JSON. A gateway closes its stream for a line
- * of 4 MiB.
+ * Maximum size of the kill switches that one gateway receives, in bytes of JSON. The bound is far below 4 MiB, because
+ * a gateway closes its stream if a line has that size.
  */
 export const MAX_KILL_STATE_BYTES = 1024 * 1024
 const REASON_LENGTH = 200
 
 export type BoundedKills = {
   readonly entries: readonly KillEntry[]
-  /** True if the entries are the given ones, without a replacement. */
+  /** True if the entries are the original ones, none of them replaced. */
   readonly isWhole: boolean
 }
 
 /**
- * Returns kill switches of at most `maxBytes` as JSON that cover at least the scopes of `entries`: one entry with the
- * widest scope of the source replaces the source with the most bytes, then the next one.
+ * Returns kill switches of at most `maxBytes` of JSON that cover at least the scopes of `entries`. To save space, one
+ * entry with the widest scope of a source replaces all entries of that source, beginning with the source with the most
+ * bytes.
  */
 export function boundedKills(
   entries: readonly KillEntry[],
@@ -38,7 +39,7 @@ export function boundedKills(
   return { entries: [widestOf('control-plane', entries)], isWhole: false }
 }
 
-/** Returns an entry that covers at least these entries of one source. */
+/** Returns one entry that covers at least the scopes of these entries, which have the same source. */
 function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
   const [first = { scope: 'all', source, reason: '', since: '' }] = entries
   const since = entries.reduce((oldest, entry) => (entry.since < oldest ? entry.since : oldest), first.since)
@@ -49,8 +50,8 @@ function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
 }
 
 /**
- * Returns the widest scope that replaces these entries. A source of users with rights in one namespace, such as
- * `dashboard:NAMESPACE`, must not affect other namespaces.
+ * Returns the widest scope that may replace these entries. Entries of users with rights in one namespace (source
+ * `dashboard:NAMESPACE`) must not affect other namespaces.
  */
 function scopeOver(source: string, entries: readonly KillEntry[]): string {
   const widest = widestScope(source)

@@ -4,19 +4,19 @@ const OF_GATEWAY = 'manifest:'
 const OF_NAMESPACE = 'configmap:'
 
 /**
- * Source of kill switches in the ConfigMap `chaperone-emergency` of the installation's namespace. They may cover
+ * Source of kill switches from the ConfigMap `chaperone-emergency` in the installation's namespace. They may cover
  * everything.
  */
 export const EMERGENCY_SOURCE = 'configmap'
 
-/** Returns the source `manifest:NAMESPACE/NAME` of a Gateway object, whose kill switch covers that Gateway only. */
+/** Returns the source `manifest:NAMESPACE/NAME` of a Gateway object. Its kill switch covers only that Gateway. */
 export function gatewaySource(gateway: string): string {
   return `${OF_GATEWAY}${gateway}`
 }
 
 /**
- * Returns the source `configmap:NAMESPACE` of a namespace's ConfigMap, which covers the Gateways and agents of that
- * namespace.
+ * Returns the source `configmap:NAMESPACE` for a ConfigMap in a tenant's namespace. Its kill switches cover only the
+ * Gateways and agents of that namespace.
  */
 export function namespaceSource(namespace: string): string {
   return `${OF_NAMESPACE}${namespace}`
@@ -33,8 +33,8 @@ export function namespaceOfSource(source: string): string | null {
 }
 
 /**
- * Reports whether entries of a source may concern the subject, with any scope: a tenant's object never affects another
- * tenant.
+ * Reports whether a kill switch of this source may affect the subject, whatever its scope is. The object of a tenant
+ * never affects another tenant.
  */
 export function isWithinReach(
   source: string,
@@ -49,14 +49,14 @@ export function isConfigMapSource(source: string): boolean {
   return source === EMERGENCY_SOURCE || source.startsWith(OF_NAMESPACE)
 }
 
-/** Returns the scope that covers everything within reach of the source. */
+/** Returns the widest scope that kill switches of the source may have. */
 export function widestScope(source: string): string {
   if (source.startsWith(OF_GATEWAY)) return fold(`gateway:${source.slice(OF_GATEWAY.length)}`)
   if (source.startsWith(OF_NAMESPACE)) return fold(`namespace:${source.slice(OF_NAMESPACE.length)}`)
   return 'all'
 }
 
-/** Returns the namespace of `namespace/name`; empty for a name without one. */
+/** Returns the namespace of `namespace/name`; an empty text for a name without a namespace. */
 export function namespaceOf(name: string | null): string {
   return name === null ? '' : name.slice(0, Math.max(0, name.indexOf('/')))
 }

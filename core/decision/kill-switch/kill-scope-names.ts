@@ -2,7 +2,7 @@ import { nearestNames } from '../../nearest.ts'
 import { namespaceOf } from './kill-reach.ts'
 import { matchKill } from './kill-switch.ts'
 
-/** Names that a scope of a kill switch can match. Connectors have a type and a name, agents a name and an id. */
+/** Names that the scope of a kill switch can match. Connectors have a type and a name, agents a name and an id. */
 export type KillNames = {
   readonly agents: ReadonlyArray<{ readonly id: string; readonly name: string }>
   readonly connectors: ReadonlyArray<{ readonly type: string; readonly name: string }>
@@ -14,10 +14,7 @@ export type UnknownScope = { readonly warning: string; readonly nearest: readonl
 const MAX_NEAREST = 3
 const NOBODY = { gateway: '', agent: null, agentId: null, connectors: [] } as const
 
-/**
- * Returns a message about a scope that matches no current subject; null for a scope that matches one. `scope` is
- * normalised.
- */
+/** Returns a message if a normalised scope matches no existing agent, connector or gateway; null if it matches one. */
 export function unknownScope(scope: string, names: KillNames): UnknownScope | null {
   const entry = { scope, source: '', reason: '', since: '' }
   const isHit = (subject: Partial<Parameters<typeof matchKill>[1]>) =>
@@ -34,7 +31,7 @@ export function unknownScope(scope: string, names: KillNames): UnknownScope | nu
   }
 }
 
-/** Returns the existing names in the form of the given scope: with a kind, or bare. */
+/** Returns the existing names in the form of the given scope: with a kind (`agent:X`), or bare (`X`). */
 function candidates(scope: string, { agents, connectors, gateways }: KillNames): readonly string[] {
   const kinds = {
     agent: agents.map(({ name }) => name),
@@ -54,7 +51,7 @@ function candidates(scope: string, { agents, connectors, gateways }: KillNames):
     : all.map(({ each, name }) => (each === 'namespace' ? `${each}:${name}` : name))
 }
 
-/** Returns `namespace/name` and `name`, because a scope may use either. */
+/** Returns both `namespace/name` and `name`, because a scope may contain either. */
 function bothForms(name: string): readonly string[] {
   const bare = name.slice(name.lastIndexOf('/') + 1)
   return bare === name ? [name] : [bare, name]

@@ -14,7 +14,7 @@ export type KillSubject = {
   readonly connectors: readonly string[]
 }
 
-/** Kinds of subjects that a scope without a kind may mean. */
+/** Kinds of subjects that a scope without a kind can match. */
 const BARE_KINDS = ['connector', 'agent', 'gateway'] as const
 const KINDS = [...BARE_KINDS, 'namespace'] as const
 type Kind = (typeof KINDS)[number]
@@ -67,7 +67,10 @@ export function isKillScope(scope: string): boolean {
 
 const CONTROL = /\p{Cc}/u
 
-/** Returns the union of all latched sources: one entry per scope and source (the oldest), in a stable order. */
+/**
+ * Returns the union of the kill switches of all sources: one entry per scope and source (the oldest), in a stable
+ * order.
+ */
 export function unionEffective(entries: readonly KillEntry[]): readonly KillEntry[] {
   const byKey = new Map<string, KillEntry>()
   for (const entry of entries) {
@@ -78,7 +81,7 @@ export function unionEffective(entries: readonly KillEntry[]): readonly KillEntr
   return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
 }
 
-/** Returns the reason that every refusal and v1 denial states while the entry is active (spec 3.1). */
+/** Returns the reason that every refusal and every v1 denial states while the kill switch is active (spec 3.1). */
 export function killReason(entry: KillEntry): string {
   return `Kill switch active: ${entry.reason.trim() || 'no reason given'}`
 }

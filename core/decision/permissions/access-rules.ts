@@ -7,7 +7,7 @@ export type AccessRule = 'allow_all' | 'read_only' | 'require_approval' | 'custo
 
 export type PatternRule = { readonly pattern: string; readonly decision: RuleDecision }
 
-/** An entry of the connector's catalogue; `rows` may repeat a type. */
+/** Entry of a connector's catalogue. Several entries may have the same action type. */
 export type CatalogueEntry = { readonly type: string; readonly effect: Effect }
 
 /**
@@ -37,15 +37,15 @@ export function permissionsOfAccessRule(
   }
 }
 
-/** Returns the action names that `<connector>.*` does not allow, so that they need a permission of their own. */
+/** Returns the action names that need a permission of their own, because `<connector>.*` does not allow them. */
 function unidentified(connectorType: string, rows: readonly CatalogueEntry[]): readonly string[] {
   const types = rows.map(({ type }) => type).filter((type) => !wildcardMayAllow(`${connectorType}.`, type))
   return [...new Set(types)]
 }
 
 /**
- * Returns permissions for the names that only read or compute. A name may cover several rows; one write among them
- * excludes it.
+ * Returns permissions for the action names that only read or compute. A name with several catalogue entries is
+ * excluded if any of these is a write.
  */
 function harmless(connectorType: string, rows: readonly CatalogueEntry[]): PatternRule[] {
   const types = new Set<string>()

@@ -1,9 +1,9 @@
 import type { NameKind } from '../../connectors/names.ts'
 
 /**
- * True for a regular expression that treats upper and lower case alike, or that contains lower-case letters only. An
- * expression that could match an upper-case letter by other means (`\x41`, `\p{Lu}`, a negated class of letters) is not
- * canonical.
+ * Reports whether a regular expression ignores case or contains only lower-case letters, so that it can match
+ * canonical names. An expression that could match an upper-case letter by other means (`\x41`, `\p{Lu}`, a negated
+ * class of letters) is not canonical.
  */
 export function isCanonicalPattern(kind: NameKind, pattern: string): boolean {
   if (kind === 'repository' && REPOSITORY_SUFFIX.test(pattern)) return false
@@ -17,7 +17,10 @@ export function isCanonicalPattern(kind: NameKind, pattern: string): boolean {
 const CLASS = /\[(?:[^\]\\]|\\[\s\S])*\]/g
 const RANGE = /([\s\S])-\\?([^\]])/g
 
-/** True for a range such as `[!-_]`, which includes upper-case letters implicitly and excludes lower-case ones. */
+/**
+ * Reports whether a character class has a range such as `[!-_]`, which includes upper-case letters without naming them
+ * and excludes lower-case ones.
+ */
 function hasUpperCaseRange(text: string): boolean {
   return [...text.matchAll(RANGE)].some(([, from = '', to = '']) => from <= 'Z' && to >= 'A' && to < 'z')
 }
@@ -26,5 +29,5 @@ const IGNORES_CASE = /^\(\?[a-z]*i[a-z]*\)/
 const RESTORES_CASE = /\(\?[a-z]*-[a-z]*i/
 const SPELLED_OTHERWISE = /\\[xpPQ0-7]|\[:\^?(?:upper|lower)/
 const NEGATED_LETTERS = /\[\^(?:[^\]\\]|\\.)*[a-z]/
-/** Matches a mandatory `.git` at the end of a pattern. No canonical repository name has it. */
+/** Matches a mandatory `.git` at the end of a pattern. No canonical repository name ends with `.git`. */
 const REPOSITORY_SUFFIX = /(?:\.|\[\.\])git(?![\w-])(?!\)?\?)/i

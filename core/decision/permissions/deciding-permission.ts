@@ -10,12 +10,11 @@ import {
 } from './permissions.ts'
 
 /**
- * Returns the permission that decides about an action; null for the default.
- *
- * Permissions for effect classes (`effect:merge`) apply in addition to the one for the name, regardless of its
- * specificity, and the strictest decides. If no name pattern matches, the classes allow the action only if each of them
- * has a permission; deny and require_approval always count. Unknown classes (see `effectsOf`) may be any class: they
- * can only tighten.
+ * Returns the permission that decides about an action; null if the default decides. Permissions for effect classes
+ * (`effect:merge`) apply in addition to the permission for the name, regardless of specificity, and the strictest of
+ * them decides. If no name pattern matches, the effect classes allow the action only if each of its classes has a
+ * permission; deny and require_approval always count. If the classes of an action are unknown (see `effectsOf`),
+ * permissions for effect classes can only tighten.
  */
 export function decidingPermission(
   index: PermissionIndex,

@@ -19,13 +19,16 @@ export type PatternRule = {
 
 /** Prefixes of action names that servers choose, by connector type. */
 const OPEN: Readonly<Record<string, readonly string[]>> = { mcp: ['mcp.tools.', 'mcp.rpc.'] }
-/** Connector types whose action names come from the method, from rows that a Connector declares, or from code. */
+/**
+ * Connector types whose action names do not come from a catalogue, but from the method, from rows of a Connector, or
+ * from code.
+ */
 const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*', ...TYPES_WITHOUT_CATALOGUE])
 
 /**
- * Returns the reason, as a sentence, why a permission can never match; null if it can. Allow compares names exactly, so
- * a pattern that allows nothing looks like a permission without being one. `declared`: action names of Connectors'
- * rows.
+ * Returns the reason, as a sentence, why a permission can never match; null if it can. Allow compares names exactly,
+ * so a misspelt pattern allows nothing although it looks like a permission. `declared` are the action names of
+ * Connectors' rows.
  */
 export function idlePermission(rule: PatternRule, declared: readonly string[] = []): string | null {
   const { connectorType, actionPattern, decision } = rule
@@ -61,8 +64,8 @@ function idleEffect(connectorType: string, effect: string): string | null {
 }
 
 /**
- * Reports whether the pattern covers only requests without a row. Besides `<connector>.*`, only such a pattern can
- * allow them.
+ * Reports whether the pattern covers only requests that no catalogue row describes. Besides `<connector>.*`, only
+ * these patterns can allow them.
  */
 function isUnmappedPattern(pattern: string, prefix: string): boolean {
   const unmapped = `${prefix}unmapped.`
@@ -81,12 +84,12 @@ function namesOf(type: string): readonly string[] {
   ]
 }
 
-/** Returns one pattern such as `codehost.pr.*` for each group of names. */
+/** Returns one wildcard pattern, such as `codehost.pr.*`, for each group of names. */
 function wildcardsOf(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => `${name.slice(0, name.lastIndexOf('.') + 1)}*`))]
 }
 
-/** Returns warnings about the pattern of a valid permission; empty if there are none. */
+/** Returns warnings, as full sentences, about the pattern of a valid permission. */
 export function permissionWarnings(
   rule: PatternRule,
   declared: readonly string[] = [],
@@ -100,8 +103,8 @@ export function permissionWarnings(
 }
 
 /**
- * Returns a warning if a rule allows WebSockets of a model provider, whose messages are not read, by wildcard alone.
- * `others`: the rules for the same agents. No warning if one of them names the action.
+ * Returns a warning if only a wildcard of this rule allows WebSockets of a model provider, whose messages the gateway
+ * does not read. `others` are the rules for the same agents; a rule that names the action suppresses the warning.
  */
 export function unreadSockets(rule: PatternRule, others: readonly PatternRule[]): readonly string[] {
   const { connectorType, actionPattern, decision } = rule

@@ -8,7 +8,7 @@ export type PermissionMatch = {
   readonly id: string
   readonly pattern: string
   readonly decision: RuleDecision
-  /** Agents that the permission covers: `*`, an agent's name, or `namespace/*`. */
+  /** Agents of the permission: `*`, an agent's name, or `namespace/*`. */
   readonly agent: string
   readonly reason: string | null
   /** Name of the manifest that declares the permission; null for a row of the API. */
@@ -16,14 +16,14 @@ export type PermissionMatch = {
 }
 
 /**
- * Deciding permissions of one pattern for one agent (or `*`). `allow` patterns are compared exactly, `tighten` (deny
- * and require_approval) without case.
+ * Deciding permissions of one pattern for one agent (or `*`). An action name is compared exactly with `allow`
+ * patterns, and without case with `tighten` patterns (deny and require_approval).
  */
 type Slot = { allow: PermissionMatch | null; tighten: PermissionMatch | null }
 
 /**
- * All permissions of one pattern. `partials`: lengths of other patterns that continue this one and end inside its next
- * segment.
+ * All permissions of one pattern. `partials` are the lengths of longer patterns that begin with this one and end
+ * inside the next segment.
  */
 type Node = { anyAgent: Slot | null; byAgent: Map<string, Slot> | null; partials: number[] }
 
@@ -35,16 +35,19 @@ type Maps = {
 }
 
 /**
- * All permissions of a gateway, by pattern. A look-up probes the exact name, then one prefix per dot, so its cost does
- * not depend on the number of permissions; the result per name is cached. Allow patterns are keyed by their text, the
- * others by the folded text.
+ * Index of all permissions of a gateway, by pattern. A look-up probes the exact name, then one prefix per dot, so its
+ * cost does not depend on the number of permissions. The result per name is cached. Allow patterns are keyed by their
+ * text, the others by the folded text.
  */
 export type PermissionIndex = {
   readonly size: number
   readonly exact: ReadonlyMap<string, Node>
-  /** Patterns with a `*`, by the text before it. */
+  /** Wildcard patterns, keyed by the text before the `*`. */
   readonly prefixes: ReadonlyMap<string, Node>
-  /** Patterns shorter than `<connector>.`, such as `*` and `code*`, which match equally, by their connector type. */
+  /**
+   * Wildcard patterns shorter than `<connector>.`, such as `*` and `code*`, keyed by connector type. All of them are
+   * equally specific.
+   */
   readonly bare: ReadonlyMap<string, Node>
   /** Permissions by effect class, keyed by `effectKey`. */
   readonly effects: ReadonlyMap<string, Node>
@@ -52,16 +55,19 @@ export type PermissionIndex = {
   readonly remembered: Map<string, Chain>
 }
 
-/** The patterns that cover one name, most specific first. */
+/** Patterns that cover one action name, most specific first. */
 type Chain = readonly Link[]
 
 /**
- * One pattern that covers a name. `allow` is the pattern in its own spelling, `tighten` the one without case; often the
- * same node.
+ * Pattern that covers an action name, with its permissions: `allow` by the exact spelling, `tighten` by the spelling
+ * without case. Both are often the same node.
  */
 type Link = { allow: Node | null; tighten: Node | null }
 
-/** Agents can choose names (MCP tools), so the cache is bounded and cleared when full. */
+/**
+ * Maximum number of cached look-ups; a full cache is cleared. Agents can choose action names (MCP tools), so the cache
+ * needs a bound.
+ */
 const MAX_REMEMBERED = 16_384
 
 /** Builds the index in slices, for example one shard at a time, so that a large set does not block the event loop. */
@@ -116,8 +122,8 @@ function effectKey(connector: string, effect: string): string {
 }
 
 /**
- * Reports whether a permission denies this agent any action whose name begins with the prefix (lower case). Costs one
- * pass.
+ * Reports whether a permission denies this agent any action whose name begins with the prefix (lower case). The cost
+ * is one pass over all patterns.
  */
 export function deniesWithin(index: PermissionIndex, agent: string, prefix: string): boolean {
   const namespace = wholeNamespace(agent)
@@ -132,7 +138,7 @@ export function deniesWithin(index: PermissionIndex, agent: string, prefix: stri
   return bare !== undefined && denies(bare)
 }
 
-/** Returns `team/*` for the agent `team/bot`; a name without a namespace has none. */
+/** Returns `team/*` for the agent `team/bot`, and `*` for an agent without a namespace. */
 export function wholeNamespace(agent: string): string {
   return `${agent.slice(0, agent.indexOf('/') + 1)}*`
 }
@@ -166,11 +172,13 @@ function remember(index: PermissionIndex, actionType: string): Chain {
   return chain
 }
 
-/** A node that covers a name. `rank` increases with specificity; `prefix` is null for the exact name. */
+/** Node that covers an action name. `rank` increases with specificity; `prefix` is null for the exact name. */
 type Covering = { readonly rank: number; readonly node: Node; readonly prefix: string | null }
 
 const EXACT = Number.POSITIVE_INFINITY
-/** Rank of patterns shorter than `<connector>.`: below every other prefix, and above the empty one. */
+/**
+ * Rank of wildcard patterns shorter than `<connector>.`: less specific than all other prefixes except the empty one.
+ */
 const BARE = 0.5
 
 function covering(index: PermissionIndex, type: string): readonly Covering[] {
@@ -187,7 +195,7 @@ function covering(index: PermissionIndex, type: string): readonly Covering[] {
   return found
 }
 
-/** Returns the lengths of prefixes that may match: after every dot, and at the ends of patterns between two dots. */
+/** Returns the lengths of the prefixes that may match: after every dot, and at the end of patterns between two dots. */
 function prefixLengths(index: PermissionIndex, type: string): readonly number[] {
   const ends = [0]
   for (let dot = type.indexOf('.'); dot >= 0; dot = type.indexOf('.', dot + 1)) ends.push(dot + 1)
@@ -210,7 +218,7 @@ function insert(maps: Maps, entry: PermissionEntry): void {
     put(nodeOf(maps.bare, connector), entry)
     return
   }
-  // A pattern for another connector's names can never match this connector.
+  // A permission has a connector type. A pattern for names of another type can never match an action of its own type.
   if (!key.startsWith(home)) return
   if (isWildcard) notePartial(maps.prefixes, key)
   put(nodeOf(isWildcard ? maps.prefixes : maps.exact, key), entry)
@@ -254,8 +262,8 @@ function slotOf(node: Node, agent: string): Slot {
 }
 
 /**
- * Reports whether the entry replaces the current permission: the stricter one wins, then the smaller id, so that the
- * order of rows is irrelevant.
+ * Reports whether the entry replaces the current permission of the same pattern and agent: the stricter one wins, then
+ * the smaller id, so that the order of rows is irrelevant.
  */
 function replaces(entry: PermissionEntry, current: PermissionMatch): boolean {
   const difference = strictness(verdictOfRule(entry.decision)) - strictness(verdictOfRule(current.decision))
