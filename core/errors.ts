@@ -43,8 +43,8 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS
 
 /**
- * Options of a ChaperoneError. `detail` states the correction, `retryAfterS` is in whole seconds, and `extra` is merged
- * into the body of the reply.
+ * Options of a ChaperoneError. `detail` states how to correct the request, `retryAfterS` is in whole seconds, and
+ * `extra` contains additional members of the response body.
  */
 export type ErrorOptions = {
   readonly detail?: string

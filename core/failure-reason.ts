@@ -1,6 +1,7 @@
 /**
- * Returns the text of a failure, never empty: the message with those of its causes and parts, else its code or name. A
- * connection that is refused on every address of a name is an AggregateError without a message of its own.
+ * Returns the reason of a failure, never empty: the messages of the error, its causes and its parts, else its code or
+ * name. The parts are needed because Node reports a connection that is refused on every address of a name as an
+ * AggregateError without a message.
  */
 export function failureReason(error: unknown): string {
   try {
@@ -13,7 +14,7 @@ export function failureReason(error: unknown): string {
 
 const NO_MESSAGE = 'an error without a message'
 
-/** Maximum depth of causes, which may form a cycle. */
+/** Maximum depth of causes. The chain of causes may contain a cycle. */
 const MAX_DEPTH = 5
 
 function reasons(error: unknown, depth: number): readonly string[] {
@@ -28,7 +29,7 @@ function reasons(error: unknown, depth: number): readonly string[] {
 }
 
 /**
- * Returns the message of a failure as text. JavaScript libraries also put objects into `message`, `name` and `errors`.
+ * Returns the message of a failure as text. Some JavaScript libraries store objects in `message`, `name` and `errors`.
  */
 function messageOf({ message }: { readonly message: unknown }): string {
   if (typeof message === 'string') return message.trim()

@@ -1,4 +1,4 @@
-/** Prefixes of ids, by kind. */
+/** Prefixes of ids by the kind of object. */
 export const ID_PREFIXES = {
   actionRequest: 'act_',
   agent: 'agent_',
@@ -26,15 +26,16 @@ export type IdKind = keyof typeof ID_PREFIXES
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /**
- * Creates an id: the prefix of its kind and one base-62 character per random byte (the bias is harmless). Needs at
- * least 16 bytes, which the caller supplies because core has no randomness.
+ * Creates an id: the prefix of its kind, then one base-62 character per random byte. Some characters are slightly more
+ * likely, which is harmless for ids. Needs at least 16 bytes, which the caller supplies because core has no
+ * randomness.
  */
 export function makeId(kind: IdKind, random: Uint8Array): string {
   return ID_PREFIXES[kind] + base62(random)
 }
 
 /**
- * Encodes one base-62 character per byte. For secrets pass only bytes below 248, so that all characters are equally
+ * Encodes one base-62 character per byte. For secrets, pass only bytes below 248, so that all characters are equally
  * likely.
  */
 export function base62(bytes: Uint8Array): string {

@@ -6,9 +6,10 @@ import type { Decision } from './decision.ts'
 import { decideUnowned, plainDecision } from './egress.ts'
 
 /**
- * Decides about the host that the provider connects to for one of its own actions. `providerTools.allow` of the
- * Connector must list the kind of the action, and the agent must be allowed to reach the host. Undefined if both hold.
- * The level `monitor` allows it and notes the verdict.
+ * Decides about the host that the provider connects to for one of its own actions. The Connector's
+ * `providerTools.allow` must list the kind of the action, and the agent must be allowed to reach the host. Undefined
+ * if both conditions hold. The level `monitor` allows the request and states the verdict of full enforcement in
+ * `would`.
  */
 export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: Action): Decision | undefined {
   const { byProvider, nameReason = '' } = action
@@ -37,8 +38,8 @@ function isReaching(kind: string): boolean {
 }
 
 /**
- * Returns the decision to hold a request with content that the gateway does not read: an approver decides, regardless
- * of permissions.
+ * Returns a hold for a request with content that the gateway does not read. An approver must decide, regardless of
+ * permissions.
  */
 function heldUnread({ gateway }: Snapshot, { entry }: BoundConnector, { nameReason = '' }: Action): Decision {
   const reason = `${nameReason} The gateway does not read it, so it requires approval. List "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}" to leave it to permissions and policies.`

@@ -16,14 +16,14 @@ export type ProxiedCase = {
   readonly agent: AgentFacts
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
-  /** Body of the request; absent without one. */
+  /** Body of the request; absent for a request without a body. */
   readonly body?: BodyFact
   readonly nowMs: number
 }
 
 /**
- * Returns the rules and the input of the decision for every action of a proxied request. The gateway and `explain`
- * share it, so that explanations match decisions.
+ * Returns the rules and the inputs of the decision, one input for each action of a proxied request. The gateway and
+ * `explain` both call this function, so explanations match decisions.
  */
 export function proxiedInputs(
   { snapshot, agent, bound, request, body, nowMs }: ProxiedCase,
@@ -53,7 +53,7 @@ export function proxiedInputs(
 
 /**
  * Returns the decision, or a deny if the connector lacks the credential that the allowed request needs. At the level
- * `monitor` the agent's own credential passes instead.
+ * `monitor`, the gateway forwards the agent's own credential instead.
  */
 export function withCredential(
   decision: Decision,
@@ -81,12 +81,12 @@ function rulesOf({ permissions, policies, gateway }: Snapshot): DecisionRules {
   return { permissions, policies, level: gateway.level, defaultVerdict: gateway.defaultVerdict }
 }
 
-/** Returns the facts about the agent that conditions can read, without the hash of its key. */
+/** Returns the facts about the agent that conditions can read. The hash of the agent's key is not one of them. */
 function agentFacts({ id, name, environment, runtime, status }: AgentFacts): AgentFacts {
   return { id, name, environment, runtime, status }
 }
 
-/** Matches queries that servers may read differently. */
+/** Matches query strings that servers may parse differently. */
 const READ_DIFFERENTLY = /[;[%+]/
 
 function otherQuery(

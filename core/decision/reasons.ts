@@ -42,7 +42,7 @@ function policyReason({ policy, rule, error }: Opinion, type: string): string {
   return withOwn(rule.reason, head) + cause
 }
 
-/** Returns the kind of a policy for its reader: a tenant cannot change a policy of the platform team. */
+/** Returns the term for a policy in a reason. It marks policies of the platform team, which tenants cannot change. */
 function kindOf({ tier }: Opinion['policy']): string {
   return tier === 'platform' ? 'Platform policy' : 'Policy'
 }
@@ -56,13 +56,16 @@ function permissionReason(permission: PermissionMatch, verdict: Verdict, type: s
   return withOwn(permission.reason, `${permissionName(permission)} ${DOES[verdict]} ${type}.`)
 }
 
-/** Returns the name of a permission: that of its manifest, else its pattern, because a row of the API has no name. */
+/**
+ * Returns the name of a permission for a reason: the name of its manifest, else its pattern, because a permission
+ * without a manifest has no name.
+ */
 function permissionName({ manifest, pattern, agent }: PermissionMatch): string {
   if (manifest !== null) return `Permission "${manifest}", rule "${pattern}",`
   return `Permission "${pattern}"${agent === '*' ? '' : ` for agent "${agent}"`}`
 }
 
-/** Returns the reason with the sentence of the rule's author first, because clients truncate long texts. */
+/** Returns the reason, beginning with the rule author's own sentence, because clients truncate long texts. */
 function withOwn(own: string | null, head: string): string {
   return own === null ? head : `${sentence(own)} ${head}`
 }
@@ -73,7 +76,7 @@ function defaultReason({ verdict }: Judgement, { action, agent }: DecisionInput)
   return `${head}, so the gateway's default ${verdict === 'hold' ? 'requires approval' : 'denies it'}.`
 }
 
-/** Returns the instruction for rule authors on how to change a denial; undefined if nothing is denied. */
+/** Returns the instruction for rule authors on how to permit a denied action; undefined if the action is not denied. */
 export function remedyOf(judgement: Judgement, { action }: DecisionInput): string | undefined {
   const { source, permission, policy, verdict } = judgement
   if (verdict !== 'deny' || judgement.isSilent) return undefined
@@ -95,7 +98,7 @@ function policyRemedy({ policy, error }: Opinion): string {
   return `Change that rule (${policy.id}).${read}`
 }
 
-/** Returns the reason with a prefix which states that the enforcement level relaxed the verdict. */
+/** Returns the reason with a prefix that states how the enforcement level relaxed the verdict. */
 export function levelReason(level: string, would: Verdict, reason: string): string {
   return `Enforcement level ${level} lets it pass; full enforcement would ${WOULD[would]} it. ${reason}`
 }

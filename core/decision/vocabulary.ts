@@ -1,16 +1,16 @@
 /**
- * The verdict. The maps below contain its spelling in five interfaces (spec 2.3, 2.8, 4.5). They are total: a new
- * verdict does not compile without every spelling.
+ * Verdict of a decision. The maps below contain its spelling in five interfaces (spec 2.3, 2.8, 4.5). They are total:
+ * TypeScript rejects a new verdict that lacks a spelling.
  */
 export type Verdict = 'allow' | 'hold' | 'deny'
 
-/** Spelling in permissions, access rules and policies. */
+/** Spelling of a verdict in permissions, access rules and policies. */
 export type RuleDecision = 'allow' | 'require_approval' | 'deny'
-/** Spelling in `decision.outcome` of v1. */
+/** Spelling of a verdict in `decision.outcome` of v1. */
 export type Outcome = 'allow' | 'requires_approval' | 'deny'
-/** `status` of a v1 action request right after its evaluation. */
+/** Value of `status` of a v1 action request directly after its evaluation. */
 export type RequestStatus = 'allowed' | 'pending_approval' | 'denied'
-/** Spelling in records and the traffic log. */
+/** Spelling of a verdict in records and the traffic log. */
 export type LogDecision = 'ALLOW' | 'HOLD' | 'DENY'
 
 export const RULE_DECISION: Readonly<Record<Verdict, RuleDecision>> = {

@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '../capture/pod-contract.ts'
 import type { Metadata, Owner } from './pod.ts'
 
-/** Labels with the suffix that a controller adds to the name of a ReplicaSet and its pods. */
+/** Labels that contain the suffix which a controller adds to the names of a ReplicaSet and its pods. */
 const HASH_LABELS = ['pod-template-hash', 'rollouts-pod-template-hash']
 /** Matches the suffix of a CronJob's Jobs: the scheduled minute since 1970, for the years 2021 to 2046. */
 const CRON_MINUTE = /-(2[7-9]|3\d|40)\d{6}$/
@@ -26,7 +26,7 @@ export function workloadOf(metadata: Metadata): string | null {
   return `${KINDS_ABOVE[owner.kind] ?? owner.kind} ${name}`
 }
 
-/** Kinds whose objects users do not create themselves, by the kind that creates them. */
+/** Kinds that users create, keyed by the owned kind that users do not create themselves. */
 const KINDS_ABOVE: Readonly<Record<string, string>> = { ReplicaSet: 'Deployment' }
 
 export function owningController({ ownerReferences = [] }: Metadata): Owner | undefined {
@@ -40,14 +40,17 @@ function workloadName({ kind, name }: Owner, labels: Readonly<Record<string, str
   return hash === undefined ? name : name.slice(0, -hash.length - 1)
 }
 
-/** Characters of random suffixes in Kubernetes: no vowels, and no digits that resemble them. */
+/** Characters of random suffixes in Kubernetes. The set excludes vowels and similar digits. */
 const RANDOM = '[bcdfghjklmnpqrstvwxz2456789]'
-/** Matches suffixes of pod names: of a Deployment; of a ReplicaSet, DaemonSet or Job; of a StatefulSet. */
+/**
+ * Matches the suffixes of pod names, in this order: of a Deployment; of a ReplicaSet, DaemonSet or Job; of a
+ * StatefulSet.
+ */
 const ADDED = [`-${RANDOM}{6,10}-${RANDOM}{5}$`, `-${RANDOM}{5}$`, '-[0-9]+$'].map((text) => new RegExp(text))
 
 /**
- * Derives the workload from a pod's name alone: equal for all pods of one workload, and almost always different for
- * workloads with different names.
+ * Derives the workload from a pod's name alone. The result is equal for all pods of one workload, and almost always
+ * different for workloads with different names.
  */
 export function workloadByPodName(name: string): string {
   const added = ADDED.find((pattern) => pattern.test(name))

@@ -21,8 +21,8 @@ export type PodNamespace = RequestingNamespace & {
 }
 
 /**
- * Returns whether a pod is governed, and by which Gateway: the one in its annotation (`NAME` or `NAMESPACE/NAME`), or
- * the only one if the namespace is labelled `required`, where pods cannot opt out.
+ * Returns whether a pod is governed, and by which Gateway: the Gateway in its annotation (`NAME` or `NAMESPACE/NAME`),
+ * or the only Gateway of a namespace with the label value `required`, whose pods cannot opt out.
  */
 export function governance(pod: Pod, namespace: PodNamespace, lookup: GatewayLookup): Governance {
   const named = pod.metadata.annotations?.[ANNOTATIONS.gateway]
@@ -31,7 +31,10 @@ export function governance(pod: Pod, namespace: PodNamespace, lookup: GatewayLoo
   return { kind: 'none' }
 }
 
-/** Reports whether agents of the namespace may use the Gateway: it is the Gateway's own, or the Gateway admits it. */
+/**
+ * Reports whether agents of the namespace may use the Gateway: the namespace is the Gateway's own, or the Gateway
+ * admits it.
+ */
 function mayUse(gateway: InjectGateway, namespace: RequestingNamespace): boolean {
   return admits({ namespace: gateway.namespace, allowed: gateway.spec.allowedNamespaces?.agents }, namespace)
 }

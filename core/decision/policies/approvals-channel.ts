@@ -4,7 +4,10 @@ import type { PolicyEntry } from '../../wire/gateway/sync.ts'
 /** Priority above the maximum that a user can set, so that no policy of a user overrides the denials of this one. */
 const PRIORITY = 2_000_000
 
-/** Matches the id of a channel. Conditions compare ids, because the name of a channel may pass to another one. */
+/**
+ * Matches the id of a channel. Conditions compare ids, because users can rename a channel and give its name to
+ * another.
+ */
 export const CHANNEL_ID = /^[CG][A-Z0-9]{1,63}$/
 
 /**
@@ -42,9 +45,9 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
 }
 
 /**
- * Returns the policy that keeps agents out of the approvers' channel over connectors of other types at hosts of the
- * chat. Their requests have no channel fields, so all are denied; of MCP only calls that name the channel or cannot be
- * compared with it. Incoming webhooks pass.
+ * Returns the built-in policy that keeps agents out of the approvers' channel over connectors of other types at hosts
+ * of the chat. Requests of these connectors have no channel fields, so all are denied. For MCP, only calls that name
+ * the channel, or that cannot be compared with it, are denied. Incoming webhooks are allowed.
  */
 export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
   const host = `request.host.matches(${JSON.stringify(CHAT_HOST.source)})`
@@ -56,8 +59,8 @@ export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
 const NAMES_OF_ONE_RULE = 60
 
 /**
- * Returns the policy that keeps agents out of the approvers' channel over the connectors with these names, whose base
- * URL, upstream or credential leads to the chat.
+ * Returns the policy that keeps agents out of the approvers' channel over the named connectors, whose base URL,
+ * upstream or credential leads to the chat.
  */
 export function approvalsChannelConnectorsPolicy(channel: string, names: readonly string[]): PolicyEntry {
   const parts = Array.from({ length: Math.ceil(names.length / NAMES_OF_ONE_RULE) }, (_, at) =>
@@ -132,7 +135,7 @@ function idOf(channel: string): string | null {
 
 const ARGUMENTS = 'parameters.arguments'
 
-/** Returns CEL that is true if a text among the arguments, or the name of an argument, contains the id. */
+/** Returns CEL that is true if an argument, or the name of an argument, contains the channel's id. */
 function mentions(id: string): string {
   const isId = holds(id)
   const value = `${ARGUMENTS}[k]`
@@ -140,8 +143,8 @@ function mentions(id: string): string {
 }
 
 /**
- * Returns CEL that is true if the arguments are nested, except for lists in channel fields. Such arguments cannot be
- * searched, because comprehensions in conditions cannot be nested.
+ * Returns CEL that is true if the arguments are nested, except for lists in channel fields. A condition cannot search
+ * nested arguments, because comprehensions in conditions cannot be nested.
  */
 function isNested(): string {
   const type = `type(${ARGUMENTS}[k])`
@@ -156,12 +159,12 @@ function argument(field: string, test: (value: string) => string): string {
 
 const ID = '[A-Z][A-Z0-9]+'
 /**
- * Pattern for a text of ids: separated by commas, or a JSON list, as clients send lists in forms. A text with an escape
- * does not match.
+ * Pattern for a text with several ids, as clients send lists in forms: separated by commas, or a JSON list. A text
+ * with an escape does not match.
  */
 const IDS = `^ *(${ID}( *, *${ID})*|\\[ *"${ID}"( *, *"${ID}")* *\\]) *$`
 
-/** Returns CEL that is true if one of the fields exists and one of its values passes the test or is not text. */
+/** Returns CEL that is true if one of the parameters exists and one of its values passes the test or is not text. */
 function anyOf(fields: readonly string[], test: (value: string) => string): string {
   return fields.map((field) => isMet(`parameters.${field}`, test)).join(' || ')
 }
@@ -182,15 +185,16 @@ function holds(id: string): (value: string) => string {
 }
 
 /**
- * Returns CEL that is true if the target of an action submitted by name contains the id. Such an action may name the
- * channel only there.
+ * Returns CEL that is true if the target of a v1 action contains the channel's id. An action that is submitted by name
+ * may name the channel only in its target.
  */
 function targets(id: string): string {
   return `(has(resource.target) && ${holds(id)('resource.target')})`
 }
 
 /**
- * Returns CEL that is true if a search query contains the id, because `in:<#C…>` returns the content of the channel.
+ * Returns CEL that is true if a search query contains the channel's id, because the query `in:<#C…>` returns the
+ * content of the channel.
  */
 function searches(id: string): string {
   const query = 'parameters.query'

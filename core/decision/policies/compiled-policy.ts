@@ -22,16 +22,23 @@ export type CompiledPolicy = {
   /** Reference `pol_…@version`, as in decisions and records. */
   readonly ref: string
   readonly priority: number
-  /** `enforce`: the result applies. `monitor`: it only affects `would`, the verdict under full enforcement. */
+  /**
+   * Mode of the policy. `enforce`: its result applies. `monitor`: its result affects only `would`, the verdict under
+   * full enforcement.
+   */
   readonly mode: 'enforce' | 'monitor'
-  /** True: an `allow` of the policy counts as no match, and its results never replace those of other policies. */
+  /**
+   * True if the policy can only tighten: its `allow` counts as no match, and its results never replace those of
+   * others.
+   */
   readonly tightensOnly: boolean
-  /** Agents, actions, connectors and environments that the policy covers. Environments are lower case. */
+  /** Agents, actions, connectors and environments that the policy covers. Environments are in lower case. */
   readonly scope: PolicyScope
   readonly patterns: readonly Pattern[]
   readonly rules: readonly CompiledRule[]
   /**
-   * Reason why the policy's text was never in force, so that its only rule denies. Null: the rules of the text apply.
+   * Reason why the text of the policy was never in force, so that its only rule denies. Null if the rules of the text
+   * apply.
    */
   readonly invalid: string | null
   readonly tier: PolicyTier
@@ -40,8 +47,8 @@ export type CompiledPolicy = {
 }
 
 /**
- * How the patterns of a policy's scope cover an action. `tighten`: only its deny and require_approval rules apply (see
- * pattern.ts).
+ * Extent to which the patterns of a policy's scope cover an action. `tighten`: only the policy's deny and
+ * require_approval rules apply, because the patterns match only without case (see pattern.ts).
  */
 export type Reach = 'none' | 'tighten' | 'full'
 
@@ -51,8 +58,8 @@ export function reachOf(policy: CompiledPolicy, actionType: string): Reach {
 }
 
 /**
- * Reports whether a policy whose patterns cover the action also covers its agent, environment and connector. An empty
- * list covers everything.
+ * Reports whether a policy whose patterns cover the action also covers the agent, environment and connector of the
+ * request. An empty list in the scope covers everything.
  */
 export function isInScope(policy: CompiledPolicy, input: PlacedInput): boolean {
   return concerns(policy, input) && names(policy.scope.environments, [input.environment])
@@ -66,7 +73,7 @@ export type Concerned = {
   readonly action: { readonly connector: string }
 }
 
-/** False if the policy cannot apply to the action, whatever the remaining facts are. */
+/** Returns false if the policy cannot apply to the request, whatever its remaining facts are. */
 export function concerns(
   { scope, agentsOf }: CompiledPolicy,
   { agent, gateway, connector, action }: Concerned,
@@ -78,7 +85,7 @@ export function concerns(
   )
 }
 
-/** Returns the scope in canonical spelling, as comparisons need it. */
+/** Returns the scope with environments in lower case, as comparisons require. */
 export function foldScope(scope: PolicyScope): PolicyScope {
   return { ...scope, environments: scope.environments.map(fold) }
 }
@@ -87,15 +94,15 @@ function names(wanted: readonly string[], own: readonly (string | undefined)[]):
   return wanted.length === 0 || wanted.some((name) => own.some((each) => isNamed(name, each)))
 }
 
-/** Reports whether the name equals the wanted one, or begins with its text before a trailing `*`. */
+/** Reports whether the name equals `wanted`, or begins with the text before the trailing `*` of `wanted`. */
 function isNamed(wanted: string, own: string | undefined): boolean {
   if (own === undefined) return false
   return wanted.endsWith('*') ? own.startsWith(wanted.slice(0, -1)) : own === wanted
 }
 
 /**
- * Returns the namespace of an agent. A name without a namespace belongs to the namespace of its Gateway; null if that
- * is unknown as well.
+ * Returns the namespace of an agent. An agent name without a namespace belongs to the namespace of its Gateway. Null
+ * if both have no namespace.
  */
 function namespaceOf(agent: string, gateway: string | undefined): string | null {
   const qualified = agent.includes('/') ? agent : gateway

@@ -1,4 +1,4 @@
-/** A policy that every new organization has. It is an ordinary row, which can be changed or disabled. */
+/** Policy that every new organization has. Users can change or disable it like any other policy. */
 export type DefaultPolicy = {
   readonly name: string
   readonly description: string
@@ -11,9 +11,9 @@ export type DefaultPolicy = {
 const PRIORITY = 10
 
 /**
- * Policies of a new organization for actions submitted to v1: destructive actions are denied, low risk passes, the rest
- * requires approval. Proxied requests (`has(request.method)`) are left to the gateway's permissions, which deny by
- * default. Actions of unknown providers match nothing here.
+ * Policies of a new organization for actions submitted to v1: destructive actions are denied, low risk passes, all
+ * other actions require approval. The policies do not apply to proxied requests (`has(request.method)`), because the
+ * gateway's permissions deny these by default. They do not match actions of unknown providers either.
  */
 export const DEFAULT_POLICIES: readonly DefaultPolicy[] = [
   {

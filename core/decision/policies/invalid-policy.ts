@@ -8,19 +8,19 @@ import { compilePolicy } from './policy-document.ts'
 import { coversTest } from './policy-tests.ts'
 import { unknownActions } from './policy-warnings.ts'
 
-/** Priority above the maximum that a user can set, so that no policy overrides an invalid one. */
+/** Priority above the maximum that a user can set, so that no other policy overrides an invalid one. */
 export const INVALID_PRIORITY = 3_000_000
 
 export type InvalidPolicy = Pick<PolicyEntry, 'id' | 'name' | 'version'> & {
-  /** The `spec` of its manifest as written. */
+  /** The `spec` of the policy's manifest as written. */
   readonly spec: unknown
   /** Reason why the policy is invalid, in full sentences. */
   readonly reason: string
 }
 
 /**
- * Returns the entry of a policy whose text was never in force: it denies everything in its scope, or everything if the
- * scope cannot be read or contradicts the author's intent.
+ * Returns the entry of a policy whose text was never in force. The entry denies everything in the policy's scope. It
+ * denies every action if the scope cannot be read or contradicts the author's intent.
  */
 export function invalidPolicyEntry({ spec, reason, ...named }: InvalidPolicy): PolicyEntry {
   const { scope, tests } = LEGIBLE.parse(inSpellingOfDocument(spec))
@@ -45,12 +45,15 @@ function entryOf(
   return { ...named, priority: INVALID_PRIORITY, mode: 'enforce', document, invalid: reason }
 }
 
-/** Placeholder, because a document must contain a rule. Gateways build the deny rule from `invalid` instead. */
+/**
+ * Placeholder rule, because a policy document must contain a rule. Gateways build the deny rule from `invalid`
+ * instead.
+ */
 const RULE = { name: POLICY_INVALID, conditions: [], decision: 'deny' as const, approver_groups: [] }
 
 /**
- * Reports whether the scope is probably misspelt: it names unknown actions, or omits actions that the policy's tests
- * expect to be denied or held.
+ * Reports whether the scope is probably misspelt: it names unknown actions, or does not cover actions that the
+ * policy's tests expect to be denied or held.
  */
 function contradicts(entry: PolicyEntry, tests: readonly PolicyTest[]): boolean {
   if (unknownActions(entry.document.scope.actions).length > 0) return true

@@ -23,16 +23,19 @@ import { fieldProblem, invalid, invalidText, type LineOf, yamlProblem } from './
 import { policyWarnings } from './policy-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
-/** Fields that are stored with the policy besides its text. The text may repeat them, but must not contradict them. */
+/**
+ * Fields that the control plane stores in addition to the policy's text. The text may repeat these fields, but must
+ * not contradict them.
+ */
 const RecordFields = PolicyRecord.partial().extend({ name: z.string().min(1).max(253).optional() })
 
 export type RepeatedFields = z.infer<typeof RecordFields>
 
 export type ParsedPolicy = {
   readonly document: PolicyDocument
-  /** Full sentences about content that is valid but probably unintended. */
+  /** Full sentences about content that is valid but probably not intended. */
   readonly warnings: readonly string[]
-  /** Stored fields that the text also states (see `assertRepeatedFieldsAgree`). */
+  /** Stored fields that the text also contains (see `assertRepeatedFieldsAgree`). */
   readonly repeated: RepeatedFields
 }
 
@@ -40,7 +43,7 @@ const MAX_TEXT = 256 * 1024
 
 const MAX_ALIASES = 64
 
-/** Maximum number of open collections and items; a valid policy has about twenty. */
+/** Maximum number of open collections and items while parsing; a valid policy has about twenty. */
 const MAX_OPEN = 100
 
 /**
@@ -55,14 +58,14 @@ export function parsePolicyYaml(text: string): ParsedPolicy {
 }
 
 /**
- * Reads a text in force without compiling its conditions, because another version of the product may have accepted
- * them.
+ * Parses the text of a policy in force without compiling its conditions, because another version of the product may
+ * have accepted conditions that this version rejects.
  */
 export function readStoredPolicy(text: string): PolicyDocument {
   return readPolicyYaml(text).document
 }
 
-/** Returns the problems of conditions that do not compile, with their fields: `spec.rules.0.conditions.0: …`. */
+/** Returns the problems of conditions that do not compile, each with its field: `spec.rules.0.conditions.0: …`. */
 export function documentProblems(document: PolicyDocument): readonly string[] {
   return conditionFailures(document, () => null).map(manifestText)
 }
@@ -85,7 +88,7 @@ function readPolicyYaml(text: string): ReadPolicy {
   return { document: validated(PolicyDocument, own, lineOf), repeated, lineOf }
 }
 
-/** Throws `validation` (400) if the text states another value than the record for one of its fields. */
+/** Throws `validation` (400) if the text contains a stored field with another value than the record. */
 export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: RepeatedFields): void {
   const differing = Object.entries(repeated).filter(([name, value]) => {
     const own = record[name as keyof RepeatedFields]
@@ -109,8 +112,8 @@ export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
 }
 
 /**
- * Compiles a policy in force. A condition that no longer compiles, because another version of the product accepted it,
- * counts as one that cannot be evaluated: it can only tighten.
+ * Compiles a policy in force. A condition that does not compile, because another version of the product accepted it,
+ * counts as a condition that cannot be evaluated, which can only tighten.
  */
 export function compileStoredPolicy(entry: PolicyEntry): CompiledPolicy {
   return policyOf(entry, (text, place, isAbout) => {
@@ -147,14 +150,14 @@ function policyOf(entry: PolicyEntry, compile: typeof compileCondition): Compile
   }
 }
 
-/** Returns a function that reports whether the patterns cover actions of a connector type. */
+/** Returns a function that reports whether the patterns cover any action of a connector type. */
 function aboutOf(patterns: readonly Pattern[]): (connectorType: string) => boolean {
   return (connectorType) => patterns.some((pattern) => mayMatchBelow(pattern, `${connectorType}.`))
 }
 
 /**
  * Returns a function that reports whether a rule can apply to a connector type. The condition `connector.type ==
- * "TYPE"` restricts it to one.
+ * "TYPE"` restricts the rule to one type.
  */
 function ruleAboutOf(rule: PolicyRule, patterns: readonly Pattern[]): (connectorType: string) => boolean {
   const isAbout = aboutOf(patterns)
@@ -216,7 +219,7 @@ function splitFields(value: unknown, lineOf: LineOf): { own: unknown; repeated: 
   }
 }
 
-/** Returns only the fields that the text states, without the defaults of the schema. */
+/** Returns only the fields that the text contains, without the defaults of the schema. */
 function onlyStated(parsed: RepeatedFields, stated: object): RepeatedFields {
   return Object.fromEntries(Object.entries(parsed).filter(([name]) => name in stated))
 }

@@ -1,10 +1,12 @@
 import { fold } from '../../action/pattern.ts'
 import { type CompiledPolicy, type Reach, reachOf } from './compiled-policy.ts'
 
-/** A policy whose patterns cover an action, and how they cover it. */
+/** Policy whose patterns cover an action, and the extent to which they cover it. */
 export type ReachingPolicy = { readonly policy: CompiledPolicy; readonly reach: Exclude<Reach, 'none'> }
 
-/** All policies of a gateway, by the actions that their scopes cover. Each decision checks the rest of a scope. */
+/**
+ * Index of all policies of a gateway, by the actions in their scopes. Each decision checks the other parts of a scope.
+ */
 export type PolicyIndex = {
   /** All policies in order of priority, highest first; equal priorities by id. */
   readonly all: readonly CompiledPolicy[]
@@ -13,7 +15,7 @@ export type PolicyIndex = {
    * matches, not of policies.
    */
   matching(actionType: string): readonly CompiledPolicy[]
-  /** Returns the policies whose patterns cover the action, and how they cover it. */
+  /** Returns the policies whose patterns cover the action, each with the extent to which they cover it. */
   reaching(actionType: string): readonly ReachingPolicy[]
 }
 
@@ -40,11 +42,11 @@ function reachingOf(policy: CompiledPolicy | undefined, actionType: string): Rea
   return policy === undefined || reach === 'none' ? [] : [{ policy, reach }]
 }
 
-/** Indexes in `all` by the pattern's text without case. `reachOf` verifies each result. */
+/** Indexes into `all`, keyed by the pattern's text without case. `reachOf` then compares the exact text. */
 type Tables = {
   readonly exact: ReadonlyMap<string, readonly number[]>
   readonly prefixes: ReadonlyMap<string, readonly number[]>
-  /** Distinct lengths of the keys of `prefixes`. */
+  /** Distinct lengths of the keys of `prefixes`, so that a look-up probes only these lengths. */
   readonly lengths: readonly number[]
 }
 

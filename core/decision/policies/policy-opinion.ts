@@ -8,18 +8,18 @@ import type { PolicyIndex } from './policy-index.ts'
 import { type RequiredGroups, uniqueRequired } from './required-groups.ts'
 import { policyLabel } from './rule-label.ts'
 
-/** Result of one policy: its first matching rule. */
+/** Result of one policy, determined by its first matching rule. */
 export type Opinion = {
   readonly policy: CompiledPolicy
   readonly rule: CompiledRule
-  /** Error of a condition that could not be evaluated, if the rule matched because of it; else null. */
+  /** Error of a condition that could not be evaluated. Null unless the rule matched because of the error. */
   readonly error: string | null
 }
 
-/** Combined result of all policies; a null verdict means that none matched. */
+/** Combined result of all policies. `verdict` is null if no policy matched. */
 export type PolicyVerdict = {
   readonly verdict: Verdict | null
-  /** Result that decides; null if no policy matched. */
+  /** Result that determines the verdict; null if no policy matched. */
   readonly decisive: Opinion | null
   readonly opinions: readonly Opinion[]
   readonly requiredGroups: readonly RequiredGroups[]
@@ -60,9 +60,9 @@ function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
 }
 
 /**
- * Combines the results of policies. Within a tier the highest matching priority decides; at equal priority the
- * strictest result. Each policy of that priority that holds requires its own groups. Across tiers the strictest result
- * applies; policies that only tighten form a tier of their own.
+ * Combines the results of policies. Within a tier, the highest matching priority decides; at equal priority, the
+ * strictest result. Each policy of that priority whose result is hold requires its own approver groups. Across tiers,
+ * the strictest result applies. Policies that can only tighten form a tier of their own.
  */
 export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   const [first] = opinions
@@ -74,7 +74,7 @@ export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   return { ...results.reduce(stricterOf), opinions }
 }
 
-/** Order of tiers. If several have equally strict results, the decision names the first. */
+/** Order of tiers. If several tiers have equally strict results, the decision names the first of them. */
 const TIERS = [...POLICY_TIERS, 'tightening'] as const
 type Tier = (typeof TIERS)[number]
 
@@ -120,9 +120,9 @@ export function matchedRule({ policy, rule }: Opinion): MatchedRule {
 type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; readonly error: string | null }
 
 /**
- * Reports whether a rule matches. All its conditions must be true; a false one settles the rule. A condition that
- * cannot be evaluated can only tighten: an allow rule does not match, a deny or require_approval rule does. For an
- * announced action it is the opposite.
+ * Reports whether a rule matches: all of its conditions are true. If any condition is false, the rule does not match.
+ * Otherwise, a condition that cannot be evaluated can only tighten: an allow rule does not match, a deny or
+ * require_approval rule does. For an announced action the reverse holds, because its own request is decided again.
  */
 function matchRule(rule: CompiledRule, facts: Facts, isAnnounced = false): RuleMatch {
   let error: string | null = null

@@ -4,7 +4,7 @@ import { type Problem, problemText } from '../../problem.ts'
 
 const MAX_PROBLEMS = 20
 
-/** Returns the line of a field; null in a document without a text. */
+/** Returns the line of a field in the text; null for a document that was not parsed from a text. */
 export type LineOf = (path: readonly PropertyKey[]) => number | null
 
 export function fieldProblem(path: readonly PropertyKey[], message: string, lineOf: LineOf): Problem {
@@ -23,7 +23,7 @@ export function invalidText(message: string, line: number | null = null): Chaper
   return invalid([{ code: 'text', field: null, line, message }])
 }
 
-/** Returns the error with the first problems, because a text that is not a policy may cause thousands. */
+/** Returns a validation error with the first problems only, because a text that is not a policy may cause thousands. */
 export function invalid(found: readonly Problem[]): ChaperoneError {
   const left = found.length - MAX_PROBLEMS
   const omitted: Problem = { code: 'omitted', field: null, line: null, message: `and ${left} more` }

@@ -24,19 +24,19 @@ export type PolicyTestResult = {
   readonly rule: string | null
 }
 
-/** Default `now` of tests: constant, so that results are reproducible. */
+/** Default of `now` in tests, in epoch milliseconds. The value is constant so that results are reproducible. */
 const DEFAULT_NOW_MS = 1_767_268_800_000
 
 /**
- * Maximum cost of one run, about 0.2 s. Texts come from tenants, and kill switches are delayed while a process runs
- * tests.
+ * Maximum cost of one run, in the unit of `policyTestCost`; about 0.2 s. Tenants choose the texts, and a process
+ * delivers kill switches late while it runs tests.
  */
 const MAX_COST = 128 * 1_024
 
 /**
- * Runs the tests in a policy against that policy alone. `knownAction` looks an action name up in the catalogue, for
- * conditions on risk and effect; without it every action is a write of medium risk. Throws ChaperoneError `validation`
- * if a condition does not compile, or if the tests are too expensive.
+ * Runs the tests of a policy against that policy alone. `knownAction` looks up an action name in the catalogue, for
+ * conditions on risk and effect. Without `knownAction`, every action is a write of medium risk. Throws ChaperoneError
+ * `validation` if a condition does not compile or the tests are too expensive.
  */
 export function runPolicyTests(
   document: PolicyDocument,
@@ -89,8 +89,8 @@ function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {
   return {
     action,
     environment: fold(action.resource.environment ?? environment),
-    // Excludes the environment of the agent, whose default is `production`: otherwise every test without an environment
-    // would test a production action.
+    // The default environment of the agent is `production`. If it counted here, every test without an environment would
+    // test a production action.
     isProduction: isProductionAction(action),
     agent: { id: `agent_${name}`, name, environment, runtime: 'test', status: 'active' },
     ...(test.request === undefined ? {} : { request: requestOf(test.request) }),

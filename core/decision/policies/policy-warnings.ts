@@ -6,7 +6,7 @@ import { nearest } from '../../nearest.ts'
 import { conditionWarnings, guardedTarget, spelledFact } from '../conditions/condition-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
-/** Returns warnings, as full sentences, about content of a policy that is valid but probably unintended. */
+/** Returns warnings, as full sentences, about content of a policy that is valid but probably not intended. */
 export function policyWarnings(document: PolicyDocument): readonly string[] {
   const { rules, scope, tests } = document
   return [
@@ -42,8 +42,8 @@ function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
 }
 
 /**
- * Returns warnings about tightening rules that read facts with names as sent: the provider compares names without case,
- * so another spelling evades the rule.
+ * Returns warnings about tightening rules that read facts with names as sent. The provider ignores case in names, so
+ * an agent could evade the rule by another spelling.
  */
 function spelledNames({ rules, scope }: PolicyDocument): readonly string[] {
   const patterns = scope.actions.filter((text) => text !== '*').map(parsePattern)
@@ -65,7 +65,7 @@ function idleAllows({ rules, scope }: PolicyDocument): readonly string[] {
   return scope.actions.flatMap((pattern) => idleAllowWarning(pattern) ?? [])
 }
 
-/** Returns warnings, as full sentences, about action patterns that match no known action. */
+/** Returns warnings, as full sentences, about action patterns that match no action of the catalogue. */
 export function unknownActions(patterns: readonly string[]): readonly string[] {
   return patterns.map((pattern) => unknownActionWarning(pattern)).filter((warning) => warning !== null)
 }
@@ -92,7 +92,7 @@ export function emptyGroupWarnings(
     })
 }
 
-/** Returns the sentence for an empty group in an installation where only accounts have groups. */
+/** Returns the warning about an empty group, for an installation in which only user accounts have groups. */
 export function noAccount(group: string): string {
   return `No account is in the group "${group}".`
 }

@@ -1,8 +1,8 @@
 import type { RequiredGroupsView } from '../../wire/gateway/internal.ts'
 
 /**
- * Set of approver groups that one rule requires. One member of any of the groups is sufficient; without groups, any
- * approver is.
+ * Set of approver groups that one rule requires. An approver in any one of the groups is sufficient. If `groups` is
+ * empty, any approver is sufficient.
  */
 export type RequiredGroups = {
   readonly policyId: string
@@ -10,12 +10,16 @@ export type RequiredGroups = {
   readonly policy: string
   readonly groups: readonly string[]
   /**
-   * True: one approver counts for only one set. If any set of a request has it, this holds for all sets of the request.
+   * True if one approver counts for only one set. A single set with `distinct` applies this to all sets of the
+   * request.
    */
   readonly distinct: boolean
 }
 
-/** Removes duplicate sets: a policy that holds two actions of a request with the same groups requires them once. */
+/**
+ * Removes duplicate sets. A policy that holds two actions of one request with the same groups requires the groups
+ * once.
+ */
 export function uniqueRequired(sets: readonly RequiredGroups[]): readonly RequiredGroups[] {
   const keyed = sets.map((set) => [JSON.stringify([set.policyId, set.groups, set.distinct]), set] as const)
   const unique = new Map<string, RequiredGroups>()
@@ -23,12 +27,12 @@ export function uniqueRequired(sets: readonly RequiredGroups[]): readonly Requir
   return [...unique.values()]
 }
 
-/** Returns the sets in the form that approvals contain. */
+/** Converts the sets to the form in API responses about approvals. */
 export function requiredView(sets: readonly RequiredGroups[]): RequiredGroupsView[] {
   return sets.map(({ policy, groups, distinct }) => ({ policy, groups: [...groups], distinct }))
 }
 
-/** Returns the groups of all sets, each once. */
+/** Returns the distinct group names of all sets. */
 export function groupNames(sets: ReadonlyArray<Pick<RequiredGroups, 'groups'>>): string[] {
   return [...new Set(sets.flatMap(({ groups }) => groups))]
 }

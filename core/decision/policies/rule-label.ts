@@ -1,6 +1,6 @@
 import type { MatchedRule } from '../decision.ts'
 
-/** Returns the name of a policy as approvers and callers see it. It marks policies of the platform team. */
+/** Returns the displayed name of a policy. The suffix `(platform)` marks a policy of the platform team. */
 export function policyLabel({ policyName, tier }: Pick<MatchedRule, 'policyName' | 'tier'>): string {
   return tier === 'platform' ? `${policyName} (platform)` : policyName
 }

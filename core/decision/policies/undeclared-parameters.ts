@@ -5,7 +5,8 @@ import { parseCondition } from '../conditions/condition.ts'
 import { factsOf } from '../conditions/fact-shapes.ts'
 
 /**
- * Sentences, without a full stop, about parameters that a condition reads and no row of the policy's scope declares.
+ * Sentences, without a full stop, about parameters that a condition reads although no catalogue row in the policy's
+ * scope declares them.
  */
 export type UndeclaredNames = { readonly errors: readonly string[]; readonly warnings: readonly string[] }
 
