@@ -12,7 +12,7 @@ export type AnsweredHold = {
   readonly at: Date
 }
 
-/** Returns the holds that ended within the last `withinS` seconds, of all gateways or of one. */
+/** Returns the holds that ended within the last `withinS` seconds, of one gateway or of all gateways. */
 export async function listAnsweredHolds(
   q: Query,
   { withinS, gatewayId }: { readonly withinS: number; readonly gatewayId?: string },

@@ -4,17 +4,20 @@ import { onlyRow } from '../../db/rows.ts'
 import { APPROVAL_COLUMNS, type ApprovalRow, type HoldKey, notifyAnswer } from './store.ts'
 
 /**
- * SQL condition on `approvals`: the last client waiting for the approval disconnected so long ago that the approval
- * needs no answer.
+ * SQL condition on `approvals` that is true for an abandoned approval: the last client that waited for it disconnected
+ * more than `askerAbsenceS` seconds ago.
  */
 export const HAS_LEFT = `(left_at is not null and left_at <= clock_timestamp() - make_interval(secs => ${LIMITS.askerAbsenceS}))`
 
-/** Maximum number of stored waiting requests per approval, because processes that crash leave entries behind. */
+/**
+ * Maximum number of waiting requests stored per approval. The limit is necessary because crashed gateway processes
+ * leave entries behind.
+ */
 const MAX_ASKERS = 64
 
 /**
- * Records a request that waits for the approval. Without a name of the request (older gateways) the approval never
- * counts as abandoned.
+ * Adds a waiting request to the approval. `asker`: id of the request. Gateways of older versions send no id, and their
+ * approvals never count as abandoned.
  */
 export async function addAsker(q: Query, id: string, asker: string | undefined): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
@@ -26,7 +29,7 @@ export async function addAsker(q: Query, id: string, asker: string | undefined):
   return onlyRow(rows)
 }
 
-/** Removes a request that waited for the approval. Records the time when it was the last one. */
+/** Removes a waiting request from the approval. Stores the current time in `left_at` if no other request waits. */
 export async function removeAsker(
   q: Query,
   key: Omit<HoldKey, 'agent'> & { readonly id: string; readonly asker: string },
@@ -39,9 +42,7 @@ export async function removeAsker(
   )
 }
 
-/**
- * Expires the oldest open holds whose clients disconnected, so that fewer than `limit` of these holds remain per agent.
- */
+/** Expires the oldest abandoned holds of an agent, so that fewer than `limit` abandoned holds remain. */
 export async function expireLeft(
   q: Query,
   { orgId, agent, limit }: { readonly orgId: string; readonly agent: string; readonly limit: number },
@@ -58,7 +59,7 @@ export async function expireLeft(
   return rows
 }
 
-/** Counts the open holds of an agent whose client waits, or disconnected only recently. */
+/** Counts the pending holds of an agent, without abandoned holds. */
 export async function countPendingHolds(q: Query, orgId: string, agent: string): Promise<number> {
   const { rows } = await q.query<{ count: number }>(
     `select count(*)::int as count from approvals where org_id = $1 and agent = $2 and kind = 'hold'

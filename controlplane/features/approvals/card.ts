@@ -2,7 +2,7 @@ import type { ApprovalCard, ApproverAnswer } from '../../../core/wire/gateway/in
 import { approvalProgress } from './progress.ts'
 import type { ApprovalRow, StoredAnswer } from './store.ts'
 
-/** Returns the card for the approver. An overdue pending approval shows as expired. */
+/** Converts an approval to the card that approvers see. An overdue pending approval has the status `expired`. */
 export function approvalCard(row: ApprovalRow): ApprovalCard {
   const { connector: _connector, connector_name: _name, ...facts } = row.card
   const { answeredBy, answeredGroups } = approvalProgress(row)

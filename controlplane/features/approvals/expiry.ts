@@ -6,7 +6,9 @@ import { type ApprovalRow, countPending, expireOverdue } from './store.ts'
 
 export type EndedHook = ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 
-/** Appends the audit events of expired approvals and calls `onEnded`, in the transaction that expired them. */
+/**
+ * Records the audit events of expired approvals and calls `onEnded`, in the transaction that expired these approvals.
+ */
 export async function appendExpired(
   q: Query,
   rows: readonly ApprovalRow[],
@@ -29,7 +31,10 @@ export async function appendExpired(
   for (const row of rows) await onEnded?.(q, row)
 }
 
-/** Expires overdue approvals. Call `wake` after an approval was opened. Also sweeps every 30 s. */
+/**
+ * Expires overdue approvals: every second while any approval is pending, otherwise every 30 s. Call `wake` when an
+ * approval was opened.
+ */
 export type ExpirySweeper = Disposable & { wake(): void }
 
 const BUSY_MS = 1_000
@@ -66,7 +71,7 @@ export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: Ended
   schedule(0)
   return {
     wake() {
-      // A running sweep may have read the approvals before this one was stored, so another sweep follows.
+      // A running sweep may have read the approvals before the new approval was stored, so another sweep follows.
       isWoken = true
       schedule(BUSY_MS)
     },

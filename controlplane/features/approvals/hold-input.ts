@@ -8,8 +8,8 @@ import { getGateway } from '../gateways/rows.ts'
 import type { ApprovalRow, CardFacts } from './store.ts'
 
 /**
- * The gateway that requests a hold. `isSidecar`: the pod token names its only agent, and the caller has already
- * compared it with the agent of the hold.
+ * The gateway that requests a hold. `isSidecar`: the gateway process authenticated with a pod token, which names its
+ * only agent. The route has already compared this agent with the agent of the hold.
  */
 export type HoldOwner = {
   readonly gatewayId: string
@@ -22,12 +22,12 @@ export type HoldInput = {
   readonly owner: HoldOwner
   readonly body: HoldBody
   readonly orgId: string
-  /** Returns the kill switches that are in force and not stored yet. */
+  /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
   readonly announcedKills: () => readonly KillEntry[]
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 }
 
-/** Returns the facts that the card shows. */
+/** Returns the facts of a held request that the approval card shows. */
 export function cardFacts(body: HoldBody): CardFacts {
   const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
   const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 } = body
@@ -53,7 +53,10 @@ export function cardFacts(body: HoldBody): CardFacts {
   }
 }
 
-/** Returns the required approver groups of a hold. A gateway of an older version sends one set. */
+/**
+ * Returns the required sets of approver groups of a hold. A gateway of an older version sends one list of groups, which
+ * becomes one set.
+ */
 export function requiredOf({
   required_groups,
   required_approver_groups: groups,
@@ -62,10 +65,7 @@ export function requiredOf({
   return groups.length === 0 ? [] : [{ policy: '', groups, distinct: false }]
 }
 
-/**
- * Returns the approval settings (`approvals`) of the Gateway. Throws `not_found` for a gateway that is no longer
- * configured.
- */
+/** Returns the field `spec.approvals` of the Gateway. Throws `not_found` for a Gateway that does not exist. */
 export async function holdLimits(q: Query, gatewayId: string) {
   const gateway = await getGateway(q, gatewayId)
   if (gateway === undefined) {

@@ -29,8 +29,8 @@ import {
 } from './store.ts'
 
 /**
- * Finds or opens the hold for exactly this request. The holds of one agent are serialised: concurrent identical
- * requests share one card, and the limit of pending holds is exact.
+ * Joins the pending hold of the same request, or opens a hold. Transactions that open holds of one agent are
+ * serialised. Concurrent identical requests therefore share one approval card, and the limit of pending holds is exact.
  */
 export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   const { owner, body, orgId } = input
@@ -48,14 +48,15 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   }
   const unspent = await findUnspentHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
   if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
-  // Only one approval per binding may be pending, and an overdue approval may not be stored as expired yet.
+  // A unique index permits only one pending hold per binding and agent. An overdue hold is still stored as pending and
+  // would block the insert, so overdue holds are expired first.
   await appendExpired(q, await expireOverdue(q), input.onEnded)
   return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
 }
 
 /**
- * Rejects a hold for an agent of another Gateway, because its card would appear in the lists of another Gateway or
- * namespace. A pod token names its own agent.
+ * Rejects a hold for an agent of another Gateway. Otherwise the approval card would appear to approvers of another
+ * Gateway or namespace. Sidecars are exempt, because their pod token already names the agent.
  */
 async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise<void> {
   if (owner.isSidecar === true) return
@@ -64,7 +65,7 @@ async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise
   refuseForeign({ agents: foreign.map((agent) => agent.name) })
 }
 
-/** Rejects a request that passed its gateway before the kill switch arrived there. */
+/** Rejects a request that passed its gateway before the kill switch reached this gateway. */
 async function refuseKilled(q: Query, { owner, body, announcedKills }: HoldInput): Promise<void> {
   const kills = [...(await listKillSwitches(q)), ...announcedKills()]
   if (kills.length === 0) return
@@ -81,8 +82,8 @@ async function refuseKilled(q: Query, { owner, body, announcedKills }: HoldInput
 }
 
 /**
- * Returns the binding of an approval including its gateway: an identical request of another gateway needs its own
- * approval.
+ * Returns the binding of an approval: a hash of the gateway and of the binding that the gateway computed. An identical
+ * request of another gateway therefore needs its own approval.
  */
 export function bindingOf(gatewayId: string, binding: string): string {
   return createHash('sha256').update(`${gatewayId}\n${binding}`).digest('hex')
@@ -98,8 +99,8 @@ async function create(q: Query, input: HoldInput, binding: string): Promise<Appr
     })
   }
   await refuseForeignAction(q, body)
-  // `countPendingHolds` excludes holds whose clients disconnected. Without this limit an agent could open any number of
-  // holds by disconnecting.
+  // `countPendingHolds` excludes abandoned holds. Without this second limit, an agent could open any number of holds by
+  // disconnecting.
   const left = { orgId, agent: body.agent, limit: limits.maxPendingPerAgent }
   await appendExpired(q, await expireLeft(q, left), input.onEnded)
   const row = await insertApproval(q, {
@@ -118,14 +119,17 @@ async function create(q: Query, input: HoldInput, binding: string): Promise<Appr
   return row
 }
 
-/** Rejects an action id of another agent: the events would enter the evidence of that agent's action. */
+/**
+ * Rejects an action id that belongs to another agent. Otherwise the audit events of the hold would appear in the
+ * evidence of the other agent's action.
+ */
 async function refuseForeignAction(q: Query, { act_id, agent }: HoldBody): Promise<void> {
   const owner = (await findActionOwners(q, [act_id])).get(act_id) ?? null
   if (owner === null || owner === (await findAgentIds(q, [agent])).get(agent)) return
   throw new ChaperoneError('forbidden', { detail: `${act_id} is an action of another agent than ${agent}` })
 }
 
-/** Returns the first events of the evidence chain: the request, then the pending approval. */
+/** Returns the first two events of the evidence chain: the requested action and the pending approval. */
 function holdEvents(row: ApprovalRow, body: HoldBody, { orgId, owner }: Pick<HoldInput, 'orgId' | 'owner'>) {
   const actor = agentActor(row.agentId, `gateway:${owner.gatewayName}`)
   const common = { orgId, actor, actionRequestId: body.act_id }

@@ -5,14 +5,18 @@ import { notifyAnswer } from './store.ts'
 const LOCK = "hashtextextended('approvals and stops', 0)"
 
 /**
- * Takes a shared lock until the transaction ends. Transactions that open or join an approval take it before they read
- * the kill switches: a concurrent kill switch is either read here, or finds the approval and cancels it.
+ * Takes a shared advisory lock until the transaction ends. Transactions that open or join an approval take the lock
+ * before they read the kill switches. A concurrent activation of a kill switch is then either read by this transaction,
+ * or cancels the approval that this transaction stored.
  */
 export async function shareKillLock(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock_shared(${LOCK})`, [])
 }
 
-/** Waits for transactions that open approvals, with the exclusive lock. Later transactions read the kill switch. */
+/**
+ * Takes the exclusive advisory lock, which waits for the end of all transactions that open or join approvals.
+ * Transactions that take the shared lock later read the new kill switch.
+ */
 async function excludeOpening(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock(${LOCK})`, [])
 }
@@ -22,13 +26,13 @@ export type UsableApproval = Pick<
   ApprovalRow,
   'id' | 'kind' | 'status' | 'agent' | 'agentId' | 'actId' | 'card'
 > & {
-  /** Gateway of the hold, `namespace/name`; null for the kind `action`. */
+  /** Full name of the gateway that holds the request, `namespace/name`; null for the kind `action`. */
   readonly gateway: string | null
 }
 
 /**
- * Returns pending approvals, and approved ones that are unused within `windowS` seconds. Locks them until the
- * transaction ends.
+ * Returns pending approvals, and approved ones that were answered within the last `windowS` seconds and not used yet.
+ * Locks these rows until the transaction ends.
  */
 export async function lockUsableApprovals(
   q: Query,
@@ -50,7 +54,10 @@ export async function lockUsableApprovals(
   return rows
 }
 
-/** Cancels the approvals, answered or not. Notifies the gateways through their replicas at commit. */
+/**
+ * Cancels the approvals, answered or not. PostgreSQL notifies the replicas at commit, and each replica notifies its
+ * gateways.
+ */
 export async function cancelApprovals(
   q: Query,
   ids: readonly string[],
@@ -62,6 +69,6 @@ export async function cancelApprovals(
     [ids, end.by, end.via, end.note],
   )
   const [first] = rows
-  // One message suffices: receivers read all answers from the database.
+  // One message suffices, because each receiver reads all ended holds from the database.
   if (first !== undefined) await notifyAnswer(q, first)
 }

@@ -42,12 +42,12 @@ export function createCancelKilled(deps: CancelKilledDeps): CancelKilled {
   }
 }
 
-/** The agent, connectors and gateway of a hold, which kill switch scopes match. */
+/** The agent, connectors and gateway of a hold. The scopes of kill switches are matched against these names. */
 export type HoldSubject = {
   readonly gateway: string
   readonly agent: string
   readonly agentId: string | null
-  /** The connector type and its record names. */
+  /** The connector type, followed by the names of the Connectors that the request may be for. */
   readonly connectors: readonly string[]
 }
 
@@ -57,8 +57,8 @@ export function killOfHold(kills: readonly KillEntry[], subject: HoldSubject): K
 }
 
 /**
- * Returns the subject of a stored approval. A gateway of an older version sends no connector name, so every connector
- * of the type matches.
+ * Returns the subject of a stored approval. An approval of an older gateway has no connector name, so all connectors of
+ * its type match.
  */
 function subjectOf(approval: UsableApproval, names: ReadonlyMap<string, readonly string[]>): HoldSubject {
   const { gateway, agent, agentId, card } = approval
@@ -71,7 +71,10 @@ function isUnnamed({ kind, card }: UsableApproval): boolean {
   return kind === 'hold' && card.connector_name === undefined
 }
 
-/** Skips approved actions whose decision token is used or expired. */
+/**
+ * Spends the unused decision tokens of approved actions. Returns the approvals without approved actions whose token was
+ * already used or expired.
+ */
 async function withoutUsed(
   q: Query,
   approvals: readonly UsableApproval[],

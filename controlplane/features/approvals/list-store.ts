@@ -12,17 +12,20 @@ export type ApprovalFilter = {
 }
 
 /**
- * Maximum number of characters of all cards in one response. A browser can hold this much, and one card may reach a
- * megabyte.
+ * Maximum number of characters of all cards in one response. The limit bounds the memory of the browser, because one
+ * card may have a megabyte.
  */
 const MAX_PAGE = 8 * 1024 * 1024
 
-/** An overdue approval reads as expired before the sweeper stores the expiry. */
+/**
+ * SQL expression for the shown status. An overdue approval is shown as expired, even before the sweeper stores the
+ * expiry.
+ */
 const SHOWN_STATUS = `case when status = 'pending' and expires_at <= clock_timestamp() then 'expired' else status end`
 
 /**
- * Returns approvals, newest first, and the total number of matches. Pending approvals whose clients disconnected appear
- * in the unfiltered list only. Returns fewer than `limit` rows when cards are large, but at least one.
+ * Returns approvals, newest first, and the total number of matches. Only the unfiltered list contains abandoned pending
+ * approvals. Returns fewer than `limit` rows when cards are large, but at least one.
  */
 export async function listApprovals(
   q: ScopedQuery,

@@ -1,18 +1,21 @@
 import type { Db } from '../../db/query.ts'
 import { hasOwner } from '../users/rows.ts'
 
-/** Restriction of the CLI token. `session`: once an owner exists, it answers no approvals and changes no rules. */
+/**
+ * Value of the setting `APPROVALS`. `session`: once the installation has an owner, the CLI token may neither answer
+ * approvals nor change rules. `token`: the CLI token is not restricted.
+ */
 export type ApprovalsMode = 'session' | 'token'
 
 /**
- * Resolves whether the tokens of this machine are restricted. In the mode `session`, operations that give access are
- * restricted even without an owner.
+ * Creates the check whether the machine tokens of this installation are restricted. In the mode `session`, machine
+ * tokens are restricted once an owner exists, and always for operations that give access.
  */
 export function createTokenRestriction(
   db: Db,
   mode: ApprovalsMode,
 ): (givesAccess: boolean) => Promise<boolean> {
-  // Cached: an installation never loses its owner.
+  // The result is cached, because an installation never loses its owner.
   let isRestricted = false
   return async (givesAccess) => {
     if (mode === 'token' || givesAccess) return mode === 'session'

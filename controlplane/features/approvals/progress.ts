@@ -5,12 +5,12 @@ import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import { identityOf } from './answers/answering-user.ts'
 import type { ApprovalRow } from './store.ts'
 
-/** How far the answers of an approval satisfy its required groups. */
+/** Progress of an approval: which of its required sets of approver groups have an answer. */
 export type ApprovalProgress = {
-  /** For each required set the user whose answer satisfies it; null while an answer is missing. */
+  /** For each required set, the user whose answer satisfies the set; null while the answer is missing. */
   readonly answeredBy: ReadonlyArray<string | null>
   readonly answeredGroups: string[]
-  /** Required sets of groups without an answer. */
+  /** Required sets of approver groups that no answer satisfies yet. */
   readonly missing: readonly RequiredGroupsView[]
   /** True when at least one answer approves and no set is missing. */
   readonly isComplete: boolean

@@ -20,46 +20,58 @@ import { getApproval, spendHold } from './store.ts'
 export type ApprovalsDeps = {
   readonly db: Db
   readonly orgId: string
-  /** Approver groups with members that only the cluster resolves. Absent outside a cluster. */
+  /** Resolves whether RBAC of the cluster lets an approver group answer. Absent outside a cluster. */
   readonly clusterGroups?: ClusterGroups | undefined
-  /** Checks earlier answers before an approving one. Default: earlier answers count as stored. */
+  /** Confirms earlier answers before an approving answer. Default: earlier answers count without a confirmation. */
   readonly confirmAnswer?: ConfirmAnswer | undefined
-  /** Returns the kill switches that are in force and not stored yet. */
+  /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
   readonly announcedKills: () => readonly KillEntry[]
-  /** Called in the transaction that ends an approval (answered or expired), to update its action request. */
+  /**
+   * Called in the transaction that ends an approval by an answer or by expiry. Updates the action request of the
+   * approval.
+   */
   readonly onEnded?: (q: Query, row: ApprovalRow) => Promise<void>
-  /** Called after a commit that opened an approval: wakes the sweeper and posts the chat card. */
+  /** Called after the commit that opened an approval. Wakes the expiry sweeper and posts the card to the chat. */
   readonly onOpened?: (card: ApprovalCard) => void
 }
 
-/** A gateway process that holds requests. `agent`: the single agent of a sidecar; null otherwise. */
+/**
+ * The gateway process that holds a request. `agent`: the single agent that a sidecar serves; null for other gateway
+ * processes.
+ */
 export type HoldHolder = { readonly gatewayId: string; readonly agent: string | null }
 
-/** The state machine of `apr_` and `apv_` approvals. All times are database times. */
+/**
+ * Operations on approvals. Ids with the prefix `apr_` belong to actions of the v1 API, those with `apv_` to requests
+ * that gateways hold. All times are times of the database.
+ */
 export type Approvals = {
   /**
-   * Joins the open hold of the same request, returns an unspent approval, or opens a hold. Throws `too_many_holds`, and
-   * `forbidden` for an agent of another gateway.
+   * Joins the pending hold of the same request, returns an unused approval of this request, or opens a hold. Throws
+   * `too_many_holds`, and `forbidden` for an agent of another gateway.
    */
   hold(owner: HoldOwner, body: HoldBody): Promise<HoldReply>
   /**
-   * Resolves to true exactly once per approved hold. `not_found` for a hold of another gateway, or of another agent in
-   * a pod.
+   * Marks an approved hold as used. The reply has `spent: true` exactly once per hold. Throws `not_found` for a hold of
+   * another gateway, and for a hold of another agent than that of the sidecar.
    */
   spend(holder: HoldHolder, id: string, binding: string): Promise<SpendReply>
-  /** Records that the last request waiting as `asker` disconnected. `not_found` as in `spend`. */
+  /**
+   * Removes the waiting request `asker` from a hold, because its client disconnected. Throws `not_found` as `spend`
+   * does.
+   */
   leave(
     holder: HoldHolder,
     id: string,
     left: { readonly binding: string; readonly asker: string },
   ): Promise<void>
   /**
-   * Records an answer. The approval stays pending until every required set has an answer; one deny ends it as denied.
-   * Throws `not_found`, `conflict` (ended, or already answered by this user), `gone` (expired), `forbidden` (not in a
-   * required group).
+   * Records an answer. The approval stays pending until every required set has an answer; one denial ends it. Throws
+   * `not_found`, `conflict` (ended, or already answered by this user), `gone` (expired), `forbidden` (not in a required
+   * group).
    */
   respond(answer: Respond): Promise<Response>
-  /** Lists approvals of agents in the namespaces. */
+  /** Lists the approvals of agents in the given namespaces. */
   list(
     namespaces: Namespaces,
     filter: ApprovalFilter,

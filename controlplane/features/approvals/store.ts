@@ -17,11 +17,11 @@ import { ALL_ANSWERS_COUNT } from './answers/counting-store.ts'
 
 export type ApprovalKind = 'action' | 'hold'
 
-/** The immutable facts of an approval card. */
+/** Facts of an approval card. The facts never change after the approval was opened. */
 export type CardFacts = {
   readonly action_type: string
   readonly connector: string | null
-  /** Name of the connector's record; absent in approvals of older gateways. */
+  /** Name of the Connector; absent in approvals of older gateways. */
   readonly connector_name?: string
   readonly target: string | null
   readonly method: string | null
@@ -38,23 +38,27 @@ export type CardFacts = {
   readonly unread_body?: UnreadBody | null
   /** Effect classes of the action; absent on cards of older versions. */
   readonly effects?: string[]
-  /** States that the approval is bound to; absent on cards of v1 actions, and of gateways of older versions. */
+  /**
+   * Pins: states of the target, such as a commit, for which the approval is valid. Absent on cards of v1 actions, and
+   * of gateways of older versions.
+   */
   readonly pins?: readonly PinView[] | undefined
 }
 
-/** The answer of one approver. `sets`: indices in `requiredGroups` that the approver answers for. */
+/** Answer of one approver. `sets`: indices in `requiredGroups` of the sets that the answer satisfies. */
 export type StoredAnswer = {
   readonly user_id: string | null
-  /** Identity of the approver; null for a token that identifies no user, absent in answers of older versions. */
+  /** Identity of the approver; null for a token that identifies no user. Absent in answers of older versions. */
   readonly person?: ApproverIdentity | null
   /**
-   * Attributes of a user of the cluster; absent for accounts of this installation, and in answers of older versions.
+   * User name and groups of a user of the cluster. Absent for accounts of this installation, and in answers of older
+   * versions.
    */
   readonly cluster_user?: ClusterUser | undefined
   readonly by: string
   readonly approved: boolean
   readonly sets: readonly number[]
-  /** The groups of these sets that the approver answered for. */
+  /** Groups of these sets for which the approver answered. */
   readonly groups: readonly string[]
   readonly via: string
   readonly note: string | null
@@ -69,7 +73,7 @@ export type ApprovalRow = {
   readonly status: ApprovalStatus
   readonly gatewayId: string | null
   readonly agent: string
-  /** Id of the unrevoked agent with that name; null when there is none. */
+  /** Id of the unrevoked agent with this name; null when there is none. */
   readonly agentId: string | null
   readonly actId: string | null
   readonly binding: string | null
@@ -88,8 +92,8 @@ export type ApprovalRow = {
   /** Time when the last waiting client disconnected; null while a client waits. */
   readonly leftAt: Date | null
   /**
-   * Whether the approval was past its expiry by the database's clock when the row was read. An overdue pending approval
-   * counts as expired.
+   * True when the approval had passed its expiry when the row was read, by the clock of the database. An overdue
+   * pending approval counts as expired.
    */
   readonly isOverdue: boolean
 }
@@ -107,12 +111,15 @@ export const APPROVAL_COLUMNS = `id, org_id as "orgId", kind, status, gateway_id
   responded_at as "respondedAt", responded_by as "respondedBy", via, note, spent_at as "spentAt", left_at as "leftAt",
   expires_at <= clock_timestamp() as "isOverdue"`
 
-/** Serialises the transactions that open approvals for one agent, until the transaction ends. */
+/** Serialises the transactions that open approvals for one agent. The lock is held until the transaction ends. */
 export async function lockAgentApprovals(q: Query, orgId: string, agent: string): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`approvals ${orgId} ${agent}`])
 }
 
-/** Inserts the approval. Its expiry counts from the statement, because the transaction may have waited for locks. */
+/**
+ * Inserts the approval. The time to its expiry begins with this statement and not with the transaction, which may have
+ * waited for locks.
+ */
 export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `insert into approvals (id, org_id, kind, gateway_id, agent, act_id, binding, card, required_approver_groups,
@@ -137,7 +144,7 @@ export async function insertApproval(q: Query, row: ApprovalInput): Promise<Appr
   return onlyRow(rows)
 }
 
-/** Inserts a hold that is approved in advance and never appears as pending. */
+/** Inserts a hold that an approval of its action has already released. The hold is never pending. */
 export async function insertApprovedHold(
   q: Query,
   row: Omit<ApprovalInput, 'kind' | 'timeoutS' | 'requiredGroups'> & { readonly by: string },
@@ -162,12 +169,12 @@ export async function insertApprovedHold(
 }
 
 /**
- * Key of a hold. It includes the agent, because a gateway computes the binding, and a sidecar serves only one agent of
- * its Gateway.
+ * Key of a hold. The key contains the agent, because the binding is computed by the gateway process: a sidecar must not
+ * use a hold of another agent of its Gateway.
  */
 export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
 
-/** Returns the open hold for exactly this request; overdue holds are not open. */
+/** Returns the pending hold of exactly this request. Ignores overdue holds. */
 export async function findPendingHold(
   q: Query,
   { gatewayId, binding, agent }: HoldKey,
@@ -181,7 +188,8 @@ export async function findPendingHold(
 }
 
 /**
- * Returns an unspent approval for exactly this request, at most `windowS` seconds old, whose users may still answer.
+ * Returns an unused approval of exactly this request, given at most `windowS` seconds ago. The approvers must still
+ * have the right to answer.
  */
 export async function findUnspentHold(
   q: Query,
@@ -202,7 +210,7 @@ export async function getApproval(q: Query, id: string): Promise<ApprovalRow | u
   return rows[0]
 }
 
-/** Returns an approved approval whose users may still answer. */
+/** Returns the approval if it is approved and its approvers still have the right to answer. */
 export async function getUsableApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
     `select ${APPROVAL_COLUMNS} from approvals where id = $1 and status = 'approved' and ${ALL_ANSWERS_COUNT}`,
@@ -211,7 +219,7 @@ export async function getUsableApproval(q: Query, id: string): Promise<ApprovalR
   return rows[0]
 }
 
-/** Returns an approval in any state. Locks it against answers, cancellation and spending until the transaction ends. */
+/** Returns an approval in any state. Locks the row against answers, cancellation and use until the transaction ends. */
 export async function lockApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
     `select ${APPROVAL_COLUMNS} from approvals where id = $1 for update`,
@@ -220,7 +228,7 @@ export async function lockApproval(q: Query, id: string): Promise<ApprovalRow | 
   return rows[0]
 }
 
-/** Returns the approvals of one action, oldest first; at most 50. */
+/** Returns at most 50 approvals of one action, oldest first. */
 export async function listApprovalsOfAction(
   q: ScopedQuery,
   orgId: string,
@@ -233,7 +241,10 @@ export async function listApprovalsOfAction(
   )
 }
 
-/** Returns true exactly once per approved hold, for the bound request, while its users may still answer. */
+/**
+ * Marks an approved hold as used by the bound request. Returns true exactly once per hold, and only while its approvers
+ * still have the right to answer.
+ */
 export async function spendHold(
   q: Query,
   key: {
@@ -281,7 +292,7 @@ export async function hasGroupMembers(q: Query, orgId: string, groups: readonly 
   return onlyRow(rows).found
 }
 
-/** Notifies the gateways through their replicas at commit. */
+/** Notifies the replicas at commit. Each replica then notifies its gateways. */
 export async function notifyAnswer(q: Query, row: Pick<ApprovalRow, 'id'>): Promise<void> {
   await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, row.id])
 }

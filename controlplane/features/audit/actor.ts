@@ -1,10 +1,10 @@
 import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Principal } from '../../http/route.ts'
 
-/** The cause of an event: a user, an agent, or a machine. `label` is an e-mail address or a name. */
+/** The cause of an audit event: a user, an agent, or a machine. `label`: an e-mail address or a name. */
 export type Actor = {
   readonly label: string
-  /** Origin of the rows that the actor creates. Default: the command line. */
+  /** Interface through which the actor creates rows. Default: the command line. */
   readonly origin?: RowOrigin
 } & (
   | { readonly kind: 'user'; readonly userId: string }
@@ -16,22 +16,27 @@ export function systemActor(label: string): Actor {
   return { kind: 'system', label }
 }
 
-/** Returns the actor of a call with the token of a gateway, or of the gateway's internal API. */
+/** Returns the actor of a call that was authenticated by the token of a gateway or of its internal API. */
 export function gatewayActor(name: string): Actor {
   return systemActor(`gateway:${name}`)
 }
 
-/** Returns the actor of an agent. For an agent without a record, the machine that reported it is the actor. */
+/**
+ * Returns the agent as actor. For an agent without a database row, the actor is the machine that reported the agent.
+ */
 export function agentActor(agentId: string | null | undefined, reporter: string): Actor {
   return agentId == null ? systemActor(reporter) : { kind: 'agent', agentId, label: agentId }
 }
 
-/** Returns the origin of a row: `dashboard` for sessions of a page; callers of the API count as `command_line`. */
+/**
+ * Returns the interface that creates the actor's rows: `dashboard` for a session of the dashboard, otherwise
+ * `command_line`, also for callers of the API.
+ */
 export function originOf({ origin = 'command_line' }: Actor): RowOrigin {
   return origin
 }
 
-/** Returns the actor of the changes that the caller makes. */
+/** Returns the actor for audit events about changes by this caller. */
 export function actorOf(principal: Principal): Actor {
   switch (principal.kind) {
     case 'user':
@@ -52,7 +57,7 @@ export function actorOf(principal: Principal): Actor {
   }
 }
 
-/** Returns the id of the signed-in user; null for the token of the command line, which belongs to no user. */
+/** Returns the account id of the caller; null for the admin token of the command line, which belongs to no user. */
 export function userIdOf({ userId, via }: Extract<Principal, { kind: 'user' }>): string | null {
   return via === 'admin_token' ? null : userId
 }

@@ -1,9 +1,12 @@
-/** Formats one line of RFC 4180 with its CRLF. Null is an empty cell. */
+/** Formats one line of CSV (RFC 4180) with its CRLF. A null cell becomes an empty cell. */
 export function csvLine(cells: readonly (string | null)[]): string {
   return `${cells.map((cell) => quoted(harmless(cell ?? ''))).join(',')}\r\n`
 }
 
-/** Cells that a spreadsheet runs as a formula, with or without leading blanks; full-width forms included. */
+/**
+ * Matches a cell that a spreadsheet would run as a formula, with or without leading blanks. Covers full-width forms of
+ * the formula characters.
+ */
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/
 
 /** Prefixes an apostrophe, so that a spreadsheet shows the text instead of running it. */

@@ -9,10 +9,13 @@ export type AuditEvent = {
   readonly orgId: string
   readonly type: AuditEventType
   readonly actor: Actor
-  /** The agent that the event is about, when it is not the actor. */
+  /** The agent that the event is about, if this agent is not the actor. */
   readonly agentId?: string | null | undefined
   readonly actionRequestId?: string | null
-  /** The manifest object that the event concerns (`namespace/name`), where `details` names no Gateway and no scope. */
+  /**
+   * The manifest object that the event is about (`namespace/name`). Required for the namespace of the event only if
+   * `details` names neither a Gateway nor a scope.
+   */
   readonly manifest?: string
   readonly details: Readonly<Record<string, unknown>>
 }
@@ -29,7 +32,10 @@ export async function recordEvents(q: Query, events: readonly AuditEvent[]): Pro
   return insertAuditEvents(q, events.map(storedEvent))
 }
 
-/** Returns the columns of an event. A machine has no column, so it is stored as `actor` in the details. */
+/**
+ * Converts an event to its columns. A machine has no column of its own, so its name is stored as `actor` in the
+ * details.
+ */
 function storedEvent({ actor, agentId, details, manifest, type, ...event }: AuditEvent) {
   return {
     ...event,
@@ -41,7 +47,10 @@ function storedEvent({ actor, agentId, details, manifest, type, ...event }: Audi
   }
 }
 
-/** Returns the namespace of an event without an agent. For other events the namespace of the agent applies. */
+/**
+ * Returns the namespace of an event, from its manifest object, Gateway or scope. If the event has an agent, readers use
+ * the namespace of the agent instead.
+ */
 function namespaceIn({ gateway, scope }: AuditEvent['details'], manifest: string | undefined): string | null {
   if (manifest !== undefined) return namespaceOf(manifest) || null
   if (typeof gateway === 'string') return namespaceOf(gateway) || null

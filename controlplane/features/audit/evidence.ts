@@ -10,7 +10,7 @@ import { listTrafficOfAction } from '../traffic/rows.ts'
 import { type AuditExportRow, type AuditFilter, listAuditAfter, listAuditBefore } from './export-store.ts'
 
 export type Evidence = {
-  /** Returns a page of events, newest first. `cursor` is `next_cursor` of the page before. */
+  /** Returns a page of events, newest first. `cursor`: the field `next_cursor` of the previous page. */
   search(
     namespaces: Namespaces,
     filter: AuditFilter,
@@ -32,7 +32,7 @@ export function createEvidence({
   return {
     async search(namespaces, filter, { limit, cursor }) {
       const before = cursor === undefined ? null : numberOf(cursor)
-      // One extra row shows whether there is a next page.
+      // The query reads one extra row, which shows whether there is a next page.
       const rows = await listAuditBefore(read(namespaces), orgId, { filter, before, limit: limit + 1 })
       const shown = rows.slice(0, limit)
       const last = shown.at(-1)

@@ -2,12 +2,12 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 export type AuditFilter = {
   readonly eventType?: string | undefined
-  /** ISO 8601; `from` is inclusive, `to` exclusive. */
+  /** Start of the time range (ISO 8601). `from` is inclusive, `to` is exclusive. */
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly agentId?: string | undefined
   readonly actionRequestId?: string | undefined
-  /** Text anywhere in the event's type, ids or details; case-insensitive. */
+  /** Text that occurs anywhere in the type, ids or details of the event; case-insensitive. */
   readonly q?: string | undefined
 }
 
@@ -21,9 +21,9 @@ export type AuditExportRow = {
   readonly created_at: Date
   /** Details of the event as JSON text. */
   readonly details: string
-  /** Action type of the event, else of its action request. */
+  /** Action type in the details of the event, otherwise that of the event's action request. */
   readonly action_type: string | null
-  /** Resource of the event as JSON text, else that of its action request. */
+  /** Resource in the details of the event as JSON text, otherwise that of the event's action request. */
   readonly resource: string | null
 }
 

@@ -4,7 +4,7 @@ import type { ScopedReads } from '../../db/scoped-query.ts'
 import { csvLine } from './csv.ts'
 import { type AuditExportRow, type AuditFilter, listAuditAfter } from './export-store.ts'
 
-/** The columns of spec 4.4, then the remaining fields of the event. */
+/** Columns of the CSV export: those of spec 4.4, then the remaining fields of the event. */
 const COLUMNS = [
   'timestamp',
   'event_type',
@@ -21,7 +21,10 @@ const COLUMNS = [
 const PAGE = 1_000
 
 export type AuditExport = {
-  /** Yields the matching events as CSV, oldest first. Reads page by page, so memory does not grow with their number. */
+  /**
+   * Yields the matching events as CSV, oldest first. Reads the events in pages, so that memory does not grow with their
+   * number.
+   */
   csv(namespaces: Namespaces, filter: AuditFilter): AsyncGenerator<string>
 }
 

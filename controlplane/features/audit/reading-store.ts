@@ -12,14 +12,15 @@ export type AuditRow = {
   readonly createdAt: Date
 }
 
-/** The events to read: all, those of an agent, or those of a namespace. */
+/** Selects the events to read: all events, those of an agent, or those of a namespace. */
 export type AuditScope = { readonly orgId: string } & (
   | { readonly of: 'all' }
   | { readonly of: 'agent' | 'namespace'; readonly key: string }
 )
 
 /**
- * Returns a page of events, newest first. The offset is skipped in the index alone; rows are read only for the page.
+ * Returns a page of events, newest first. The query skips the offset in the index alone and reads the rows of the page
+ * only.
  */
 export async function listAuditEvents(
   q: Query,

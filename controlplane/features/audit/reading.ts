@@ -11,7 +11,10 @@ export type AuditPage = {
   readonly offset: number
 }
 
-/** The events to read: all, those of an agent (`key` is its id), or those of a namespace. */
+/**
+ * Selects the events to read: all events, those of an agent (`key` is its id), or those of a namespace (`key` is its
+ * name).
+ */
 export type Whose = { readonly of: 'all' } | { readonly of: 'agent' | 'namespace'; readonly key: string }
 
 export type AuditReading = {
@@ -19,7 +22,7 @@ export type AuditReading = {
   page(whose: Whose, page: { readonly limit: number; readonly offset: number }): Promise<AuditPage>
 }
 
-/** Maximum number of cached counts, one per scope. */
+/** Maximum number of cached event counts. Each scope has one count. */
 const MAX_REMEMBERED = 1_000
 
 export function createAuditReading({ db, orgId }: { readonly db: Db; readonly orgId: string }): AuditReading {
@@ -40,7 +43,10 @@ export function createAuditReading({ db, orgId }: { readonly db: Db; readonly or
   }
 }
 
-/** Omits fields that do not apply (spec 2.7: "when applicable"). */
+/**
+ * Converts the row of an event to its API object. Omits fields that do not apply to the event (spec 2.7: "when
+ * applicable").
+ */
 function view(row: AuditRow): AuditEventView {
   return {
     id: eventId(row.id),

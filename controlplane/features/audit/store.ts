@@ -7,7 +7,7 @@ export type AuditEventInput = {
   readonly agentId: string | null
   readonly userId: string | null
   readonly actionRequestId?: string | null
-  /** Namespace of an event without an agent. */
+  /** Namespace of an event that has no agent. For an event with an agent, the namespace of the agent applies. */
   readonly namespace: string | null
   readonly details: Readonly<Record<string, unknown>>
 }

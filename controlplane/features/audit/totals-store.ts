@@ -6,19 +6,23 @@ export type AuditCount = {
   /** Highest event id that is counted. */
   readonly upTo: number
   readonly count: number
-  /** Number of retention runs when the events were counted. */
+  /** Number of retention runs at the time of the count. A later retention run makes the count invalid. */
   readonly purges: number
-  /** The part of `count` that the database has stored. */
+  /** The part of `count` that is stored in the database. */
   readonly stored: number
 }
 
-/** Stores the count after this many new events, which bounds the events that the next process counts. */
+/**
+ * Number of newly counted events after which the count is stored. The limit bounds the events that a restarted process
+ * has to count.
+ */
 const STORE_EVERY = 10_000
 const MAX_PURGES = 3
 
 /**
- * Returns the number of events, counting on from the cached or stored count. The caller may cache only `settled`, which
- * ends at events so old (5 minutes) that no earlier transaction can still commit an event with a smaller id.
+ * Returns the number of events. Adds the newer events to the cached or stored count. The caller may cache only
+ * `settled`, which counts events older than 5 minutes: no transaction in progress can still commit an event with a
+ * smaller id.
  */
 export async function countAuditEvents(
   q: Query,
@@ -72,7 +76,7 @@ async function storedCount(q: Query, scope: AuditScope): Promise<AuditCount> {
   return onlyRow(rows)
 }
 
-/** Skips a count that is older than the last retention run or than the stored count. */
+/** Stores the count. Skips a count that is older than the last retention run or than the stored count. */
 async function storeCount(q: Query, scope: AuditScope, known: AuditCount): Promise<void> {
   const { orgId } = scope
   await q.query('insert into audit_purges (org_id, purges) values ($1, 0) on conflict do nothing', [orgId])
@@ -87,7 +91,8 @@ async function storeCount(q: Query, scope: AuditScope, known: AuditCount): Promi
 }
 
 /**
- * Returns a condition for each kind of scope, so that each kind uses its own index. Every condition must contain `$2`.
+ * Returns the SQL condition that selects the events of the scope. Each kind of scope has its own condition, so that the
+ * query uses the index of this kind. Every condition must contain `$2`.
  */
 export function ownClause({ of }: AuditScope): string {
   return of === 'all' ? 'and $2::text is null' : `and ${COLUMNS[of]} = $2`
@@ -95,14 +100,14 @@ export function ownClause({ of }: AuditScope): string {
 
 const COLUMNS = { agent: 'agent_id', namespace: 'namespace' } as const
 
-/** Returns the value of `$2` in the condition of `ownClause`. */
+/** Returns the value of the parameter `$2` in the condition of `ownClause`. */
 export function keyOf(scope: AuditScope): string | null {
   return scope.of === 'all' ? null : scope.key
 }
 
 /**
- * Returns the key in `audit_totals`. Null for a namespace: its total is not stored, because retention adjusts no totals
- * of namespaces.
+ * Returns the key of the scope in the table `audit_totals`. Returns null for a namespace: totals of namespaces are not
+ * stored, because retention does not adjust them.
  */
 function totalKey(scope: AuditScope): string | null {
   return scope.of === 'namespace' ? null : (keyOf(scope) ?? '')

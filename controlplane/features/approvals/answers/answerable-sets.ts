@@ -8,21 +8,24 @@ import { type ApprovalRow, hasGroupMembers, type StoredAnswer } from '../store.t
 import { isMachine } from './answering-user.ts'
 import type { Answerer } from './service.ts'
 
-/** The required sets of an approval that an approver answers for, and the groups of these sets. */
+/**
+ * The required sets of an approval that one approver satisfies, and the groups of these sets. A required set lists
+ * approver groups, one of which must answer.
+ */
 export type AnswerableSets = Pick<StoredAnswer, 'sets' | 'groups'>
 
 /**
  * Resolves whether the cluster's RBAC lets the members of a group answer approvals in a namespace. If so, the group
- * counts as having members, even when none of them has an account in this installation. Rejects with `not_ready` when
+ * counts as having members, even when no account of this installation is in the group. Rejects with `not_ready` when
  * the API server does not answer.
  */
 export type ClusterGroups = (group: string, namespace: string) => Promise<boolean>
 
 /**
- * Returns the required sets that the approver answers for: at least one where any set is required. Throws `forbidden`
- * for an approver outside all sets, and for the internal API where groups or different users are required, because its
- * token identifies no user. Also throws `forbidden` for the CLI token and for machines of the cluster where different
- * users are required.
+ * Returns the required sets that the approver satisfies; at least one if the approval has required sets. Throws
+ * `forbidden` for an approver outside all sets. Throws `forbidden` for the internal API where groups or different users
+ * are required, because its token identifies no user. Throws `forbidden` for the CLI token and for machines of the
+ * cluster where different users are required.
  */
 export async function answerableSets(
   q: Query,
@@ -52,8 +55,8 @@ type Asked = {
 }
 
 /**
- * Returns the groups of the set that the approver answers for; null when there is none. For a set whose groups have no
- * members, owners and admins of all namespaces answer.
+ * Returns the groups of the set for which the approver may answer; null when there is none. If the groups of a set have
+ * no members, owners and admins of all namespaces may answer for the set.
  */
 async function ownGroups(
   q: Query,
@@ -62,8 +65,8 @@ async function ownGroups(
   if (set.groups.length === 0) return []
   const own = set.groups.filter((group) => by.groups.includes(group))
   if (own.length > 0) return own
-  // Excludes the admin of a tenant: the groups of the platform team may have no members yet, and the admin could answer
-  // for them.
+  // An admin of some namespaces (a tenant) does not qualify: the groups of the platform team may have no members yet,
+  // and the tenant's admin could answer for them.
   const isAdmin = hasRole(by.role, 'admin') && by.namespaces === 'all'
   if (!isAdmin || (await hasGroupMembers(q, row.orgId, set.groups))) return null
   const namespace = namespaceOf(row.agent)

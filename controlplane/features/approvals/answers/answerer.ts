@@ -3,7 +3,10 @@ import { roleWithin } from '../../../http/auth/rights.ts'
 import { userIdOf } from '../../audit/actor.ts'
 import type { Answerer } from './service.ts'
 
-/** Returns the signed-in user as an approver, with the role that the user has in all namespaces of the right. */
+/**
+ * Converts the signed-in user to an approver, with the role that the user has in all namespaces in which the user may
+ * answer.
+ */
 export function answererOf(user: UserPrincipal): Answerer {
   const { email, groups, namespaces, clusterCredential, clusterUser } = user
   const role = roleWithin(user, namespaces)

@@ -17,7 +17,9 @@ export async function approverIdentity(q: Query, by: Answerer): Promise<Approver
   return { id, way: 'account', email: email.toLowerCase(), isEmailVerified }
 }
 
-/** Returns the identity of a stored answer. An answer of an older version has the user id only. */
+/**
+ * Returns the identity of the user who gave a stored answer. An answer of an older version contains only the user id.
+ */
 export function identityOf({ person, user_id: id, by }: StoredAnswer): ApproverIdentity {
   if (person !== undefined && person !== null) return person
   const way = id?.startsWith('cluster:') ? 'token' : 'account'
@@ -25,15 +27,16 @@ export function identityOf({ person, user_id: id, by }: StoredAnswer): ApproverI
 }
 
 /**
- * Reports whether the approver is a machine identity of the cluster, which does not count where different users are
- * required.
+ * Reports whether the approver is a machine identity of the cluster, such as a ServiceAccount. Machine identities do
+ * not count where different users are required.
  */
 export function isMachine(by: Answerer): boolean {
   return by.kind === 'user' && by.clusterCredential !== undefined && /^system:(?!admin$)/.test(by.email)
 }
 
 /**
- * Returns the e-mail address in a cluster user name, without the prefix of the authenticator: `oidc:ann@example.com`.
+ * Returns the e-mail address in a user name of the cluster, without the prefix of the authenticator. For
+ * `oidc:ann@example.com` this is `ann@example.com`. Returns null when the user name contains no address.
  */
 function addressOf(username: string): string | null {
   const [address] = /[^\s:/#|]+@[^\s@:/#|]+\.[^\s@:/#|]+$/.exec(username) ?? []

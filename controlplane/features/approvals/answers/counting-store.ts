@@ -1,6 +1,6 @@
 import { identityStateSql } from '../../oidc/rows.ts'
 
-/** SQL expression for the namespace of the agent of an approval; null for an agent without a namespace. */
+/** SQL expression for the namespace of an approval's agent; null for an agent without a namespace. */
 const NAMESPACE = "case when agent like '%/%' then split_part(agent, '/', 1) end"
 const ANSWERS_HERE = `exists (
   select from (values (u.role, to_jsonb(u.namespaces))
@@ -8,16 +8,19 @@ const ANSWERS_HERE = `exists (
   ) as held (role, namespaces)
   where held.role <> 'viewer' and (coalesce(held.namespaces, 'null') = 'null' or held.namespaces ? ${NAMESPACE}))`
 
-/** SQL condition on the user `u`: owners, and admins of all namespaces, answer for groups without members. */
+/**
+ * SQL condition that is true when the user `u` may answer for groups without members: owners, and admins of all
+ * namespaces.
+ */
 const STANDS_IN = `u.role in ('owner', 'admin') and u.namespaces is null and not exists (
   select from jsonb_array_elements_text(answer->'groups') as answered(group_name)
     join users member on group_name = any(member.groups)
   where group_name <> all(u.groups) and member.status = 'active')`
 
 /**
- * SQL condition that is true when the account `u` with the identity `i` may still give the stored `answer`: the account
- * is active, not ended by the identity provider, has a role that answers in the agent's namespace, and is in the groups
- * of the answer.
+ * SQL condition that is true when the account `u` with the identity `i` still has the right to give the stored
+ * `answer`. The account must be active, not ended by the identity provider, have a role that may answer in the agent's
+ * namespace, and be in the groups of the answer.
  */
 export const ANSWER_COUNTS = `u.status = 'active' and ${identityStateSql('i')} <> 'ended' and ${ANSWERS_HERE}
   and (answer->'groups' <@ to_jsonb(u.groups) or ${STANDS_IN})`

@@ -5,9 +5,9 @@ import { shareUser, type UserRow } from '../../users/rows.ts'
 import type { Answerer } from './service.ts'
 
 /**
- * Returns the approver with the rights that the account has now, because a role or group may have been removed since
- * authentication. Locks the account until the transaction ends. `namespace`: that of the agent; null for an agent
- * without a namespace.
+ * Returns the approver with the current rights of the account, because a role or group may have been removed after the
+ * request was authenticated. Locks the account until the transaction ends. `namespace`: namespace of the agent; null
+ * for an agent without a namespace.
  */
 export async function currentAnswerer(q: Query, by: Answerer, namespace: string | null): Promise<Answerer> {
   if (by.kind === 'operator' || by.userId === null || by.clusterCredential !== undefined) return by
@@ -18,11 +18,14 @@ export async function currentAnswerer(q: Query, by: Answerer, namespace: string 
   if (held === null) return { ...by, role: 'viewer', groups: [], namespaces: new Set() }
   const groups = by.groups.filter((group) => user.groups.includes(group))
   const role = hasRole(by.role, held.role) ? held.role : by.role
-  // A role in all namespaces keeps the namespaces of the request.
+  // For an account with a role in all namespaces, the namespaces of the authenticated request apply.
   return { ...by, role, groups, namespaces: held.namespaces === 'all' ? by.namespaces : held.namespaces }
 }
 
-/** Returns the role that answers for agents of the namespace. A role in all namespaces takes precedence. */
+/**
+ * Returns the role with which the account may answer for agents of the namespace. A role in all namespaces takes
+ * precedence.
+ */
 function heldIn(
   { role, namespaces, lowerRoles }: UserRow,
   namespace: string | null,

@@ -10,8 +10,9 @@ import { identityState } from '../../oidc/rows.ts'
 import type { ApprovalRow, StoredAnswer } from '../store.ts'
 
 /**
- * Resolves whether the user of a stored answer may still give it for an agent of the namespace ('' for an agent without
- * one). Rejects with `not_ready` when the identity provider or the API server does not answer.
+ * Resolves whether the user of a stored answer still has the right to give it. `namespace`: namespace of the agent, ''
+ * for an agent without a namespace. Rejects with `not_ready` when the identity provider or the API server does not
+ * answer.
  */
 export type ConfirmAnswer = (answer: StoredAnswer, namespace: string) => Promise<boolean>
 
@@ -23,8 +24,8 @@ export type ConfirmAnswerDeps = {
 }
 
 /**
- * Confirms cluster users with the API server, and accounts with the identity provider when the last confirmation is
- * older than five minutes.
+ * Creates the confirmation of stored answers. The API server confirms users of the cluster. The identity provider
+ * confirms accounts if their last confirmation is older than five minutes.
  */
 export function createConfirmAnswer({ db, kube, confirmAccess }: ConfirmAnswerDeps): ConfirmAnswer {
   return async (answer, namespace) => {
@@ -43,19 +44,22 @@ async function isAllowed(
   const user = clusterUserOf(answer)
   if (await isAgent(db, user)) return false
   if (!(await reviewAccess(kube, user, { right: 'approvals/answer', namespace }))) return false
-  // An admin answers for a group without members, in which the admin is not a member either.
+  // An admin may answer for a group without members, although the admin is not in this group.
   const isAsAdmin = answer.groups.some((group) => !user.groups.includes(group))
   return !isAsAdmin || reviewAccess(kube, user, { right: 'settings/update', namespace: '' })
 }
 
-/** Returns the cluster user of an answer. An answer of an older version stores the name and the groups only. */
+/**
+ * Returns the cluster user who gave an answer. An answer of an older version contains only the user name and the
+ * groups.
+ */
 function clusterUserOf({ cluster_user: user, by, groups }: StoredAnswer): ClusterUser {
   return user ?? { username: by, groups: [...groups, 'system:authenticated'] }
 }
 
 /**
- * Returns the ids of users whose earlier answers no longer count. Rejects with `not_ready`, naming the unconfirmed
- * answer.
+ * Returns the ids of users whose earlier answers have become void. Rejects with `not_ready` when an earlier answer
+ * cannot be confirmed; the error names the user who gave the answer.
  */
 export async function voidAnswers(
   { answers, agent }: ApprovalRow,

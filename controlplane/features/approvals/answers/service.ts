@@ -26,18 +26,19 @@ import { type ConfirmAnswer, voidAnswers } from './earlier-answers.ts'
 import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from './store.ts'
 
 /**
- * An approver. `user`: signed in, or authenticated by an approver key, the installation's admin token or the cluster.
- * `operator`: holds the token of a gateway's internal API, which identifies no user and belongs to no group.
+ * The caller that answers an approval. `user`: authenticated by a session, an approver key, the installation's admin
+ * token or the cluster. `operator`: authenticated by the token of a gateway's internal API, which identifies no user
+ * and belongs to no group.
  */
 export type Answerer =
   | {
       readonly kind: 'user'
-      /** Id of the user's account; null for the CLI token, which belongs to no user. */
+      /** Id of the user's account; null for the admin token of the command line, which belongs to no user. */
       readonly userId: string | null
       readonly email: string
       readonly role: Role
       readonly groups: readonly string[]
-      /** How the cluster authenticated the user; absent for accounts of this installation. */
+      /** Kind of credential with which the cluster authenticated the user; absent for accounts of this installation. */
       readonly clusterCredential?: 'token' | 'certificate' | undefined
       readonly clusterUser?: ClusterUser | undefined
       /** Namespaces of the agents whose approvals the user may answer. */
@@ -45,7 +46,10 @@ export type Answerer =
     }
   | {
       readonly kind: 'operator'
-      /** Name that the caller claims. It is not verified, because the token of the internal API identifies no user. */
+      /**
+       * Name that the caller claims. The name is not verified, because the token of the internal API identifies no
+       * user.
+       */
       readonly name: string
       readonly gatewayId: string
       readonly gateway: string
@@ -54,8 +58,8 @@ export type Answerer =
 export type Respond = {
   readonly id: string
   /**
-   * Kinds of approvals that the caller may answer; others are reported as not found. v1 answers `apr_`, the internal
-   * API `apv_`, the dashboard both.
+   * Kinds of approvals that the caller may answer. Other kinds are reported as not found. The v1 API answers ids with
+   * the prefix `apr_`, the internal API those with `apv_`, the dashboard both.
    */
   readonly kinds: readonly ApprovalKind[]
   readonly approved: boolean
@@ -63,22 +67,22 @@ export type Respond = {
   readonly by: Answerer
   /** Channel of the answer: `dashboard`, `cli`, `api`, `internal` or `chat`. */
   readonly via: string
-  /** Runs in the transaction of an accepted answer; a rejection rolls the answer back. */
+  /** Runs in the transaction that stores an accepted answer. If the function rejects, the answer is rolled back. */
   readonly within?: ((q: Query) => Promise<void>) | undefined
 }
 
 export type Response = {
   readonly id: string
-  /** Status after the answer: `pending` while answers of other groups are missing. */
+  /** Status of the approval after the answer: `pending` while answers of other groups are missing. */
   readonly status: ApprovalStatus
   readonly answeredGroups: string[]
   readonly approval: ApprovalRow
 }
 
 /**
- * Records the answer of one approver, and ends the approval when no required set is missing. The answer, the state, the
- * audit event and the notification of the gateways commit together. Concurrent answers to one approval run one after
- * the other. Before an approving answer, earlier answers are confirmed.
+ * Records the answer of one approver, and ends the approval when no required set is missing. One transaction commits
+ * the answer, the state, the audit event and the notification of the gateways. Concurrent answers to one approval are
+ * serialised. Before an approving answer, all earlier answers are confirmed.
  */
 export async function respond(
   { db, orgId, onEnded, clusterGroups, confirmAnswer }: ApprovalsDeps,
@@ -112,8 +116,8 @@ export async function respond(
 }
 
 /**
- * Returns the users whose earlier answers no longer count. Returns none without a check unless the answer approves and
- * the caller may see the pending approval.
+ * Returns the users whose earlier answers have become void. Skips the check and returns none unless the answer approves
+ * and the caller may read the pending approval.
  */
 async function notConfirmed(
   db: Query,
@@ -126,7 +130,7 @@ async function notConfirmed(
   return isAsked ? voidAnswers(row, confirmAnswer) : []
 }
 
-/** Ends the approval and returns it; returns undefined while required answers are missing. */
+/** Ends the approval and returns it. Returns undefined while required answers are missing. */
 async function endedBy(
   q: Query,
   row: ApprovalRow,
@@ -156,7 +160,7 @@ function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: ApproverIden
   })
 }
 
-/** Returns the names of the users whose earlier answers are no longer stored. */
+/** Returns the names of the users whose earlier answers were removed between the two reads of the approval. */
 function goneSince(before: ApprovalRow, { answers: left }: ApprovalRow): readonly string[] {
   const isLeft = ({ by, at }: StoredAnswer) => left.some((answer) => answer.by === by && answer.at === at)
   return before.answers.filter((answer) => !isLeft(answer)).map(({ by }) => by)
@@ -184,8 +188,8 @@ function answeredEvent(row: EndedApproval, answer: Respond, gone: readonly strin
 }
 
 /**
- * Returns the actor for the audit log. For the internal API it is the gateway, to which the token belongs, and not the
- * name that the caller claims.
+ * Returns the actor for the audit log. An answer through the internal API has its gateway as actor, because the token
+ * belongs to the gateway and the name in the call is not verified.
  */
 function actorOf(by: Answerer): Actor {
   if (by.kind === 'operator') return gatewayActor(by.gateway)
@@ -204,8 +208,8 @@ function isVisible(row: ApprovalRow, { kinds, by }: Respond): boolean {
 }
 
 /**
- * Returns the error for an approval that has ended; null while it can be answered. An overdue approval counts as
- * expired before the sweeper runs.
+ * Returns the error for an approval that has ended; null while the approval can be answered. An overdue approval counts
+ * as expired, even before the sweeper stores the expiry.
  */
 function endedError(row: ApprovalRow): ChaperoneError | null {
   const moved = moveApproval(row.status === 'pending' && row.isOverdue ? 'expired' : row.status, 'approve')
@@ -220,7 +224,8 @@ function refuseEnded(row: ApprovalRow): void {
 }
 
 /**
- * Returns the error of an answer that lost a race: the approval was answered or expired between the read and the write.
+ * Returns the error of an answer that lost a race: another answer or the expiry ended the approval between the read and
+ * the write.
  */
 async function whyNot(q: Query, id: string): Promise<ChaperoneError> {
   const row = await getApproval(q, id)

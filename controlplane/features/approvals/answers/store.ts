@@ -42,8 +42,9 @@ export async function addAnswer(
 }
 
 /**
- * Removes answers of users who may no longer answer: suspended, ended by the identity provider, without a role in the
- * agent's namespace, no longer in a group of the answer, or listed in `voidUsers` (ids). Their audit events stay.
+ * Removes the answers of users who no longer have the right to answer. These users are suspended, ended by the identity
+ * provider, without a role in the agent's namespace, outside the groups of the answer, or listed in `voidUsers` (ids).
+ * The audit events of the answers remain.
  */
 export async function dropVoidAnswers(
   q: Query,
