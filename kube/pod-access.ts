@@ -7,8 +7,8 @@ export type PodApi = { readonly url: string; readonly caFile: string; readonly t
 export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Creates access with the ServiceAccount of this pod. Reads both files for each request, because the kubelet rotates
- * them.
+ * Creates access with the ServiceAccount of this pod. Reads the CA certificate and the token for each request, because the
+ * kubelet rotates both files.
  */
 export function createPodAccess({ url, caFile, tokenFile }: PodApi): KubeAccess {
   return {

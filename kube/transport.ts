@@ -9,7 +9,7 @@ export type KubeAccess = {
   readonly server: string
   /** True when the kubeconfig names a proxy. Connections through the proxy are not kept alive. */
   readonly usesProxy: boolean
-  /** Adds trust and credentials to the options of one request. Rejects when they cannot be read. */
+  /** Adds the CA certificate and the credentials to the options of one request. Rejects when they cannot be read. */
   applyTo(options: https.RequestOptions): Promise<void>
 }
 
@@ -19,7 +19,7 @@ export type KubeCall = {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly contentType?: string
-  /** Requests metadata only: of one object (also of each object in a watch), or of a list. */
+  /** Requests only the metadata of one object (also of each object in a watch), or of a list. */
   readonly metadata?: 'object' | 'list'
   readonly signal?: AbortSignal
   /** Time limit in ms, from the first byte sent to the last byte received. Default 30 s. */
@@ -44,7 +44,9 @@ export type KubeTransport = Disposable & {
 export type TransportOptions = {
   /** Maximum number of concurrent connections. Default: no limit. */
   readonly maxConnections?: number
-  /** Milliseconds after which an unused connection is closed. Default: it stays open until the server closes it. */
+  /**
+   * Milliseconds after which an unused connection is closed. Default: the connection stays open until the server closes it.
+   */
   readonly idleMs?: number
 }
 

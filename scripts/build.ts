@@ -16,7 +16,10 @@ import { writeDocs } from './docs/write-docs.ts'
 import { assembleImage } from './image/assemble-image.ts'
 import { assembleSidecarProgram } from './image/sidecar-program.ts'
 
-/** Bundles the processes, the CLI and the dashboard into `dist/`, for the image (`dist/image`) and the released CLI, and writes the documentation (`dist/docs`). */
+/**
+ * Bundles the processes, the CLI and the dashboard into `dist/`, for the image (`dist/image`) and the released CLI, and
+ * writes the documentation (`dist/docs`).
+ */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))

@@ -15,9 +15,9 @@ import { brotliCompressSync, constants } from 'node:zlib'
 import { build, type Plugin } from 'esbuild'
 
 /**
- * Freezes the sidecar and the control plane of a revision (`node scripts/freeze-bundle.ts REVISION`) for the tests of
- * versions beside each other. Writes `test/skew/frozen/VERSION-COMMIT.json.br`: the files of both programs, and the
- * fields of the wire. The same revision gives the same bytes.
+ * Freezes the sidecar and the control plane of a revision (`node scripts/freeze-bundle.ts REVISION`) for the tests of version
+ * skew. Writes `test/skew/frozen/VERSION-COMMIT.json.br`: the files of both programs, and the field paths of the sections
+ * that gateways synchronize. The same revision gives the same bytes.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'test/skew/frozen')
@@ -55,7 +55,7 @@ function git(...args: string[]): string {
   return execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', maxBuffer: 512 * 1024 * 1024 })
 }
 
-/** Extracts the sources of the commit, with the packages of its lockfile. */
+/** Extracts the sources of the commit, and installs the packages of its lockfile. */
 function checkOut(of: string): void {
   const paths = [
     'core',
@@ -89,7 +89,7 @@ async function programFiles(): Promise<Record<string, string>> {
       keepNames: true,
       preserveSymlinks: true,
       legalComments: 'none',
-      // Only a control plane in a cluster loads it.
+      // Only a control plane in a cluster loads this package.
       external: ['@kubernetes/client-node'],
       plugins: [withDirnames(program)],
       write: false,

@@ -11,10 +11,10 @@ import { referencePage } from './reference/reference-page.ts'
 import { rightsPage } from './rights/rights-page.ts'
 
 /**
- * Writes the generated files: `crds/*.yaml` from the resource schemas, the connector types of the dashboard from the registry of
- * connectors, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, and `docs/reference.md` from the resource schemas
- * and the settings of the programs. `--check`: writes nothing, lists the files that differ
- * and exits with 1 if there are any. `--out FOLDER`: writes the CRDs only, for inspection.
+ * Writes the generated files: `crds/*.yaml` from the resource schemas, the connector types of the dashboard from the registry
+ * of connectors, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, and `docs/reference.md` from the
+ * resource schemas and the settings of the programs. `--check`: writes nothing, lists the files that differ and exits with 1
+ * if any file differs. `--out FOLDER`: writes only the CRDs, for inspection.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const isCheck = process.argv.includes('--check')
@@ -25,7 +25,7 @@ const out = outArgument === -1 ? undefined : process.argv[outArgument + 1]
 const crds = KINDS.map(
   (kind) => [join(out ?? join(root, 'crds'), `chaperone.dev_${kind.plural}.yaml`), crdText(kind)] as const,
 )
-/** Folder with generated and hand-written files, in which no file is reported as left over. */
+/** Folder with generated and hand-written files. The check for left-over generated files skips this folder. */
 const MIXED = join(root, 'docs')
 const wanted = new Map(out === undefined ? [...crds, ...documents()] : crds)
 const stale = [...new Set([...wanted.keys()].map(dirname))]

@@ -4,8 +4,8 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Prints the lines of the tracked text files by kind and folder: all lines, and those that are neither blank nor a comment
- * alone. A generated file says so in its first five lines.
+ * Prints the number of lines of the tracked text files by kind and folder: all lines, and code lines, which are neither blank
+ * nor only a comment. A file is generated if one of its first five lines names `npm run generate`.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const COUNTED = new Set(
@@ -36,7 +36,7 @@ for (const kind of KINDS) {
     console.log(row([kind, key.slice(kind.length + 1), files, lines, code]))
 }
 
-/** Returns regular files of the index, without symbolic links. */
+/** Returns the paths of the regular files in the git index, without symbolic links. */
 function trackedFiles(): readonly string[] {
   const listed = execFileSync('git', ['ls-files', '-s'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
   return listed

@@ -78,7 +78,7 @@ function judgeNames(rows: readonly CatalogueRow[]): Pick<Coverage, 'doubled' | '
   return { doubled, inconsistent }
 }
 
-/** Returns the actions that a request of the operation may be before its body is read. */
+/** Returns the actions that a request of the operation may have before its body is read. */
 export function nameOperation(
   type: ConnectorEntry['type'],
   operation: Pick<Operation, 'method' | 'template'>,

@@ -23,7 +23,7 @@ function wide(name: string, jsonPath: string): PrinterColumn {
 
 const PROGRAMMED = condition('Programmed', 'Programmed', 1)
 
-/** Returns the rules as texts, without the type of the spec that they check. */
+/** Returns the texts of CEL rules without the type parameter of the spec that the rules check. */
 const textOf = (rules: SpecRules<never>) => ({
   cross: rules.cross.map(({ cel, path, message }) => ({ cel, path, message })),
   lists: rules.lists,

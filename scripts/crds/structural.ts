@@ -15,7 +15,7 @@ function convert(schema: Schema): Schema {
     if (key in HANDLERS) Object.assign(out, HANDLERS[key]?.(value, schema))
     else out[key] = value
   }
-  // Without this extension the API server prunes all fields of an object without properties.
+  // Without this extension, the API server prunes all fields of an object whose schema has no properties.
   const isOpen =
     out['type'] === 'object' && out['properties'] === undefined && out['additionalProperties'] === undefined
   const isUntyped = out['type'] === undefined && out['anyOf'] === undefined
@@ -28,7 +28,10 @@ function explained(schema: Schema): Schema {
   return schema['description'] === undefined ? {} : { description: explainText(schema) }
 }
 
-/** Reports whether a schema is a quantity: text or an integer. Kubernetes allows this union only with an extension. */
+/**
+ * Reports whether a schema is a quantity: text or an integer. Kubernetes allows this union only with the extension
+ * `x-kubernetes-int-or-string`.
+ */
 function isIntOrString({ anyOf }: Schema): boolean {
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return false
   return (anyOf as Schema[]).map(({ type }) => type).join() === 'string,integer'
@@ -53,8 +56,8 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   description: () => ({}),
   examples: () => ({}),
   propertyNames: () => ({}),
-  // A structural schema cannot have both `additionalProperties` and `properties`. The field validation of the API
-  // server refuses unknown fields.
+  // Drops `additionalProperties` beside `properties`, because a structural schema cannot have both. The field validation of
+  // the API server refuses unknown fields.
   additionalProperties: (value, schema) => {
     if (schema['properties'] !== undefined || value === false) return {}
     if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
@@ -68,12 +71,12 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     ),
   }),
   items: (value) => ({ items: convert(value as Schema) }),
-  // A structural schema has no `const`, so it becomes an enum of one value.
+  // Converts a `const` to an enum of one value, because a structural schema has no `const`.
   const: (value) => ({ enum: [value] }),
   // In OpenAPI 3.0, `exclusiveMinimum` is a flag beside `minimum`.
   exclusiveMinimum: (value) =>
     typeof value === 'number' ? { minimum: value, exclusiveMinimum: true } : { exclusiveMinimum: value },
-  // Kubernetes ignores unknown formats, so only the supported ones are kept. Patterns need no conversion: the schemas
-  // and Kubernetes use RE2.
+  // Keeps only the formats that Kubernetes supports, because Kubernetes ignores other formats. Patterns need no conversion:
+  // the schemas and Kubernetes use RE2.
   format: (value) => (value === 'date-time' || value === 'uri' ? { format: value } : {}),
 }

@@ -55,7 +55,7 @@ function section(connector: string, resource: string, rows: readonly CatalogueRo
 const OVERRIDING =
   'A body that would have the server take another method (`_method` in a form, in a part of a multipart form or at the top of JSON) is refused. JSON is read for it only where another method has another verdict; then it may have at most 8 MiB.'
 
-/** Notes that do not fit into a table row. */
+/** Notes about the actions of a resource that do not fit into a table row, by `CONNECTOR.RESOURCE`. */
 const NOTES: Readonly<Record<string, string>> = {
   'codehost.git': [
     'A push is read: each reference that it moves is an action of its own, and the strictest decides. One that is created is `codehost.branch.create`, one that is deleted `codehost.branch.delete`, as over REST; tags too.',

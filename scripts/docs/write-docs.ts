@@ -21,7 +21,7 @@ export function writeDocs(root: string, folder: string): void {
   }
 }
 
-/** Returns the files that exist in built documentation only, as paths and texts. */
+/** Returns the files that exist only in the built documentation, as paths and texts. */
 function generatedFiles(): ReadonlyArray<readonly [path: string, text: string]> {
   return [
     ['schema/manifest.schema.json', editorSchema()],

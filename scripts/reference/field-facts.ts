@@ -3,7 +3,7 @@ import { stringify } from 'yaml'
 /** A JSON schema of a field, in the dialect of OpenAPI or of JSON Schema. */
 export type FieldSchema = { readonly [key: string]: unknown }
 
-/** Facts of a field that follow from its schema, as texts; empty for those that it does not have. */
+/** Texts about a field that follow from its schema. A text is empty when the schema does not define the fact. */
 export type FieldFacts = {
   readonly type: string
   readonly fallback: string
@@ -22,7 +22,7 @@ export function factsOf(schema: FieldSchema): FieldFacts {
   }
 }
 
-/** Returns the description with the facts that `kubectl explain` does not show by itself. */
+/** Returns the description of a field with the facts that `kubectl explain` does not show by itself. */
 export function explainText(schema: FieldSchema): string {
   const { fallback, bounds, example } = factsOf(schema)
   const facts = [

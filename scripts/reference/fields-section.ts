@@ -19,7 +19,10 @@ export function fieldsSection({ kind, description, spec }: CrdSource): string {
   ].join('\n\n')
 }
 
-/** Yields the fields of an object and of what is inside. `known`: paths of objects by their properties, which are listed once. */
+/**
+ * Yields a row for every field of an object and of its nested objects. `known` maps the properties of an object to the path
+ * where they are listed first; later objects with the same properties refer to that path.
+ */
 function* rowsOf(schema: FieldSchema, path: string, known: Map<string, string>): Generator<Row> {
   const required = (schema['required'] ?? []) as readonly string[]
   for (const [name, field] of Object.entries(propertiesOf(schema))) {
@@ -34,7 +37,7 @@ function* rowsOf(schema: FieldSchema, path: string, known: Map<string, string>):
   }
 }
 
-/** Returns the object inside of a field: the field itself, or an entry of a list. */
+/** Returns the schema of the nested object: that of the field itself, or of an entry of its list. */
 function insideOf(field: FieldSchema): { readonly inner: FieldSchema; readonly step: string } {
   if (field['type'] !== 'array') return { inner: field, step: '.' }
   return { inner: (field['items'] ?? {}) as FieldSchema, step: '[].' }

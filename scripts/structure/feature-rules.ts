@@ -25,7 +25,9 @@ const SURFACE: Readonly<Record<string, string>> = {
   'tokens/times.ts': 'every token has the same tolerance of clocks',
 }
 
-/** Imports of private modules that are still to be removed, with the features that have them. The list only shrinks. */
+/**
+ * Imports of private modules that are still to be removed, with the features that have them. Changes may only remove entries.
+ */
 export const PENDING: Readonly<Record<string, readonly string[]>> = {
   'actions/evaluation.ts': ['executions'],
   'actions/names.ts': ['policies'],
@@ -135,7 +137,7 @@ function writesOfRows({ path, text }: SourceFile): Violation[] {
     .flatMap((line, index) => (WRITE.test(line) ? [{ path, line: index + 1, message }] : []))
 }
 
-/** Start of a statement that writes, at the start of a line or of a text. */
+/** Matches the start of a SQL statement that writes, at the start of a line or of a string literal. */
 const WRITE = /(^|[`'"])\s*(insert into|update|delete from)\s/
 const FEATURES = 'controlplane/features/'
 

@@ -17,7 +17,7 @@ type Layer = {
   readonly mayNot: RegExp
   readonly because: string
   /**
-   * True: type-only imports are allowed. They have no effect at run time, and a lower layer needs them to name the
+   * True: type-only imports are allowed. They have no effect at run time, and a lower layer needs them for the types of
    * values that a higher layer passes to it.
    */
   readonly allowsTypes?: true

@@ -2,10 +2,13 @@ import type { ManifestEdit } from '../../../core/wire/policies.ts'
 
 type ApiErrorOptions = ErrorOptions & { readonly edit?: ManifestEdit | null }
 
-/** A response other than 2xx, or no response (`status` 0). Pages show `message` to the user. */
+/** Error of an API call: a response other than 2xx, or no response (`status` 0). Pages show `message` to the user. */
 export class ApiError extends Error {
   readonly status: number
-  /** The change to commit instead, in installations whose objects are edited in YAML; null for any other error. */
+  /**
+   * Manifest change to commit in place of a refused edit, in installations whose objects are edited in YAML; null for any
+   * other error.
+   */
   readonly edit: ManifestEdit | null
   constructor(status: number, message: string, { edit = null, ...options }: ApiErrorOptions = {}) {
     super(message, options)

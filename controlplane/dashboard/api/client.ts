@@ -3,7 +3,10 @@ import { ApiError } from './api-error.ts'
 import type { InputOf, OperationName, ReplyOf } from './operations.ts'
 import { keepPageSecret, PAGE_SECRET_HEADER, pageSecret } from './page-secret.ts'
 
-/** Requests of pages fail after this time with the error that the control plane does not respond. */
+/**
+ * Timeout of an API request in milliseconds. A request that exceeds the timeout fails with the error that the control plane
+ * does not respond.
+ */
 const TIMEOUT_MS = 15_000
 
 type Parts = {
@@ -11,13 +14,13 @@ type Parts = {
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
 }
-/** Why the user has to sign in: the session has ended, or this browser has lost the secret of its page. */
+/** Reason for a sign-in: the session has ended, or this browser has lost the page secret of the session. */
 export type SignInReason = 'signed_out' | 'page_secret'
 type Listener = (why: SignInReason) => void
 const onSignedOut = new Set<Listener>()
 
 /**
- * Calls the listener for every response that requires a sign-in: 401, and 403 for a page without its secret. Returns
+ * Calls the listener for every response that requires a sign-in: 401, and 403 for a request without the page secret. Returns
  * the unsubscribe function.
  */
 export function whenSignedOut(listener: Listener): () => void {
@@ -84,7 +87,7 @@ export function addressOf(template: string, { params = {}, query = {} }: Parts):
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
 }
 
-/** Replaces the `Failed to fetch` of browsers with an error that says what to do. */
+/** Sends the request. Replaces the `Failed to fetch` of browsers with an error that tells the user what to do. */
 async function reach(path: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
   try {
     return await fetch(path, init)

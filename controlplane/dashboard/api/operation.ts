@@ -4,14 +4,14 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T
 
-/** Operation without a body: its input is the query and the path parameters. */
+/** Operation without a request body. The query and the path parameters are its input. */
 export type Read<Reply, Query = undefined, Params = undefined> = {
   readonly reply: Reply
   readonly query: Query
   readonly params: Params
 }
 
-/** Operation with a body. */
+/** Operation with a request body. */
 export type Write<Reply, Body> = {
   readonly reply: Reply
   readonly body: DeepReadonly<Body>

@@ -3,7 +3,7 @@ import { EmptyState } from '../components/layout/empty-state.tsx'
 import { PageHead } from '../components/layout/page-head.tsx'
 import { useSession } from '../session/session.tsx'
 
-/** Shown in place of a page that the user has no right to. */
+/** Renders a notice in place of a page that the user has no right to. */
 export function ForbiddenPage({ title, right }: { readonly title: string; readonly right: Right }) {
   const { user } = useSession()
   return (

@@ -49,8 +49,8 @@ export function Frame() {
 }
 
 /**
- * Moves the focus to the page title without following the link: the fragment of the URL holds the page, so the link
- * must not change it.
+ * Moves the focus to the page title without following the link. The fragment of the URL holds the current page, so the link
+ * must not change the fragment.
  */
 function skipToPage(event: { preventDefault(): void }): void {
   event.preventDefault()

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { useLiveStatus } from '../live/live-provider.tsx'
 
-/** Interruptions of the stream up to this time are not shown. In milliseconds. */
+/** Time in milliseconds during which an interruption of the event stream is not shown. */
 const GRACE_MS = 3_000
 
 /** Shows whether the page receives live updates. */

@@ -16,7 +16,7 @@ const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 10_000
 const PATH = '/api/dashboard/events'
 
-/** Opens one event stream for the page. It reconnects with back-off and then notifies all subscribers. */
+/** Opens one event stream for the page. The stream reconnects with back-off and then notifies all subscribers. */
 export function createChangeStream(): ChangeStream {
   const listeners = new Set<{ readonly kinds: readonly ChangeKind[]; readonly listener: () => void }>()
   const statusListeners = new Set<(status: LiveStatus) => void>()
@@ -38,7 +38,7 @@ export function createChangeStream(): ChangeStream {
     source.addEventListener('open', () => {
       retryMs = FIRST_RETRY_MS
       setStatus('live')
-      // Reads before the stream opened may have missed a change.
+      // Notifies all subscribers, because a change before the stream opened may have been missed.
       publish(() => true)
     })
     source.addEventListener('change', (event) => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** Reports whether the moment has passed. Renders again once, when it passes. */
+/** Reports whether the time `at` (ISO 8601) has passed. Renders the component again when the time passes. */
 export function usePast(at: string): boolean {
   const [isPast, setIsPast] = useState(() => Date.parse(at) <= Date.now())
   useEffect(() => {

@@ -22,7 +22,7 @@ export type ResourceOptions = {
   readonly everyMs?: number
 }
 
-/** Retry interval after network errors and 5xx responses. */
+/** Retry interval in milliseconds after network errors and 5xx responses. */
 const RETRY_MS = 5_000
 
 type State<T> = { readonly key: string; readonly data: T | null; readonly error: ApiError | null }
@@ -72,7 +72,7 @@ export function useResource<N extends ReadName>(
   return { data: state.data, error: state.error, isLoading: input !== null && state.key !== key, reload }
 }
 
-/** Sends one request at a time. Calls during a request cause one more request after it. */
+/** Returns a function that sends one request at a time. Calls during a request cause one more request after it. */
 function createLoader<T>(
   read: () => Promise<T>,
   handlers: { readonly onData: (data: T) => void; readonly onError: (error: ApiError) => void },

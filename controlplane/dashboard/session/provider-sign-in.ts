@@ -3,8 +3,8 @@ import { call } from '../api/client.ts'
 import { signInErrorText } from './sign-in-errors.ts'
 
 /**
- * State of a sign-in while the user is at the identity provider, in sessionStorage, which is bound to the origin with
- * its port.
+ * State of a sign-in while the user is at the identity provider. It is stored in sessionStorage, which is bound to the origin
+ * with its port.
  */
 type Pending = { readonly secret: string; readonly page: string; readonly setupToken: string | null }
 
@@ -30,12 +30,15 @@ export async function startProviderSignIn(setupToken: string | null): Promise<vo
   location.assign(url)
 }
 
-/** Completes a sign-in that the provider redirected to this page. Null without one, or after a success. */
+/**
+ * Completes a sign-in that the identity provider redirected to this page. Resolves with the error; null after a success, and
+ * when the URL has no result of a sign-in.
+ */
 export async function finishProviderSignIn(): Promise<ApiError | null> {
   const query = RETURN.exec(location.hash)?.[1]
   if (query === undefined) return null
   const pending = takePending()
-  // Removes the code from the URL and the history first.
+  // Removes the sign-in code from the URL and the browser history before the exchange.
   history.replaceState(null, '', `/${pending?.page ?? ''}`)
   const result = new URLSearchParams(query)
   const code = result.get('code')

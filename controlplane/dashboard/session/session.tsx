@@ -24,7 +24,8 @@ const SIGNED_OUT: SessionState = { kind: 'signed_out', reason: 'signed_out' }
 const NO_SECRET: SessionState = { kind: 'signed_out', reason: 'page_secret' }
 
 /**
- * Returns the session and a function that reads it again. `first` is the request that starts before the first render.
+ * Returns the session and a function that reads the session again. `first` is the request that starts before the first
+ * render.
  */
 export function useSessionState(first: Promise<MeReply>): readonly [SessionState, () => void] {
   const [state, setState] = useState<SessionState>({ kind: 'loading' })

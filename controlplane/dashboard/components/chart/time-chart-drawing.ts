@@ -10,12 +10,12 @@ type Drawing = {
   readonly height: number
 }
 
-/** Draws the chart into the element. The caller calls `destroy` when it unmounts. */
+/** Draws the chart into the element. The caller must call `destroy` when its component unmounts. */
 export function drawChart(element: HTMLElement, drawing: Drawing): uPlot {
   const style = getComputedStyle(element)
   const colourOf = (name: string) => style.getPropertyValue(name).trim()
   const heights = drawing.isStacked ? stacked(drawing.series) : drawing.series.map(({ values }) => values)
-  // The tallest bar of a stack is drawn first, so that it does not cover the others.
+  // Draws the tallest bar of a stack first, so that it does not cover the other bars.
   const order = drawing.isStacked
     ? drawing.series.map((_, n) => drawing.series.length - 1 - n)
     : [...drawing.series.keys()]

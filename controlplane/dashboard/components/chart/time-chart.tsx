@@ -5,7 +5,7 @@ import { importWithRetry } from '../lazy/import-with-retry.ts'
 
 export type ChartSeries = {
   readonly label: string
-  /** Custom property of the style sheet; each colour scheme defines its own value. */
+  /** Name of a CSS custom property; each colour scheme defines its own value. */
   readonly colour: string
   readonly values: ReadonlyArray<number | null>
 }

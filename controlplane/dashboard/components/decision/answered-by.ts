@@ -1,6 +1,9 @@
 import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 
-/** Returns the approver as recorded; null while the approval is pending. The internal API does not verify the name. */
+/**
+ * Returns the name of the approver as recorded; null while the approval is pending. Marks a name from the internal API, which
+ * does not verify names.
+ */
 export function answeredBy(card: Pick<ApprovalCard, 'responded_by' | 'responded_via'>): string | null {
   if (card.responded_by === null || card.responded_via !== 'internal') return card.responded_by
   return `${card.responded_by} (unverified, through the internal API)`

@@ -9,7 +9,7 @@ type Props = ButtonProps & {
   readonly label: string
   readonly ariaLabel?: string
   readonly title: string
-  /** Consequences of the operation. */
+  /** Description of the consequences, which the confirmation dialog shows. */
   readonly children: ReactNode
   readonly onConfirm: () => Promise<void>
 }

@@ -2,7 +2,7 @@ import { Checkbox } from '@mantine/core'
 
 type Props = { readonly isAllowed: boolean; readonly onChange: (isAllowed: boolean) => void }
 
-/** Allows a connector to send its credential without TLS. */
+/** Renders the checkbox that allows a connector to send its credential without TLS. */
 export function PlaintextCredential({ isAllowed, onChange }: Props) {
   return (
     <Checkbox

@@ -2,7 +2,7 @@ import { Checkbox } from '@mantine/core'
 
 type Props = { readonly isAllowed: boolean; readonly onChange: (isAllowed: boolean) => void }
 
-/** Allows a connector to reach private and loopback addresses. */
+/** Renders the checkbox that allows a connector to reach private and loopback addresses. */
 export function PrivateAddresses({ isAllowed, onChange }: Props) {
   return (
     <Checkbox

@@ -8,7 +8,10 @@ export type Mutation<A extends readonly unknown[]> = {
   readonly reset: () => void
 }
 
-/** Runs a write operation, one at a time, and holds its error. Calls while one is in flight are ignored. */
+/**
+ * Returns a function that runs a write operation, with the state and the last error of the operation. Ignores a call while an
+ * earlier call is in flight.
+ */
 export function useMutation<A extends readonly unknown[]>(work: (...args: A) => Promise<void>): Mutation<A> {
   const [isBusy, setIsBusy] = useState(false)
   const [error, setError] = useState<ApiError | null>(null)

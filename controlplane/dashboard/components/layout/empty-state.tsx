@@ -2,7 +2,7 @@ import { EmptyState as MantineEmptyState } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 
-/** States that a list is empty, and how its first entry is created. */
+/** States that a list is empty, and explains how to create its first entry. */
 export function EmptyState(props: {
   readonly icon: IconName
   readonly title: string

@@ -5,7 +5,7 @@ import { Icon } from '../layout/icon.tsx'
 import { CopyText } from '../text/copy-text.tsx'
 import { UntrustedText } from '../text/untrusted-text.tsx'
 
-/** Shows the manifest to commit in place of an edit. */
+/** Shows the manifest that the user commits in place of an edit. */
 export function ManifestEditNote({
   edit,
   message,

@@ -8,7 +8,9 @@ type Props = {
   readonly isBlock?: boolean
   /** Accessible name of the scrolling region; required with `isBlock`. */
   readonly label?: string
-  /** Inline text: adds a button that shows the rest of a long text, where an approver needs it to decide. */
+  /**
+   * True adds a button to inline text that shows the rest of a long text, for texts that an approver needs for the decision.
+   */
   readonly canGrow?: boolean
 }
 
@@ -16,8 +18,8 @@ const INLINE_LIMIT = 300
 const BLOCK_LIMIT = 4_000
 
 /**
- * Shows text from an agent or an upstream. It is rendered as text only, hidden characters are made visible, and it
- * stays within its box. It can therefore neither run nor cover other parts of the page.
+ * Shows text from an agent or an upstream. The text is rendered as text only, hidden characters are made visible, and the
+ * text stays within its box. Untrusted text can therefore neither run as script nor cover other parts of the page.
  */
 export function UntrustedText({ text, isBlock = false, label = 'Text', canGrow = false }: Props) {
   const [isWhole, setIsWhole] = useState(false)
@@ -74,7 +76,7 @@ function Segments({ segments }: { readonly segments: readonly Shown[] }) {
   })
 }
 
-/** Truncates without splitting a surrogate pair. */
+/** Truncates the text to `limit` UTF-16 code units without splitting a surrogate pair. */
 function cut(text: string, limit: number): string {
   if (text.length <= limit) return text
   return text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '')

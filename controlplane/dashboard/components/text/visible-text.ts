@@ -1,14 +1,14 @@
 /**
- * A run of plain text, or one character that is invisible or moves other characters. `at` is its offset in UTF-16 code
- * units.
+ * A run of plain text, or one character that is invisible or moves other characters. `at` is the offset of the segment in
+ * UTF-16 code units.
  */
 export type Segment =
   | { readonly kind: 'text'; readonly at: number; readonly text: string }
   | { readonly kind: 'hidden'; readonly at: number; readonly code: string; readonly name: string }
 
 /**
- * Control and format characters, bidirectional controls, spaces other than U+0020, unassigned and private-use
- * characters, variation selectors and fillers. Line breaks and tabs are handled by `isPlain`.
+ * Matches control and format characters, bidirectional controls, spaces other than U+0020, unassigned and private-use
+ * characters, variation selectors and fillers. `isPlain` handles line breaks and tabs.
  */
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\u115F\u1160\u2800\u3164\uFFA0]|\p{Variation_Selector}|\u034F|\u17B4|\u17B5|(?! )\p{Zs}/u

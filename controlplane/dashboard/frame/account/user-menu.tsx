@@ -8,8 +8,8 @@ import { ApproverKeysDialog } from './approver-keys-dialog.tsx'
 import { PasswordDialog } from './password-dialog.tsx'
 
 /**
- * Shows the account menu: the signed-in user, password, approver keys, and sign-out. Opens when it mounts, because the
- * click on the account button mounts it.
+ * Shows the account menu: the signed-in user, password, approver keys, and sign-out. The menu opens when it mounts, because
+ * the click on the account button mounts it.
  */
 export function UserMenu() {
   const { signOut } = useSession()
@@ -68,7 +68,7 @@ function Choices({ onOpen, leave }: ChoicesProps) {
   )
 }
 
-/** Explains which namespaces limit the lists of this user. */
+/** Returns the text about the namespaces that limit the lists of this user. */
 function reachOf({ role, namespaces, rights }: ReturnType<typeof useSession>['user']): string {
   const seen = rights?.['records/get'] ?? []
   if (rights?.['records/get'] === null) return `${role} in ${namespaces?.join(', ')} only`

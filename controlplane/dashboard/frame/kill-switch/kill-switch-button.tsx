@@ -6,7 +6,7 @@ import { KillSwitchDialog } from '../../lazy-dialogs.ts'
 
 const PRELOAD_DELAY_MS = 1_500
 
-/** Opens the kill switch dialog, on every page. */
+/** Renders the button that opens the kill switch dialog, on every page. */
 export function KillSwitchButton() {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [wasOpened, setWasOpened] = useState(false)

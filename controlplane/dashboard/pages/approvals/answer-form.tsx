@@ -18,7 +18,10 @@ type Props = {
   readonly onPartly: () => void
 }
 
-/** Approves or denies a request. The agent and the audit log receive the reason. */
+/**
+ * Renders the form that approves or denies a request. The agent and the audit log receive the reason that the approver
+ * enters.
+ */
 export function AnswerForm({ card, onAnswered, onPartly }: Props) {
   const { user, may } = useSession()
   const groups = card.required_approver_groups

@@ -57,7 +57,7 @@ export function Inbox({ pending, linkedId, onAnswered }: Props) {
   )
 }
 
-/** Shown for links to approvals that are no longer pending. */
+/** Renders a notice for a link to an approval that is no longer pending. */
 function GoneNote({ id }: { readonly id: string }) {
   return (
     <Alert
@@ -75,7 +75,10 @@ function GoneNote({ id }: { readonly id: string }) {
   )
 }
 
-/** Moves the keyboard focus to the next card, so that it does not return to the top of the page. */
+/**
+ * Moves the keyboard focus to the next card, because browsers reset the focus to the top of the page when they remove the
+ * focused card.
+ */
 function focusNext(list: HTMLElement | null, id: string): void {
   const cards = [...(list?.querySelectorAll<HTMLElement>('[data-approval]') ?? [])]
   const at = cards.findIndex((card) => card.dataset['approval'] === id)

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect } from 'react'
 
-/** Keys of the inbox. They only move the focus; Enter activates the focused control. */
+/** Keyboard shortcuts of the inbox. A shortcut only moves the focus; Enter activates the focused control. */
 export const INBOX_KEYS = [
   { key: 'j', description: 'next card' },
   { key: 'k', description: 'previous card' },

@@ -3,7 +3,7 @@ import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 
 type Details = AuditEntry['details']
 
-/** Details of events that the list shows, by priority. An empty label shows the value alone. */
+/** Details of events that the list shows, by priority. An empty label shows only the value. */
 const FIELDS: ReadonlyArray<readonly [name: string, label: string]> = [
   ['approved', ''],
   ['change', ''],

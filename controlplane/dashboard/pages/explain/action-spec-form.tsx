@@ -18,7 +18,7 @@ const EXAMPLE = JSON.stringify(
   2,
 )
 
-/** Evaluates an action spec of the v1 API. */
+/** Renders the form that evaluates an action spec of the v1 API. */
 export function ActionSpecForm() {
   const [query, change] = useQueryState()
   const [agent, setAgent] = useState(query['agent'] ?? '')

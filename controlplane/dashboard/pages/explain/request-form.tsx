@@ -10,7 +10,7 @@ import { AgentInput } from './agent-input.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
-/** Explains a request, given by method and URL. The URL of the page holds the input. */
+/** Renders the form that explains the decision on a request, given by method and URL. The URL of the page holds the input. */
 export function RequestForm() {
   const [query, change] = useQueryState()
   const [method, setMethod] = useState(query['method'] ?? 'DELETE')

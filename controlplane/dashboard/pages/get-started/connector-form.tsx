@@ -111,7 +111,7 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
   )
 }
 
-/** Edits the address of a self-hosted instance. */
+/** Edits the base URL of a self-hosted instance. */
 function SelfHosted({ draft, onChange }: Pick<Props, 'draft' | 'onChange'>) {
   return (
     <>

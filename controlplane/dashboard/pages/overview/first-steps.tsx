@@ -5,7 +5,7 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 
-/** Shows how to connect an agent, and example actions. Hidden after the first request. */
+/** Shows how to connect an agent, and example actions. The overview hides this section after the first request. */
 export function FirstSteps() {
   const { may } = useSession()
   return (

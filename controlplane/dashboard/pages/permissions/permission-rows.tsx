@@ -16,7 +16,10 @@ import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
 import { NewPermission } from './new-permission.tsx'
 
-/** Number of rows before the button "Show all". It is small, because the effective permissions are below the list. */
+/**
+ * Number of permissions that are listed before the button "Show all". The number is small, because the effective permissions
+ * are below the list.
+ */
 const FEW = 6
 const FEW_NARROW = 2
 

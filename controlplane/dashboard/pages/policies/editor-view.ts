@@ -26,7 +26,7 @@ type Options = {
   readonly onChange: (text: string) => void
 }
 
-/** Uses custom properties that both colour schemes define. */
+/** Colours and sizes of the editor. The colours are CSS custom properties, which both colour schemes define. */
 const THEME = EditorView.theme({
   '&': {
     fontSize: '13px',

@@ -49,7 +49,7 @@ type EditorProps = { readonly stored: PolicyDetails | null; readonly onSaved: ()
 
 function Editor({ stored, onSaved }: EditorProps) {
   const { may, isYaml } = useSession()
-  // Version that the edit is based on. Later changes of other users are not part of the edit.
+  // Version that the edit is based on. `base` does not follow later changes of other users.
   const [base, setBase] = useState(stored)
   const [draft, setDraft] = useState<PolicyDraft>(stored === null ? NEW_DRAFT : draftOf(stored))
   const check = useCheck(draft)

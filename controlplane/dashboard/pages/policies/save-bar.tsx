@@ -83,7 +83,7 @@ function wordingOf(isYaml: boolean, isNew: boolean): { readonly about: string; r
   }
 }
 
-/** Returns why the policy cannot be saved, or null. */
+/** Returns the reason for which the policy cannot be saved, or null. */
 function obstacleOf(
   draft: PolicyDraft,
   { reply, isCurrent, error }: Check,

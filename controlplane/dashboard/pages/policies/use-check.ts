@@ -9,13 +9,13 @@ export type Check = {
   /** Last reply; kept while the next check is in flight. */
   readonly reply: PolicyCheckReply | null
   readonly error: ApiError | null
-  /** True if the reply belongs to the current text. */
+  /** True if the reply belongs to the current text of the editor. */
   readonly isCurrent: boolean
 }
 
 const DEBOUNCE_MS = 300
 
-/** Checks the text with the API after each pause in typing. */
+/** Checks the policy text with the API after each pause in typing. */
 export function useCheck(draft: PolicyDraft): Check {
   const key = JSON.stringify(draft)
   const [asked] = useDebouncedValue(key, DEBOUNCE_MS)

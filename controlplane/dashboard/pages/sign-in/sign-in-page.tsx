@@ -123,8 +123,8 @@ function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly 
 }
 
 /**
- * Returns the authentication modes; null while they load. If they cannot be read, the password form shows the error
- * when it is submitted.
+ * Returns the authentication modes of the control plane; null while they load. If the request fails, the password form shows
+ * the error when the user submits it.
  */
 function useOptions(): AuthOptionsReply | null {
   const [options, setOptions] = useState<AuthOptionsReply | null>(null)

@@ -10,7 +10,7 @@ import { DECISION_SOURCE_LABELS } from '../../labels/decision-source-labels.ts'
 import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
-/** Reasons that the recorded decision explains in more detail. */
+/** Denial reasons whose label is omitted when the record has a more detailed reason (`why`). */
 const EXPLAINED: ReadonlySet<string> = new Set(['permission', 'policy'])
 
 /** Shows the decision as the gateway recorded it. */

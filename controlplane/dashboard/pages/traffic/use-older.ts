@@ -12,7 +12,10 @@ type Older = {
   readonly cursor: string | null
 }
 
-/** Returns the newest page and the older pages that were loaded, without duplicates. A change of filters resets it. */
+/**
+ * Returns the newest page and the older pages that the user loaded, without duplicates. A change of filters discards the
+ * older pages.
+ */
 export function useOlder(filters: Filters, newest: Reply | null, limit: number) {
   const key = JSON.stringify(filters)
   const [older, setOlder] = useState<Older | null>(null)

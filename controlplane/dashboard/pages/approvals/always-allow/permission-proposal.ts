@@ -12,7 +12,7 @@ export type Proposal = {
   readonly agent?: string
 }
 
-/** Returns the permission that allows future requests like this one. */
+/** Returns the permission that allows future requests with the action of the card. */
 export function proposalFor(
   card: Pick<ApprovalCard, 'action_type' | 'agent'>,
   gateway: string,

@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** Quotes the justification of the agent. It is untrusted text. */
+/** Quotes the agent's justification for the request, which is untrusted text. */
 export function AgentStatement({ text }: { readonly text: string }) {
   return (
     <figure className="agent-statement">

@@ -24,7 +24,7 @@ export function ApproverSets({ card }: { readonly card: Sets & Pick<ApprovalCard
   )
 }
 
-/** Formats the sets without an answer, such as `release and (finance or audit)`. */
+/** Formats the approver sets that have no answer, such as `release and (finance or audit)`. */
 export function missingText({ required_groups }: Sets): string {
   const missing = required_groups.filter(({ answered_by }) => answered_by === null)
   const texts = missing.map((set) =>
