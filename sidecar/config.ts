@@ -28,11 +28,11 @@ export type GatewayConfig = {
   readonly wholeRefusals: number
   readonly connections: ConnectionSettings
   readonly logLevel: string
-  /** Unix socket for connections relayed from other network namespaces; null for none. */
+  /** Path of the Unix socket for connections that are relayed from other network namespaces; null for none. */
   readonly captureSocket: string | null
   /** File with the key that proves the identity of the gateway to the CLI; null outside of `chaperone up`. */
   readonly installationKeyFile: string | null
-  /** Set in a pod, where the gateway is the sidecar of one agent. */
+  /** Settings of a gateway that is the sidecar of one agent in a pod; null outside of a pod. */
   readonly pod: PodConfig | null
 }
 
@@ -121,7 +121,7 @@ function injected(env: Env, name: string): string {
   )
 }
 
-/** Returns `namespace/name` of a name. The pod's namespace completes a name without one. */
+/** Returns a name as `namespace/name`. A name without a namespace gets the namespace of the pod. */
 function qualified(name: string, namespace: string): string {
   return name.includes('/') ? name : `${namespace}/${name}`
 }

@@ -5,13 +5,13 @@ import { isErrno } from '../journal/segments/errno.ts'
 import type { KeyedPort } from '../pipeline/exchange.ts'
 import type { Log } from '../process/log.ts'
 
-/** Proxy ports, one for each agent. An agent keeps its port across restarts. */
+/** Proxy ports on loopback, one for each agent. An agent keeps its port across restarts of the gateway. */
 export type AgentPorts = {
   /** Opens all stored ports. A port that another process holds is replaced by a free one, with a warning. */
   reopen(): Promise<void>
   /** Returns the port of the agent and opens it if needed. */
   open(agent: string): Promise<number>
-  /** Returns false when the agent has no port. */
+  /** Closes the port of the agent. Returns false when the agent has no port. */
   close(agent: string): Promise<boolean>
   portOf(agent: string): number | null
 }

@@ -26,8 +26,8 @@ export function toReply(answer: ApiAnswer, extra: RawHeaders = []): ApiReply {
 }
 
 /**
- * Converts an error to a reply. A `ChaperoneError` has its own status and body; any other error becomes a 500 without
- * its message.
+ * Returns the reply for an error, with its status, its body, and the headers Retry-After and WWW-Authenticate where
+ * they apply.
  */
 export function failureReply(failure: ChaperoneError): ApiReply {
   const { retryAfterS } = failure.options

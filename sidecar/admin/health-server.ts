@@ -7,9 +7,9 @@ export type HealthServerDeps = {
   readonly health: () => Health
   readonly scrape: () => string
   /**
-   * Resolves with true once the containers of the agent may start, and with false before the probe of the kubelet times
-   * out. An immediate false would delay the agent by a second, because the kubelet probes once a second at most. Never
-   * rejects.
+   * Resolves with true once the containers of the agent may start, and with false shortly before the start-up probe of
+   * the kubelet times out. An immediate false would delay the agent by a second, because the kubelet probes at most
+   * once a second. Never rejects.
    */
   readonly whenStarted: () => Promise<boolean>
   /** True when the gateway can decide requests and no traffic bypasses it. */
@@ -19,9 +19,8 @@ export type HealthServerDeps = {
 export type HealthServer = { close(): Promise<void> }
 
 /**
- * Serves the paths that need no token, for the kubelet and Prometheus: `/health`, `/started`, `/ready`,
- * `/live` and `/metrics`.
- * None of them changes state. Listens on IPv4 and IPv6 where both exist.
+ * Serves `/health`, `/started`, `/ready`, `/live` and `/metrics` without a token, for the kubelet and Prometheus. No
+ * path changes state. Listens on IPv4 and IPv6 where both exist.
  */
 export async function openHealthServer(port: number, deps: HealthServerDeps): Promise<HealthServer> {
   const server = createServer((request, response) => {
@@ -54,7 +53,10 @@ export async function openHealthServer(port: number, deps: HealthServerDeps): Pr
   }
 }
 
-/** Closes the oldest connection at the limit, so that a client with many open connections cannot block probes. */
+/**
+ * Closes the oldest connection when the server has reached its connection limit, so that a client with many open
+ * connections cannot block probes.
+ */
 function evictOldest(server: Server): void {
   const open = new Set<Socket>()
   server.on('connection', (socket) => {

@@ -7,7 +7,8 @@ import { type ApiRoute, createRouter } from './api-route.ts'
 export type InternalApiDeps = {
   readonly token: string
   /**
-   * True when the gateway listens on loopback only. Scrapes and probes are then also accepted from this machine only.
+   * True when the gateway listens on loopback only. Scrapes and probes are then accepted from this machine only, like
+   * calls under `/internal/`.
    */
   readonly isLoopbackOnly: boolean
   readonly routes: readonly ApiRoute[]
@@ -15,9 +16,8 @@ export type InternalApiDeps = {
 }
 
 /**
- * Creates the internal API of the gateway (spec 4.2). It serves requests from this machine only, with JSON only and
- * without CORS. Every path under `/internal/` requires the bearer token, which is checked before the body is read.
- * Never rejects.
+ * Creates the internal API of the gateway (spec 4.2). It serves JSON only, without CORS. Paths under `/internal/` are
+ * served to this machine only and require the bearer token, which is checked before the body is read. Never rejects.
  */
 export function createInternalApi({
   token,

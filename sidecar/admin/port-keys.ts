@@ -7,7 +7,9 @@ import type { KeyedPort } from '../pipeline/exchange.ts'
  * keys for its ports.
  */
 export type PortKeys = {
-  /** Returns the port key of the agent. The key changes with the agent and with the agent's own key. */
+  /**
+   * Returns the port key of the agent. A new agent of the same name, and a new key of the agent, have another port key.
+   */
   keyOf(agent: AgentEntry): string
   readonly accepts: KeyedPort['accepts']
 }

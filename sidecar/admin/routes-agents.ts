@@ -43,15 +43,15 @@ async function register(deps: AgentRoutesDeps, input: AgentRegister): Promise<Ap
 }
 
 /**
- * Returns the error for an agent that the snapshot does not contain yet. Without the agent's entry, the port key cannot
- * be derived.
+ * Returns the error for an agent that is registered in the control plane but not yet in the snapshot. The port key is
+ * derived from the agent's entry in the snapshot.
  */
 function notKnown(name: string): ChaperoneError {
   const detail = `The gateway has no configuration with agent "${name}" yet. Try again in a second.`
   return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
 }
 
-/** Deregisters an agent and closes its port, also when the control plane no longer has the agent. */
+/** Deregisters an agent and closes its port. The port is also closed when the control plane has no such agent. */
 async function deregister(deps: AgentRoutesDeps, input: { readonly name: string }): Promise<ApiAnswer> {
   const reply = await deps.commands({ command: 'agents.deregister', input })
   if (reply.status !== 200 && reply.status !== 404) return reply

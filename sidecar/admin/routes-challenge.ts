@@ -10,8 +10,8 @@ import { invalid, ok } from './api-http.ts'
 import { type ApiRoute, get } from './api-route.ts'
 
 /**
- * Returns the route with which the gateway proves its identity to the CLI, before the CLI sends a token. Empty when
- * `file` is null. Throws with the name of the variable when the file contains no key.
+ * Returns the route with which the gateway proves its identity to the CLI, before the CLI sends a token. Returns no
+ * route when `file` is null. Throws an error with the name of the environment variable when the file contains no key.
  */
 export async function challengeRoutes(file: string | null): Promise<readonly ApiRoute[]> {
   if (file === null) return []

@@ -14,9 +14,9 @@ export type KillRouteDeps = {
 }
 
 /**
- * Returns the routes of the kill switch. Activation takes effect on this gateway first, also while the control plane is
- * unreachable, and is forwarded later. The lift of a kill switch that the control plane has stored requires the control
- * plane.
+ * Returns the routes of the kill switch. An activation takes effect on this gateway at once, also while the control
+ * plane is unreachable, and is forwarded afterwards. A kill switch that the control plane has stored can only be lifted
+ * while the control plane is reachable.
  */
 export function killRoutes(deps: KillRouteDeps): readonly ApiRoute[] {
   return [
@@ -56,7 +56,7 @@ async function deactivate(
   return ok({ ...stateOf(kill, { active: false, scope }), forwarded: false })
 }
 
-/** Returns the reply without `order`, which concerns only this gateway. */
+/** Returns the reply without `order`, a position of the kill state that only this gateway uses. */
 function answerOf({ body: { order: _, ...body } }: CommandReply) {
   return body
 }

@@ -17,7 +17,10 @@ export async function loadOrCreateToken(file: string): Promise<string> {
   return readToken(file, 'INTERNAL_TOKEN_FILE')
 }
 
-/** Returns the token in a file. Throws with the variable's name when the file is missing or empty. */
+/**
+ * Returns the token in a file. Throws an error with the name of the environment variable when the file is missing or
+ * empty.
+ */
 export async function readToken(file: string, variable: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new Error(`${variable}: ${file} cannot be read. Set it to a file that holds the token.`, { cause })

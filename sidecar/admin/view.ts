@@ -26,7 +26,7 @@ export type GatewayView = {
 export type ViewDeps = {
   readonly clock: Clock
   readonly controlPlaneUrl: string
-  /** A function, because the control plane client is created after this view, which it reads. */
+  /** Returns the control plane client. It is a function, because the client is created after this view and reads it. */
   readonly control: () => ControlPlane
   readonly kill: KillState
   readonly journal: Journal
@@ -39,7 +39,10 @@ export type ViewDeps = {
   readonly deferrals: () => number
 }
 
-/** Bound of the sentences about configuration of a newer version, within the bound of all warnings of a report. */
+/**
+ * Limit of warnings about configuration that only a newer version of the gateway supports. It is below the limit of all
+ * warnings in a report.
+ */
 const MAX_NOT_UNDERSTOOD = 32
 
 export function createView(deps: ViewDeps): GatewayView {

@@ -19,21 +19,22 @@ export type ProbeConnections = {
   isProbe(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
 }
 
-/** The kernel retransmits a lost SYN after 1 s. */
+/** Time limit of a connection attempt. The kernel retransmits a lost SYN after 1 s. */
 const TIMEOUT_MS = 2_000
 /**
- * Time limit while local listeners drop SYNs, because the SYN of the probe may be among them. The kernel retransmits
- * after 1, 3 and 7 s.
+ * Time limit of a connection attempt while local listeners drop SYNs, because the dropped SYN may be that of the probe.
+ * The kernel retransmits after 1, 3 and 7 s.
  */
 const SWAMPED_MS = 8_000
 const AGAIN_MS = 500
 /**
- * Time limit for our listener to accept a connection. It accepts within one turn of the event loop after the handshake.
+ * Time limit for our listener to accept an established connection. The listener usually accepts within one turn of the
+ * event loop.
  */
 const SEEN_MS = 500
 const PORTS = PROBE_PORTS.last - PROBE_PORTS.first + 1
 
-/** Opens connections from the source ports that the rules treat like traffic of the agent. */
+/** Opens connections from the source ports that the redirect rules treat like traffic of the agent. */
 export function createProbeConnections(): ProbeConnections {
   const expected = new Map<number, { readonly kind: CapturedKind; readonly landed: () => void }>()
   let attempts = 0
@@ -73,7 +74,8 @@ export function createProbeConnections(): ProbeConnections {
 
   return {
     /**
-     * Connects from the next free source port. A port in use has no meaning for the rules, so the next port is tried.
+     * Connects from the next free source port. A port that is in use says nothing about the rules, so the next port is
+     * tried.
      */
     async connect(target) {
       let outcome: ProbeOutcome = 'busy'
@@ -90,9 +92,9 @@ export function createProbeConnections(): ProbeConnections {
 }
 
 /**
- * Returns whether a connection that our listener has not accepted in time left the machine. It may still be in the
- * listener's backlog, or the listener rejected it because an agent holds all connections. The socket tables of the
- * kernel decide.
+ * Returns `escaped` when a connection that our listener has not accepted in time left the machine, otherwise `landed`.
+ * The connection may still be in the listener's backlog, or the listener rejected it because an agent holds all
+ * connections. The socket tables of the kernel distinguish these cases.
  */
 async function whereIs(target: {
   readonly kind: CapturedKind
@@ -104,8 +106,8 @@ async function whereIs(target: {
 }
 
 /**
- * Returns the same as `whereIs` for a connection attempt without a reply. Null while our own listener may have dropped
- * its SYN.
+ * Returns the outcome of a connection attempt without a reply. Null while our own listener may have dropped the SYN of
+ * the attempt.
  */
 async function whereIsSilent(
   target: Parameters<typeof whereIs>[0],
@@ -116,8 +118,8 @@ async function whereIsSilent(
 }
 
 /**
- * Returns a function that resolves with true when listeners have dropped SYNs since this call, and with false once the
- * drops have continued for longer than `SWAMPED_MS`.
+ * Returns a function that resolves with true when listeners have dropped SYNs since this call. It resolves with false
+ * when there were no drops, and always after `SWAMPED_MS`.
  */
 function swampedSince(): () => Promise<boolean> {
   const began = performance.now()
@@ -130,7 +132,7 @@ async function listenDrops(): Promise<number> {
   return listenDropsIn(await readFile(NETWORK_COUNTERS, 'latin1').catch(noTable))
 }
 
-/** Replaces a kernel table that does not exist, because IPv6 is disabled. */
+/** Returns the text for a kernel table that does not exist because IPv6 is disabled. */
 function noTable(): string {
   return ''
 }

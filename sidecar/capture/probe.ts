@@ -14,7 +14,7 @@ export type Probe = {
   readonly state: CaptureState
   /** Returns true when the accepted connection is a probe in flight. */
   isProbe(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
-  /** Probes now, then every few seconds. Resolves with the first result. */
+  /** Probes now, then periodically. Resolves with the first result. */
   start(): Promise<CaptureState>
   close(): void
 }
@@ -26,13 +26,16 @@ export type ProbeDeps = {
 }
 
 const EVERY_MS = 2_500
-/** Documentation (RFC 5737) and discard (RFC 6666) addresses: no host answers, whatever the rules do. */
+/**
+ * Destinations of the probe: documentation (RFC 5737) and discard (RFC 6666) addresses. No host answers at these
+ * addresses, with or without redirect rules.
+ */
 const OUTSIDE = { v4: '192.0.2.1', v6: '100::ffff' } as const
 
 /**
- * Verifies periodically that the rules hold, by connecting as the agent would: port 443 must reach our listener, and
- * port 22 must reach it or be refused. Reading the counters of the rules would require privileges that a proxy should
- * not have.
+ * Verifies periodically that the redirect rules are in effect, by connecting as the agent would: port 443 must reach
+ * our listener, and port 22 must reach it or be refused. Reading the counters of the rules would require privileges
+ * that a proxy should not have.
  */
 export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): Probe {
   const connections = createProbeConnections()
@@ -42,7 +45,7 @@ export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): P
 
   async function check(): Promise<CaptureState> {
     const first = await probeAll(connections)
-    // Probes a second time after a negative result, because one lost packet is not a bypass.
+    // A negative result is verified by a second probe, because one lost packet is not a bypass.
     const found = first === 'proven' ? first : await probeAll(connections)
     if (isClosed) return found
     if (found !== state) change(found)
@@ -70,7 +73,7 @@ export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): P
   }
 }
 
-/** Probes in parallel: a silently dropped connection takes a second to detect. */
+/** Probes all addresses in parallel, because a silently dropped connection takes seconds to detect. */
 async function probeAll(connections: ProbeConnections): Promise<CaptureState> {
   const { v4, v6 } = outwardFamilies()
   const outside = [...(v4 ? [OUTSIDE.v4] : []), ...(v6 ? [OUTSIDE.v6] : [])]
@@ -80,7 +83,7 @@ async function probeAll(connections: ProbeConnections): Promise<CaptureState> {
   return found.length > 0 && found.every((one) => one === 'proven') ? 'proven' : 'unproven'
 }
 
-/** Probes one address. Null without a route, because no packet then leaves the machine. */
+/** Probes one address. Returns null without a route to it, because no packet then leaves the machine. */
 async function probeAddress(connections: ProbeConnections, address: string): Promise<CaptureState | null> {
   const [web, shell] = await Promise.all([
     connections.connect({ address, port: 443, kind: 'tls' }),
@@ -95,7 +98,7 @@ function judge(web: ProbeOutcome, shell: ProbeOutcome): CaptureState {
   return web === 'landed' && isShut ? 'proven' : 'unproven'
 }
 
-/** Returns the address families with more than loopback and link-local addresses. */
+/** Returns the address families in which the machine has an address other than loopback and link-local ones. */
 export function outwardFamilies(): { readonly v4: boolean; readonly v6: boolean } {
   const outward = addresses().filter(({ internal, address }) => !internal && !/^fe80:/i.test(address))
   return {

@@ -4,8 +4,8 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
 /**
- * Records ports that agents requested of hosts that `egress.allowedHosts` lists for another port only. Reports each
- * entry and port once, until the entry changes or the port becomes governed or allowed.
+ * Collects ports that agents requested of hosts for which `egress.allowedHosts` lists only other ports. Each entry and
+ * port is reported once, until the entry changes or the port becomes governed or allowed.
  */
 export type UnlistedPorts = {
   /** Records a request to a host without a connector. */

@@ -1,4 +1,4 @@
-/** Size below which adjacent chunks are merged. */
+/** Size in bytes below which adjacent chunks are merged. */
 const MERGED_BYTES = 16 * 1024
 
 /**

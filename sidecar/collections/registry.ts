@@ -1,9 +1,9 @@
-/** Handle of a registered item, for its removal. */
+/** Handle of a registered item, with which the item is removed in constant time. */
 export type RegistryHandle<T> = { item: T | null; at: number }
 
 /**
- * Registry with O(1) add and remove. Not a `Set`: V8 chains outgrown hash tables, and a table that reached the old
- * generation would keep every later table, with its entries, out of the young generation's collection.
+ * Registry with O(1) add and remove. Not a `Set`: V8 chains outgrown hash tables, and a table in the old generation
+ * would keep every later table, with its entries, out of the young generation's collection.
  */
 export class Registry<T> {
   readonly #handles: RegistryHandle<T>[] = []
@@ -18,7 +18,7 @@ export class Registry<T> {
     return handle
   }
 
-  /** Moves the last item into the free position. Idempotent. */
+  /** Removes the item by moving the last item to its position. Idempotent. */
   remove(handle: RegistryHandle<T>): void {
     if (handle.item === null) return
     handle.item = null

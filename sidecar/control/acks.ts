@@ -4,8 +4,8 @@ import { sleep } from '../process/sleep.ts'
 import type { ControlClient } from './client/client.ts'
 
 /**
- * Sends an acknowledgement. Resolves when it was delivered, or after a few failed attempts, which lose nothing: the
- * control plane sends its state again after a reconnect. Never rejects.
+ * Sends an acknowledgement. Resolves when it was delivered, or after a few failed attempts. A failed acknowledgement
+ * loses nothing, because the control plane sends its state again after a reconnect. Never rejects.
  */
 export type Acks = (body: AckBody) => Promise<void>
 

@@ -37,11 +37,11 @@ export type ControlPlaneDeps = ClientDeps & {
   /** Called with the number of processes that serve each agent. */
   readonly onQuota: (agents: Message<'quota'>['agents']) => void
   /**
-   * Cancels work at providers. Each acknowledgement of a kill switch contains a report of the cancellations; new ones
-   * start after it.
+   * Cancels work that killed agents started at providers. The acknowledgement of a kill switch contains a report of
+   * earlier cancellations; new cancellations start after it.
    */
   readonly cancellations: Cancellations
-  /** Executes an order. Never rejects. */
+  /** Executes an action that the control plane ordered. Never rejects. */
   readonly execute: (order: Order) => Promise<ResultBody>
   readonly log: Log
 }
@@ -58,12 +58,15 @@ export type ControlPlane = {
   readonly holds: Holds
   readonly commands: Commands
   readonly killForwarding: KillForwarding
-  /** Returns the step of the failure policy for the present time of disconnection, which decides what is forbidden. */
+  /**
+   * Returns the step of the `failurePolicy` for the time since the control plane was lost. The step decides which
+   * requests are refused.
+   */
   leaseStep(): LeaseStep
   /** Reports the status now instead of at the next interval. */
   reportStatus(): void
   start(): void
-  /** Ends the stream. `client` works until it is closed. */
+  /** Ends the stream. Calls of `client` remain possible until the client is closed. */
   close(): void
 }
 
@@ -82,7 +85,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const waits = createConditionWaits()
   const commands = createCommands(client, url)
   const killForwarding = createKillForwarding({ kill: deps.kill, commands, random, nowMs: clock.nowMs })
-  /** Reports announced kill switch entries until a replica confirms that they are settled. */
+  /** Reports kill switch announcements until a replica confirms that they were stored or lifted. */
   const announcementRetries = createRetryLoop({
     random,
     isPending: deps.kill.hasAnnounced,
@@ -144,8 +147,8 @@ type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log' | 'cancellati
 }
 
 /**
- * Acknowledges a kill state only when every exchange that it covers was cut. A state older than the one in force is
- * reported back instead, so that the replica reads the newer one.
+ * Applies a kill state. Acknowledges it only after every exchange that it covers was cut. A stored state older than the
+ * one in force is not applied: the gateway reports its own position, so that the replica reads the newer state.
  */
 function applyKill(
   { seq, effective, state }: Extract<DownMessage, { type: 'kill' }>,
@@ -153,7 +156,7 @@ function applyKill(
 ): void {
   const cut = kill.applyRemote(effective, state)
   const applied = kill.holds(effective) ? { kill_seq: seq } : {}
-  // Cancellations at providers start after the acknowledgement, also when it did not arrive.
+  // Cancellations at providers start after the acknowledgement, even if it was not delivered.
   void ack({ ...applied, hosted_work: cancellations.report(), applied_at: isoNow(clock) }).then(
     cancellations.begin,
   )

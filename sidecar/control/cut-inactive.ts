@@ -2,8 +2,9 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LiveExchanges } from './live-exchanges.ts'
 
 /**
- * Aborts the streams and tunnels of agents that are no longer active, and writes the reason into their records. A
- * suspended agent would otherwise keep its open connections. Pending requests are decided again before they proceed.
+ * Aborts the streams and tunnels of agents that are suspended or deleted, and writes the reason into their records.
+ * Otherwise such an agent would keep its open connections. Requests without a response are not aborted: before they are
+ * forwarded, they are decided again.
  */
 export function cutInactive(
   live: Pick<LiveExchanges, 'all'>,

@@ -9,15 +9,15 @@ import { sha256Hex } from '../process/sha256.ts'
 import { type ControlClient, jsonOf } from './client/client.ts'
 import { postWithin } from './client/post-within.ts'
 
-/** Fetches the owners of handles from the control plane. Rejects without a reply within a second. */
+/** Fetches the owners of handles from the control plane. Rejects when there is no reply within a second. */
 export type FetchHandleOwners = (request: HandlesBody) => Promise<HandlesReply>
 
-/** Maximum number of handles in memory; the least recently used is evicted. */
+/** Maximum number of handles in memory. Beyond it the least recently used handle is evicted. */
 const MAX_GIVEN = 100_000
 const MAX_ANSWERS = 100_000
 /**
- * How long a reply of the control plane is cached, in milliseconds. An unknown handle may be assigned to an agent at
- * any time.
+ * Time in milliseconds for which a reply of the control plane is cached. The time for unknown handles is short, because
+ * an unknown handle may be assigned to an agent at any time.
  */
 const ANSWER_MS = { own: 600_000, foreign: 600_000, unknown: 10_000 } as const
 /** Time limit of a call for owners. It adds to the latency of a request, and is short for that reason. */
@@ -26,8 +26,8 @@ const TIMEOUT_MS = 1_000
 type Deps = { readonly fetchOwners: FetchHandleOwners; readonly monotonicMs: () => number }
 
 /**
- * Records which agent received a handle from a provider through this process, and fetches all other owners from the
- * control plane. Without a reply the owner is unknown.
+ * Creates the registry of the agents to which providers gave handles through this process. It fetches all other owners
+ * from the control plane. Without a reply the owner is unknown.
  */
 export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): HandlePort {
   const given = createLru<readonly string[]>(MAX_GIVEN)
@@ -51,7 +51,7 @@ export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): Handle
   const ownerWithoutReply = (key: string): HandleOwner =>
     given.get(key) === undefined ? 'unknown' : 'foreign'
 
-  /** Returns the owners of up to `MAX_HANDLES` handles; undefined for each one without a reply. */
+  /** Returns the owners of up to `MAX_HANDLES` handles, in order; undefined where the control plane gave no answer. */
   async function fetchAll(agent: string, hashes: readonly string[]): Promise<(HandleOwner | undefined)[]> {
     const owners = await fetchOwners({ agent, hashes: [...hashes] }).then(
       (reply) => reply.owners,

@@ -17,8 +17,8 @@ export function createStatusReports(deps: {
     if (!deps.isConnected()) return
     deps.client
       .post(SYNC_PATHS.status, deps.status())
-      // A lost report is harmless: the next one follows within seconds, and the open stream itself proves the presence
-      // of the process.
+      // A lost report is harmless: the next report follows within seconds, and the open stream itself proves the
+      // presence of the process.
       .catch((error: unknown) => deps.log.debug({ err: error }, 'status not reported'))
   }
   const timer = setInterval(report, EVERY_MS).unref()

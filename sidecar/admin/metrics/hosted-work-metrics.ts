@@ -1,6 +1,6 @@
 import type { Exposition } from './exposition.ts'
 
-/** Counters of work at providers; see `HostedWork`. */
+/** Values about work that agents started at providers; see `HostedWork`. */
 export type HostedWorkCounts = {
   readonly size: number
   readonly dropped: number

@@ -2,7 +2,7 @@ import type { TrafficRecord } from '../../../core/record.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { DenyReason } from '../../pipeline/exchange.ts'
 
-/** Bounds label values that agents can invent: values beyond the first few hundred become `other`. */
+/** Bounds the number of label values, because agents can invent them. Values beyond the limit become `other`. */
 export type LabelBounds = {
   agent(name: string | null): string
   connector(type: string | null): string
@@ -10,8 +10,8 @@ export type LabelBounds = {
 }
 
 /**
- * Matches action types that contain names from the request. They are unbounded; all others come from the catalogue, a
- * closed set of a few thousand.
+ * Matches action types that contain a name from the request. Agents can invent any number of them. All other types come
+ * from the catalogue, a closed set of a few thousand.
  */
 const NAMED_BY_REQUEST = /^mcp\.|\.graphql\.|\.unmapped\./
 const MAX_CATALOGUE_ACTIONS = 4_000
@@ -22,14 +22,14 @@ export function createLabelBounds(): LabelBounds {
   const connector = bounded(MAX_CONNECTORS)
   const catalogue = bounded(MAX_CATALOGUE_ACTIONS)
   const named = bounded(LIMITS.metricToolNames)
-  /** Action types that have a label of their own. */
+  /** Action types that have a label value of their own. */
   const seen = new Set<string>()
   return {
     agent: (name) => agent(name ?? 'unknown'),
     connector: (type) => connector(type ?? 'none'),
     action: (type) => {
       if (type === null) return catalogue('none')
-      // Fast path: a look-up costs less than matching the name.
+      // Fast path: a look-up in the set costs less than a match of the pattern.
       if (seen.has(type)) return type
       const label = NAMED_BY_REQUEST.test(type) ? named(type) : catalogue(type)
       if (label === type) seen.add(type)
@@ -49,7 +49,8 @@ function bounded(max: number): (value: string) => string {
 }
 
 /**
- * Values of the label `reason` (spec 4.5). Rate limits have no value here, because they have a counter of their own.
+ * Values of the label `reason` (spec 4.5). Refusals by a rate limit have no value here, because they have a counter of
+ * their own.
  */
 export type DeniedLabel =
   | 'permission'
@@ -64,7 +65,7 @@ export type DeniedLabel =
 export const DENIED_LABEL: Readonly<Record<DenyReason, DeniedLabel | null>> = {
   permission: 'permission',
   policy: 'policy',
-  // A policy that was never valid counts like a policy that denies; the record distinguishes the two.
+  // A policy that was never valid counts like a policy that denies. The record distinguishes the two.
   policy_invalid: 'policy',
   kill_switch: 'kill_switch',
   unknown_host: 'unknown_host',

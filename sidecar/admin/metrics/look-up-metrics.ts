@@ -6,7 +6,10 @@ export type LookUpMetrics = {
   write(out: Exposition): Exposition
 }
 
-/** Counts the gateway's own reads from providers. Connector types and look-ups are closed sets. */
+/**
+ * Creates the counters of look-ups, the gateway's own reads from providers. Their labels need no bound: connector types
+ * and look-ups are closed sets.
+ */
 export function createLookUpMetrics(): LookUpMetrics {
   const counts = new Map<string, number>()
   return {

@@ -1,8 +1,8 @@
 import type { ClientRequest } from 'node:http'
 
 /**
- * Deadline of a call. The wait for a free connection has its own limit, because this process causes the wait; the time
- * limit of the call starts once the call has a connection.
+ * Deadline of a call to the control plane. The wait for a free connection has a separate limit, because this process
+ * causes it. The time limit of the call starts once the call has a connection.
  */
 export type CallDeadline = {
   /** Aborted with an error that names the exceeded limit. */

@@ -88,7 +88,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
   const { token, processId, caFile = null } = deps
   const base = new URL(deps.url.endsWith('/') ? deps.url : `${deps.url}/`)
   const prefix = base.pathname.replace(/\/+$/, '')
-  // The stream has a connection of its own, so that it never queues behind a batch of records.
+  // The stream has its own connection, so that it never queues behind a batch of records.
   let agents = { ...callAgents(base, caFile), streams: agentFor(base, caFile, { keepAlive: false }) }
   const inFlight = new Set<CallDeadline>()
   const readToken = async (): Promise<string> => (typeof token === 'string' ? token : token())
@@ -105,7 +105,8 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     const request = base.protocol === 'https:' ? requestTls(base, options) : requestPlain(base, options)
     request.once('socket', limitConnect)
     deadline?.watch(request)
-    // After the head, errors surface on the response. Without a listener here they would end the process.
+    // After the response head, Node emits errors on the response. An `error` event on the request without a listener
+    // would end the process.
     request.on('error', ignore)
     request.end(body)
     return once(request, 'response', { signal }).then(([response]) => response as IncomingMessage)
@@ -159,7 +160,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     renew() {
       const { urgent, prompt, bulk } = agents
       agents = { ...agents, ...callAgents(base, caFile) }
-      // Calls in flight keep their connections.
+      // Only idle connections are destroyed, so that calls in flight can finish.
       for (const socket of [urgent, prompt, bulk].flatMap(freeSocketsOf)) socket.destroy()
     },
     close() {
@@ -192,7 +193,9 @@ function agentFor(base: URL, caFile: string | null, options: AgentOptions): Agen
   return caFile === null ? new TlsAgent(options) : new FileTrustAgent(caFile, options)
 }
 
-/** Limits the connect. A host that drops packets would otherwise block the call for its whole time limit. */
+/**
+ * Sets a time limit for connecting. A host that drops packets would otherwise block the call for its whole time limit.
+ */
 function limitConnect(socket: Socket): void {
   if (!socket.connecting) return
   const timer = setTimeout(() => socket.destroy(tooLate(CONNECT_TIMEOUT_MS)), CONNECT_TIMEOUT_MS)
@@ -212,7 +215,7 @@ async function* bodyOf(response: IncomingMessage, signal: AbortSignal): AsyncGen
   }
 }
 
-/** Returns the reason of the abort; Node reports only that the call was aborted. */
+/** Returns the reason of the abort instead of Node's error, which says only that the call was aborted. */
 function reasonOf(signal: AbortSignal, error: unknown): unknown {
   return signal.aborted ? signal.reason : error
 }

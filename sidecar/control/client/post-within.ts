@@ -2,8 +2,9 @@ import { sleep } from '../../process/sleep.ts'
 import type { ControlClient, ControlReply } from './client.ts'
 
 /**
- * Posts to the control plane and resolves within `timeoutMs`, with undefined when there is no reply by then. Unlike the
- * time limit of `post`, this includes the wait for a connection. The control plane may still process a late call.
+ * Posts to the control plane. Resolves within `timeoutMs` milliseconds, with undefined when there is no reply by then.
+ * Unlike the time limit of `post`, `timeoutMs` includes the wait for a connection. The control plane may still process
+ * the call afterwards.
  */
 export async function postWithin(
   client: ControlClient,
@@ -12,7 +13,7 @@ export async function postWithin(
   timeoutMs: number,
 ): Promise<ControlReply | undefined> {
   const pending = client.post(path, body, timeoutMs)
-  // Rejects unobserved when the time limit has passed.
+  // After the time limit the call may still reject. An unhandled rejection would end the process.
   pending.catch(() => undefined)
   const replied = new AbortController()
   const timeout = sleep(timeoutMs, replied.signal).then(() => undefined)

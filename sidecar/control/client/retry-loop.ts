@@ -2,18 +2,18 @@ import type { BackOff } from '../../../core/state/back-off.ts'
 import { sleep } from '../../process/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 
-/** Repeats an attempt with growing pauses while something is pending. */
+/** Repeats an attempt, with a growing pause after each, while work is pending. */
 export type RetryLoop = {
   /** Makes the next attempt now. */
   wake(): void
-  /** Restarts the back-off after an attempt outside this loop. The next attempt follows after the first pause. */
+  /** Restarts the back-off after an attempt outside this loop. The next attempt follows after the shortest pause. */
   wakeLater(): void
   close(): void
 }
 
 export type RetryLoopDeps = {
   readonly isPending: () => boolean
-  /** Makes one attempt. Never rejects. */
+  /** Makes one attempt. It must not reject. */
   readonly attempt: () => Promise<void>
   readonly random: () => number
 }

@@ -9,7 +9,8 @@ export type OrderExchangeParts = OrderRequest & {
 }
 
 /**
- * Creates the exchange of a request that the gateway itself makes on behalf of an agent, without listener and socket.
+ * Creates the exchange of an order: a request that the gateway makes on behalf of an agent, without listener and
+ * socket.
  */
 export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange {
   const { request, actionType } = parts
@@ -29,7 +30,7 @@ export type GatewayExchangeParts = Pick<OrderExchangeParts, 'scheme' | 'ports' |
   readonly agent: string
 }
 
-/** Creates the part of an exchange that is the same for all requests of the gateway itself. */
+/** Creates an exchange with the fields that are the same for all requests of the gateway itself. */
 export function gatewayExchange(
   request: OrderRequest['request'],
   { scheme, ports, reply, agent }: GatewayExchangeParts,
@@ -48,7 +49,7 @@ export function gatewayExchange(
       scheme,
       sources: {},
     },
-    // The control plane has verified the agent's key and token.
+    // The credentials need no check here, because the control plane has verified the agent's key and token.
     credentials: { kind: 'port', agent },
     body: bodyOf(bytes),
     reply,
@@ -71,7 +72,7 @@ export function gatewayExchange(
 
 function headersOf(request: OrderRequest['request'], bytes: Buffer | null): string[] {
   const length = bytes === null ? [] : ['Content-Length', String(bytes.length)]
-  // Add `Accept: */*` only when the request has none: some servers read only the first of two Accept headers.
+  // `Accept: */*` is added only to a request without an Accept header, because some servers read only the first of two.
   const accept = headerValue(request.headers, 'accept') === undefined ? ['Accept', '*/*'] : []
   return ['Host', request.host, 'User-Agent', 'chaperone', ...accept, ...length, ...request.headers]
 }

@@ -9,7 +9,7 @@ export type CapturedReply = {
   readonly status: number
   readonly contentType: string
   readonly body: Buffer
-  /** True when the upstream sent the whole body and it fits the limit. */
+  /** True when the upstream sent the whole body and the body fits the size limit. */
   readonly isWhole: boolean
 }
 
@@ -52,7 +52,7 @@ export function createReplyCapture(): ReplyCapture {
           keep(chunk)
           return true
         },
-        // The reply is captured in memory, so it never has to drain.
+        // The reply is captured in memory, so writers never have to wait.
         onDrain: (callback) => callback(),
         end() {
           state = 'ended'
@@ -99,7 +99,7 @@ export function answerOf(
   return { ok: true, status, result: resultOf(captured), error: null }
 }
 
-/** Returns the refusal as an agent would have received it. */
+/** Returns the error text of a refusal, as an agent would have received it. */
 function refusalText({ errorCode, reason }: Exchange['outcome'], { body }: CapturedReply): string {
   const parsed = jsonOf(body)
   const error = typeof parsed === 'object' && parsed !== null && 'error' in parsed ? parsed.error : null

@@ -19,13 +19,13 @@ export type ExecutorDeps = {
   readonly handle: (exchange: Exchange) => Promise<void>
 }
 
-/** Number of order ids that are kept to detect duplicates. */
+/** Number of order ids that are stored to detect duplicates. All are discarded when the number is reached. */
 const MAX_ORDER_IDS = 10_000
 
 /**
- * Executes the action that a decision token was spent for, through the pipeline of every request: kill switch, agent,
- * permissions and policies are evaluated again, and a record is written. Never rejects, and never executes an order
- * twice.
+ * Executes the action for which a decision token was spent, through the pipeline of every request: kill switch, agent,
+ * permissions and policies are evaluated again, and a record is written. Never rejects. Refuses an order whose id is
+ * stored as executed.
  */
 export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
   const seen = new Set<string>()
@@ -44,8 +44,8 @@ export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Or
 }
 
 /**
- * Wait for a snapshot that contains the agent of an order. The order may arrive before that snapshot, and its token is
- * already spent.
+ * Longest wait in milliseconds for a snapshot that contains the agent of an order. The order may arrive before that
+ * snapshot, when its token is already spent.
  */
 const NEWS_MS = 2_000
 const LOOK_MS = 20
@@ -61,7 +61,7 @@ export type OrderRequest = {
   readonly actionType: string
 }
 
-/** Returns the request for the action spec, or the reason why none can be built. */
+/** Returns the request for the action of an order, or the reason why no request can be built. */
 function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | string {
   const parsed = ActionSpec.safeParse(order.action_spec)
   if (snapshot === null || !parsed.success)

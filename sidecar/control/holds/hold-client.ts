@@ -12,8 +12,8 @@ export type HoldClient = {
    */
   ask(hold: HoldBody): Promise<HoldReply>
   /**
-   * Spends an approval that was granted, and returns its state in any case. `unknown`: the control plane has no such
-   * approval. Null without a reply.
+   * Spends a granted approval. Returns the state of the approval, spent or not; `unknown` when the control plane has no
+   * such approval; null without a reply.
    */
   spend(approvalId: string, binding: string): Promise<SpendReply | 'unknown' | null>
   /**
@@ -36,7 +36,7 @@ export function createHoldClient(client: ControlClient): HoldClient {
     },
     async spend(approvalId, binding) {
       const path = `${SYNC_PATHS.holds}/${encodeURIComponent(approvalId)}/spend`
-      // A failed call is treated like a missing reply: the hold keeps waiting and calls again.
+      // A failed call counts as a missing reply: the hold keeps waiting and calls again.
       const reply = await client.post(path, { binding }).catch((): ControlReply | null => null)
       if (reply === null) return null
       if (reply.status === 404) return 'unknown'
@@ -61,7 +61,9 @@ function unreachable(cause: unknown): never {
 
 const MAX_MESSAGE_CHARS = 500
 
-/** Returns the error for a refusal. It suggests no retry, because a 4xx status does not change by itself. */
+/**
+ * Returns the error for a refused call. The error suggests no retry, because a 4xx status does not change by itself.
+ */
 function refused(reply: ControlReply): ChaperoneError {
   const { status } = reply
   const isForGood = status >= 400 && status < 500
@@ -73,7 +75,7 @@ function refused(reply: ControlReply): ChaperoneError {
   })
 }
 
-/** Reply when the control plane has stored a kill switch that has not reached this gateway yet. */
+/** Reply of the control plane when it has stored a kill switch that has not reached this gateway yet. */
 const KillSwitchReply = z.object({ error: z.string().max(MAX_MESSAGE_CHARS), scope: z.string().max(300) })
 
 function killedBy({ error, scope }: z.infer<typeof KillSwitchReply>): ChaperoneError {

@@ -8,10 +8,13 @@ import { sleep } from '../../process/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 import type { HoldClient } from './hold-client.ts'
 
-/** A waiting request. Exactly one of the two methods is called, once. */
+/** A held request. The group calls exactly one of the two methods, once. */
 export type Waiter = { settle(outcome: HoldOutcome): void; fail(error: unknown): void }
 
-/** Events that wake a waiting group. `refresh`: a verdict may have been missed, so the state is read. */
+/**
+ * Events that wake a group. After `refresh` the group reads the state of its approval, because it may have missed a
+ * verdict.
+ */
 type Signal =
   | {
       readonly kind: 'verdict'
@@ -31,12 +34,14 @@ export type HoldGroupDeps = {
   readonly graceMs: number
 }
 
-/** Limit of the wait for an unreachable control plane after the hold was created. */
+/**
+ * Longest time in milliseconds for which calls to an unreachable control plane are repeated, once the approval exists.
+ */
 const RETRY_MS = 30_000
 
 /**
- * All requests of this process with one binding, the hash of what an approval covers. They share one approval card.
- * Each release lets one request pass; the others are held again.
+ * Group of all held requests of this process with one binding, the hash of what an approval covers. The requests of a
+ * group share one approval card. One approval releases one request; the group requests another approval for the others.
  */
 export class HoldGroup {
   readonly #hold: HoldBody
@@ -47,7 +52,7 @@ export class HoldGroup {
   #wake: () => void = () => undefined
   #deadline: NodeJS.Timeout | null = null
 
-  /** True while the approval is pending, according to the last reply. */
+  /** True while the last reply says that the approval is pending. */
   #isOpen = false
 
   constructor(hold: HoldBody, deps: HoldGroupDeps) {
@@ -68,8 +73,8 @@ export class HoldGroup {
   }
 
   /**
-   * Removes a waiter whose client disconnected or whose exchange was cut. The approval stays pending; the departure
-   * of the last waiter is reported.
+   * Removes a waiter whose client disconnected or whose exchange was cut. The approval stays pending. The control plane
+   * receives a report when the last waiter has left.
    */
   leave(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter)) return
@@ -81,12 +86,12 @@ export class HoldGroup {
     this.#signal({ kind: 'verdict', status, by, note })
   }
 
-  /** Reads the state after a reconnect: a verdict may have been missed. */
+  /** Makes the group read the state of its approval after a reconnect, because it may have missed a verdict. */
   refresh(): void {
     this.#signal({ kind: 'refresh' })
   }
 
-  /** Runs until no waiter is left. Never rejects. */
+  /** Runs the group until it has no waiters. Never rejects. */
   async run(): Promise<void> {
     try {
       await this.#requestFirst()
@@ -111,8 +116,8 @@ export class HoldGroup {
   }
 
   /**
-   * Reports that no request waits. Otherwise the approval counts against the limit of the agent until it expires.
-   * Never rejects.
+   * Reports that no request waits for the approval. Without the report, the approval counts against the limit of the
+   * agent until it expires. Never rejects.
    */
   async #reportLeave(): Promise<void> {
     const { binding, asker = '' } = this.#hold
@@ -125,7 +130,7 @@ export class HoldGroup {
     }
   }
 
-  /** Waits for one release and lets one request pass, or ends the group. */
+  /** Waits for the next event. Releases one request after an approval, or ends the group after another verdict. */
   async #untilPassed(): Promise<void> {
     const signal = await this.#next()
     if (signal.kind === 'empty' || this.isEmpty) return
@@ -143,7 +148,7 @@ export class HoldGroup {
     if ((step === 'pass' || step === 'again') && !this.isEmpty) await this.#requestAgain()
   }
 
-  /** Requests another approval for the remaining waiters, because a release covers one request. */
+  /** Requests another approval for the remaining waiters, because one approval releases one request only. */
   async #requestAgain(): Promise<void> {
     const backoff = createControlBackOff(this.#deps.random, 125, 2_000)
     for (let waited = 0; ; ) {
@@ -176,7 +181,7 @@ export class HoldGroup {
 
   #pass(by: string | null): void {
     const approvalId = this.#approval?.id ?? ''
-    // The newest waiter passes: a client that retries may have left the connection of its first attempt open.
+    // The newest waiter is released: a client that retries may have left the connection of its first attempt open.
     const latest = [...this.#waiters].at(-1)
     if (latest === undefined) {
       this.#deps.log.warn({ approval: approvalId }, 'approval was spent, but its client has disconnected')

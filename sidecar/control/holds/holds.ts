@@ -21,7 +21,7 @@ export type HoldsDeps = {
   readonly client: ControlClient
   readonly random: () => number
   readonly log: Pick<Log, 'warn'>
-  /** Time in milliseconds after an approval expires before it is given up without a verdict. 5 s unless set. */
+  /** Time in milliseconds after the expiry of an approval for which its verdict is still awaited. 5 s unless set. */
   readonly graceMs?: number
 }
 

@@ -12,7 +12,10 @@ export type CancelSenderDeps = {
   readonly handle: (exchange: Exchange) => Promise<void>
 }
 
-/** Sends the request that cancels work, through the pipeline as an order of the gateway itself. Never rejects. */
+/**
+ * Creates the function that sends the request which cancels hosted work, as a request of the gateway itself through the
+ * pipeline. The function never rejects.
+ */
 export function createCancelSender({ ports, handle }: CancelSenderDeps) {
   return async (known: KnownWork, scope: string): Promise<Sent> => {
     const request = cancelRequest(known.work)
@@ -72,7 +75,7 @@ function failureOf(status: number, error: string | null): string {
   return `The provider answered ${status}.${mayHaveEnded ? ' The work may have ended already.' : ''}`
 }
 
-/** Returns the error detail when the gateway itself refused the request. */
+/** Returns the detail of the error when the gateway itself refused the cancelling request. */
 function refusalOf(body: Buffer): string {
   const text = memberOf(body, 'message') ?? memberOf(body, 'error') ?? 'No answer came.'
   return text.slice(0, MAX_DETAIL)

@@ -12,11 +12,11 @@ import type { HostedWork, KnownWork } from './hosted-work.ts'
 /** Cancels the work that killed agents have started at providers. */
 export type Cancellations = {
   /**
-   * Starts the cancellation of killed work that has none yet. Call it after the acknowledgement of the kill switch,
-   * which must not depend on providers.
+   * Starts the cancellation of killed work whose cancellation has not begun. Call it after the acknowledgement of the
+   * kill switch, which must not depend on providers.
    */
   begin(): void
-  /** Returns the current report. Killed work without a result is pending. */
+  /** Returns the report about cancellations for the control plane. Killed work without a result counts as pending. */
   report(): HostedWorkReport
   close(): void
 }
@@ -30,7 +30,7 @@ export type CancellationsDeps = {
   readonly send: (known: KnownWork, scope: string) => Promise<Sent>
   readonly clock: Clock
   readonly onChange: () => void
-  /** Pause before a retry; set by tests. */
+  /** Returns the pause in milliseconds before a retry. Set by tests only. */
   readonly pauseMs?: (attempt: number) => number
 }
 
@@ -103,13 +103,13 @@ function pauseAfter(failures: number): number {
   return 500 * 2 ** failures
 }
 
-/** Cancellations in progress and their results, while the kill switch covers them. */
+/** Registry of cancellations in progress and of their results, for as long as a kill switch covers the work. */
 class Registry {
   readonly #deps: CancellationsDeps
   readonly #since: string
   /** Keys of work whose cancellation is in progress. */
   readonly #begun = new Set<string>()
-  /** Results by key of the work, oldest first. */
+  /** Results by key of the hosted work, oldest first. */
   readonly #results = new Map<string, { readonly known: KnownWork; readonly result: WorkResult }>()
   #reportTimer: NodeJS.Timeout | null = null
 
@@ -123,7 +123,7 @@ class Registry {
     return this.#deps.match({ agent: agent.name, agentId: agent.id, connectors })
   }
 
-  /** Returns the killed work without a cancellation, and marks it as in progress. */
+  /** Returns the killed work whose cancellation has not begun, and marks the cancellations as in progress. */
   take(): readonly KnownWork[] {
     this.#discardLifted()
     return [...this.#deps.work.all()].filter((known) => {
@@ -176,7 +176,7 @@ class Registry {
     this.#results.set(key, { known, result })
     if (this.#results.size > MAX_KEPT) this.#discardOldest()
     this.#begun.delete(key)
-    // Results of REPORT_MS are sent in one report.
+    // The results of REPORT_MS are collected, so that they need only one report.
     this.#reportTimer ??= setTimeout(() => {
       this.#reportTimer = null
       this.#deps.onChange()

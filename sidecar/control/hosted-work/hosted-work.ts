@@ -19,9 +19,9 @@ export type HostedWork = HostedWorkPort & {
   all(): Iterable<KnownWork>
   readonly size: number
   remove(key: string): void
-  /** Number of entries discarded because of the limits. */
+  /** Number of entries that were discarded because a limit was reached. No kill switch cancels their work. */
   readonly dropped: number
-  /** Number of started works without an id. */
+  /** Number of started works whose id is not known. No kill switch cancels them. */
   readonly unidentifiedCount: number
 }
 

@@ -6,27 +6,29 @@ import { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire/gate
 import { isErrno } from '../../journal/segments/errno.ts'
 
 /**
- * Schema of the file with the kill state, with which a kill switch stays active after a restart without a control
- * plane.
+ * Schema of the file with the kill state. The file keeps a kill switch active after a restart without a control plane.
  */
 const KillFile = z.object({
   /**
-   * `namespace/name` of this gateway. Stored, so that `gateway:X` scopes match before the control plane has sent the
-   * name.
+   * `namespace/name` of this gateway. It is stored, so that `gateway:X` scopes match before the control plane has sent
+   * the name.
    */
   gateway: z.string(),
-  /** The latest stored state from the control plane. */
+  /** Kill switches of the latest stored state of the control plane. */
   remote: z.array(KillEntry),
-  /** Position of `remote`; null before the first state. An older state lifts no kill switch, also after a restart. */
+  /**
+   * Position of `remote` in the order of states; null before the first state. An older state never lifts a kill switch,
+   * not even after a restart.
+   */
   order: StateOrder.nullable().default(null),
   /** Kill switches that a replica broadcast, and that the database is not known to have stored. */
   announced: z.array(KillAnnouncement).default([]),
-  /** Ids of announcements that were stored or lifted. */
+  /** Ids of announcements that were since stored by the control plane or lifted. */
   settled: z.array(z.string()).default([]),
   /** Kill switches activated on this gateway. */
   local: z.array(
     z.object({
-      /** The last part of the announcement id. Files of earlier versions do not contain it. */
+      /** Last part of the announcement id. Files of earlier versions lack the field. */
       id: z.uuid().default(() => randomUUID()),
       scope: z.string(),
       reason: z.string(),
@@ -46,8 +48,8 @@ export function emptyKillFile(gateway: string, remote: readonly KillEntry[] = []
 }
 
 /**
- * Returns null when the file does not exist. Throws for an invalid file: the caller must then assume an active kill
- * switch.
+ * Reads the file. Returns null when it does not exist. Throws for an invalid file: the caller must then assume an
+ * active kill switch.
  */
 export function readKillFile(path: string): KillFile | null {
   try {
@@ -59,8 +61,8 @@ export function readKillFile(path: string): KillFile | null {
 }
 
 /**
- * Writes the kill state atomically and durably. A crash or a power loss leaves the old or the new state; after the
- * return it leaves the new one.
+ * Writes the kill state atomically and durably. A crash or a power loss during the call leaves the old or the new
+ * state; after the call it leaves the new state.
  */
 export function writeKillFile(path: string, state: KillFile): void {
   const folder = dirname(path)

@@ -5,13 +5,16 @@ import { createRetryLoop } from '../client/retry-loop.ts'
 import type { Commands } from '../commands.ts'
 import type { KillState, LocalKillSwitch } from './kill-state.ts'
 
-/** Forwards kill switches activated on this gateway to the control plane, each until it is stored there. */
+/**
+ * Forwards kill switches that were activated on this gateway to the control plane, each until the control plane has
+ * stored it.
+ */
 export type KillForwarding = {
-  /** Forwards the local kill switch of this scope. Waits first for a lift of the same scope that is in flight. */
+  /** Forwards the local kill switch of this scope. First waits for a call in flight that lifts the same scope. */
   activate(scope: string): Promise<CommandReply>
-  /** Lifts the kill switch that this gateway had activated for the scope at the time of the call. */
+  /** Lifts the kill switch that this gateway had activated for the scope when the method was called. */
   lift(scope: string, reason: string): Promise<CommandReply>
-  /** Retries now, after a reconnect. */
+  /** Retries at once. Called after a reconnect. */
   wake(): void
   close(): void
 }
@@ -24,13 +27,13 @@ export type KillForwardingDeps = {
 }
 
 export function createKillForwarding({ kill, commands, random, nowMs }: KillForwardingDeps): KillForwarding {
-  /** Calls that lift a kill switch and are in flight, by scope. */
+  /** Calls in flight that lift a kill switch, by scope. */
   const lifts = new Map<string, Promise<unknown>>()
   const unforwarded = (scope: string) => kill.unforwarded().find((stop) => stop.entry.scope === scope)
 
   /**
-   * Sends a kill switch to the control plane. `isRetry`: the control plane may have stored it already, and may have
-   * lifted it since.
+   * Sends a kill switch to the control plane. `isRetry` is true when the control plane may have stored the kill switch
+   * already, and may have lifted it since.
    */
   async function send({ id, entry }: LocalKillSwitch, isRetry: boolean): Promise<CommandReply> {
     const { scope, reason, since } = entry
@@ -81,16 +84,16 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
 }
 
 /**
- * Reports whether the control plane has stored the kill switch. A kill switch that it has in memory only is forwarded
- * again.
+ * Reports whether the control plane has stored the kill switch. A replica may hold a kill switch in memory only; it is
+ * then forwarded again.
  */
 function isStored({ body }: CommandReply): boolean {
   return body['stored'] !== false
 }
 
 /**
- * Returns the position of the first state with the kill switch or its lift; undefined from control planes of earlier
- * versions.
+ * Returns the position of the first state that contains the kill switch or its lift. Undefined in replies of control
+ * planes of earlier versions.
  */
 function orderOf({ body }: CommandReply): StateOrder | undefined {
   return z.object({ order: StateOrder }).safeParse(body).data?.order

@@ -21,26 +21,26 @@ import type { LiveExchanges } from '../live-exchanges.ts'
 import { emptyKillFile, type KillFile, readKillFile, writeKillFile } from './kill-file.ts'
 
 /**
- * The effective kill switches: the union of the latest stored state of the control plane, of announcements broadcast
- * before they were stored, and of kill switches activated on this gateway. A local kill switch is effective from its
- * activation, also without a control plane.
+ * The effective kill switches: the union of the latest stored state of the control plane, of announcements that
+ * replicas broadcast before they were stored, and of kill switches activated on this gateway. A local kill switch is
+ * effective from its activation, also without a control plane.
  */
 export type KillState = KillPort & {
   effective(): readonly KillEntry[]
   /**
-   * Applies a message of a replica. Its stored state is used unless it is older than the known one; its announcements
-   * are effective until they are settled. Returns the number of exchanges that were cut. Without `state` the replica
-   * has an earlier version, and `effective` replaces the known state.
+   * Applies the kill message of a replica. Its stored state is used unless a newer one is known. Its announcements are
+   * effective until they are settled (stored or lifted). Returns the number of exchanges that were cut. A message
+   * without `state` comes from a replica of an earlier version; its `effective` then replaces the known state.
    */
   applyRemote(effective: readonly KillEntry[], state?: KillStateMessage): number
-  /** Reports whether all entries are effective here, which permits their acknowledgement. */
+  /** Reports whether all entries are effective on this gateway. Only then may they be acknowledged. */
   holds(entries: readonly KillEntry[]): boolean
   /**
-   * Returns the position and announcements for an acknowledgement, from which a replica detects that it lacks newer
-   * state. Each call returns the next announcements.
+   * Returns the position of the known state and announcements for an acknowledgement, from which a replica detects that
+   * it lacks newer state. Each call continues with the next announcements.
    */
   report(): Pick<AckBody, 'kill_order' | 'announced'>
-  /** Reports whether any announcement is not known to be settled. */
+  /** Reports whether an announcement is not known to be settled (stored or lifted). */
   hasAnnounced(): boolean
   /** Activates a kill switch on this gateway. Returns the number of exchanges that were cut. */
   setLocal(scope: string, reason: string): number
@@ -51,16 +51,17 @@ export type KillState = KillPort & {
   /** Returns local kill switches that the control plane is not known to have. */
   unforwarded(): readonly LocalKillSwitch[]
   /**
-   * Marks a local kill switch as stored. It stays effective until a state arrives that contains it or its lift, which
-   * is at position `from` or later. Without `from` that is the next state after the known one.
+   * Marks a local kill switch as stored by the control plane. It stays effective until a state arrives that contains
+   * the kill switch or its lift: the state at position `from` or later, or without `from` the next one after the known
+   * state.
    */
   setForwarded(id: string, from?: StateOrder): void
   /**
-   * Removes the entry of this gateway for the scope, which the control plane has lifted, and the local kill switch
-   * with this id.
+   * Removes the entry of this gateway for the scope, which the control plane has lifted. Also removes the local kill
+   * switch with this id.
    */
   clearLifted(scope: string, id: string | undefined): void
-  /** Sets the `namespace/name` that the control plane sent. */
+  /** Sets the `namespace/name` of this gateway, which the control plane has sent. */
   setGatewayName(name: string): void
 }
 
@@ -77,11 +78,14 @@ export type KillStateDeps = {
 /** Name of the gateway before the control plane has sent one. */
 const UNNAMED = 'default/local'
 /**
- * Limit of ids of announcements that were stored or lifted. An announcement whose id was evicted becomes effective
- * again, until it is reported and the database confirms that it is settled.
+ * Limit of stored ids of settled announcements. An announcement whose id was evicted becomes effective again, until it
+ * is reported and the control plane confirms that it is settled.
  */
 const MAX_SETTLED = 1_000
-/** Announcements in one acknowledgement. The control plane refuses more than 1,000, and a body above 1 MiB (413). */
+/**
+ * Maximum number of announcements in one acknowledgement. The control plane refuses more than 1,000, and a body above 1
+ * MiB (413).
+ */
 const MAX_REPORTED = 500
 const MAX_REPORTED_BYTES = 256 * 1024
 type Local = KillFile['local'][number]
@@ -154,7 +158,7 @@ export function createKillState(deps: KillStateDeps): KillState {
     setForwarded(id, from) {
       const forwardedAt = from === undefined ? state.order : { ...from, revision: from.revision - 1 }
       const local = state.local.map((entry) => (entry.id === id ? { ...entry, forwardedAt } : entry))
-      // The state at position `from` may have arrived before this reply.
+      // The state at position `from` may have arrived before the reply to the forwarding call.
       const isCovered = from !== undefined && state.order !== null && !isEarlier(state.order, from)
       change({ local: isCovered ? local.filter((entry) => entry.id !== id) : local })
     },
@@ -192,8 +196,8 @@ function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFi
 }
 
 /**
- * Returns as many announcements as fit in one acknowledgement, starting after those reported before. In this way each
- * announcement is reported again and again, even when earlier ones are never settled.
+ * Returns as many announcements as fit in one acknowledgement, starting after those of the previous call. All
+ * announcements are thereby reported in turn, even when some are never settled.
  */
 function nextAnnouncements(announced: readonly KillAnnouncement[], from: number): KillAnnouncement[] {
   const at = announced.length === 0 ? 0 : from % announced.length
@@ -221,7 +225,8 @@ function subjectOf(exchange: Exchange, gateway: string): KillSubject {
 }
 
 /**
- * Reads the file. When it cannot be read, assumes a kill switch for everything until the control plane sends its state.
+ * Reads the file. When the file cannot be read, returns a kill switch that covers everything until the control plane
+ * sends its state.
  */
 function load({ file, clock, log }: KillStateDeps): KillFile {
   try {

@@ -3,16 +3,16 @@ import { QUOTA_LEASE_MS, type QuotaLeaseReply } from '../../../core/wire/gateway
 import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /**
- * Maximum number of slots in one lease. A limit of 120 a minute is twelve leases; a small limit is divided so that no
- * process gets all of it.
+ * Maximum number of slots in one lease. With this maximum, a limit of 120 a minute needs twelve leases. A small limit
+ * is divided, so that no process gets all of it.
  */
 const MAX_LEASE_SLOTS = 10
 const LEASES_PER_MINUTE = 12
-/** Remaining slots at which the next lease is requested, so that requests rarely wait. */
+/** Number of remaining slots at which the next lease is requested, so that requests rarely wait for a lease. */
 const LOW_SLOTS = 3
-/** Interval of requests while the quota is exhausted: other processes release unused slots. */
+/** Interval of lease requests while the quota is exhausted, because other processes release unused slots. */
 const RETRY_MS = 1_000
-/** Time for which the process counts alone after a failed request for a lease. */
+/** Time after a failed lease request for which the process enforces the limit by its own count. */
 const UNREACHABLE_MS = 1_000
 const WINDOW_MS = 60_000
 
@@ -26,9 +26,9 @@ export type LeasedQuotaDeps = {
 }
 
 /**
- * The share of this process in a quota that several processes use: slots that the control plane leases for ten
- * seconds. While the control plane is unreachable the process counts alone. A rate limit protects providers and
- * grants no permission; the failure policy decides what a lost control plane forbids.
+ * The share of this process in a quota that several processes use. The control plane leases slots of the quota for ten
+ * seconds. While the control plane is unreachable, the process enforces the whole limit by its own count: a rate limit
+ * protects providers and grants no permission, and the failure policy decides what a lost control plane forbids.
  */
 export class LeasedQuota {
   readonly #deps: LeasedQuotaDeps
@@ -62,7 +62,7 @@ export class LeasedQuota {
     await this.#requestLease(0)
   }
 
-  /** Takes a slot at once. Null when a lease is needed first. */
+  /** Takes a slot at once. Returns null when a lease must be requested first. */
   #takeNow(now: number): Taken | null {
     if (now < this.#countsAloneUntil) return this.#admit(now)
     if (this.#slots > 0 && now < this.#expiresAt) return this.#spend(now)

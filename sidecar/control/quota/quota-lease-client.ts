@@ -3,7 +3,7 @@ import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
 import { postWithin } from '../client/post-within.ts'
 
-/** Requests a lease of the quota that several processes share. Rejects without a reply within a second. */
+/** Requests a lease of a quota that several processes share. Rejects when there is no reply within a second. */
 export type AcquireQuotaLease = (request: QuotaLeaseBody) => Promise<QuotaLeaseReply>
 
 /** Time limit of the call. It adds to the latency of a request, and is short for that reason. */

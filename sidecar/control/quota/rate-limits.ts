@@ -4,7 +4,8 @@ import { LeasedQuota } from './leased-quota.ts'
 import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /**
- * Limit of tracked agents; no installation has more within one window. At the limit, an idle agent is evicted first.
+ * Maximum number of agents with a count. No installation has more within one window. Beyond it an idle agent is evicted
+ * first.
  */
 const MAX_AGENTS = 10_000
 const WINDOW_MS = 60_000
@@ -13,14 +14,15 @@ const MAX_LEASED = 6_000
 
 export type RateLimits = {
   /**
-   * Admits or refuses one request. Returns a promise only when a lease is needed, because other processes serve the
-   * agent too.
+   * Admits or refuses one request. Returns a promise only when other processes also serve the agent, because a lease
+   * may then be needed.
    */
   take(agent: string, perMinute: number): Taken | Promise<Taken>
-  /** Sets how many processes serve each agent (`*`: every agent), including this one. */
+  /** Sets the numbers of processes that serve each agent (`*`: every agent), this process included. */
   share(agents: Message<'quota'>['agents']): void
   /**
-   * Returns how many processes serve the agent, including this one. Processes that left count for one more minute.
+   * Returns the number of processes that serve the agent, this process included. A process that left counts for one
+   * more minute.
    */
   processesOf(agent: string): number
   /** Releases all leases. */
@@ -44,8 +46,8 @@ type Budget = {
 type ServingProcesses = { readonly processes: number; readonly untilMs: number }
 
 /**
- * Creates one exact sliding window for each agent. It counts in this process while no other process serves the agent,
- * otherwise over all of them. A changed limit starts a new window.
+ * Creates one exact sliding window for each agent. The window counts in this process while no other process serves the
+ * agent; otherwise leases extend the count to all processes. A changed limit starts a new window.
  */
 export function createRateLimits({
   monotonicMs,
@@ -64,7 +66,10 @@ export function createRateLimits({
     return budget
   }
 
-  /** Evicts an agent with an empty window, which loses no count; when all agents are active, evicts the oldest. */
+  /**
+   * Evicts agents without requests in the last window, which loses no count. When all agents are active, evicts the
+   * agent that was added first.
+   */
   function evictIdle(now: number): void {
     for (const [agent, budget] of budgets) {
       if (now - budget.lastUsed >= WINDOW_MS) budgets.delete(agent)

@@ -12,9 +12,9 @@ export type Batch = { readonly records: Results; readonly lost: readonly LostRan
 
 export type RecordSink = {
   readonly processId: string
-  /** Marks records as stored by the control plane. */
+  /** Marks records as stored by the control plane, so that they leave the journal. */
   acknowledge(ids: Iterable<string>, lost: readonly LostRange[]): void
-  /** Marks records that the control plane never accepts. They count as lost. */
+  /** Removes records that the control plane never accepts. They count as lost. */
   abandon(ids: readonly string[], lost: readonly LostRange[]): void
 }
 
@@ -25,8 +25,8 @@ export type BatchUploadDeps = {
 }
 
 /**
- * Uploads a batch and acknowledges what was stored. Rejects when nothing was stored, with `Deferred` over the ingest
- * quota.
+ * Creates the function that uploads a batch and acknowledges the stored records. The function rejects when nothing was
+ * stored, with `Deferred` when the ingest quota is used up.
  */
 export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Promise<void> {
   const { client, journal, log } = deps
@@ -43,7 +43,9 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     journal.acknowledge(parsed.data.accepted, batch.lost)
   }
 
-  /** Uploads both halves of a refused batch, until an invalid record is alone and does not block the others. */
+  /**
+   * Uploads both halves of a refused batch, recursively, until the invalid record is alone and blocks no other record.
+   */
   async function narrow(batch: Batch, reply: ControlReply): Promise<void> {
     const [first, second] = halves(batch)
     if (second === undefined) return abandonUnreadable(batch, reply)
@@ -51,7 +53,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     await upload(second)
   }
 
-  /** Marks a refused batch of one record or range as lost. */
+  /** Reports the single record or range of a refused batch as lost. */
   async function abandonUnreadable({ records, lost }: Batch, reply: ControlReply): Promise<void> {
     const shown = [...records.values()].map((json) => json.toString())
     log.error(
@@ -63,12 +65,13 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
   }
 
   /**
-   * Uploads the batch without the records that the control plane assigns to another owner. They stay refused, and are
-   * reported as lost.
+   * Uploads the batch without the records that the control plane refuses because they belong to another owner. The
+   * refused records are reported as lost.
    */
   async function withoutRefused(batch: Batch, reply: ControlReply): Promise<void> {
     const { kept, refused } = splitRefused(batch, reply, journal.processId)
-    // Other 403 replies concern this gateway and are temporary, for example a pod that is not registered yet.
+    // Any other reply with 403 concerns this gateway and is temporary, for example because its pod is not registered
+    // yet.
     if (refused.records.size === 0 && refused.lost.length === 0)
       throw new Error('records: the control plane answered 403')
     log.error(
@@ -123,7 +126,8 @@ function splitRefused(
 ): { kept: Batch; refused: Batch } {
   const { data } = RecordsRefusal.safeParse(jsonOf(reply))
   const processes = new Set(data?.refused.process_ids)
-  // When the own process is refused, the control plane refuses its stream too, so its records stay in the journal.
+  // When the control plane refuses this process, it refuses the stream of the process too. The records of this process
+  // therefore stay in the journal.
   processes.delete(ownProcessId)
   const agents = new Set(data?.refused.agents)
   const ids = new Set(data?.refused.record_ids)

@@ -1,8 +1,8 @@
 import type { Batch } from './batch-upload.ts'
 
 /**
- * Returns a writer that serializes batches into one reused buffer, which is possible because only one batch is in
- * flight. Strings of half a megabyte would be allocated twice for each batch, directly in the old generation.
+ * Returns a writer that serializes each batch into the same buffer. The buffer can be reused, because only one batch is
+ * in flight. Strings of half a megabyte would be allocated twice for each batch, directly in V8's old generation.
  */
 export function createBatchWriter(): (batch: Batch) => Buffer {
   let space = Buffer.alloc(0)

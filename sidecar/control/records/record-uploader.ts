@@ -8,12 +8,12 @@ import { type Batch, createBatchUpload, Deferred, type RecordSink } from './batc
 /** The part of the journal that the uploader uses. */
 export type RecordSource = RecordSink & { nextBatch(max: number): Promise<Batch> }
 
-/** Uploads the journal to the control plane every 100 ms, or as soon as 500 records are pending. */
+/** Uploads the records of the journal to the control plane every 100 ms, or as soon as 500 records are pending. */
 export type Uploader = {
   start(): void
-  /** Batches that the ingest quota refused since the start. They are retried. */
+  /** Number of uploads that the ingest quota refused since the start. Their batches are retried. */
   readonly deferrals: number
-  /** Uploads now, because a batch is full. */
+  /** Starts the next upload at once, because a batch is full. */
   wake(): void
   /** Uploads once more for at most `ms`, then stops. */
   close(ms: number): Promise<void>
@@ -39,7 +39,8 @@ export function createUploader(deps: UploaderDeps): Uploader {
   let running: Promise<void> = Promise.resolve()
 
   /**
-   * Uploads one batch. Resolves with true when more may be pending. Rejects when the control plane is unreachable.
+   * Uploads one batch. Resolves with true when more records may be pending. Rejects when the control plane is
+   * unreachable.
    */
   async function round(): Promise<boolean> {
     const batch = await journal.nextBatch(LIMITS.recordBatchMax)
@@ -49,8 +50,8 @@ export function createUploader(deps: UploaderDeps): Uploader {
   }
 
   /**
-   * Returns false after a refusal by the ingest quota: the batch stays in the journal, and the next upload waits for
-   * `retryAfterMs`.
+   * Records that the ingest quota refused the batch. The batch stays in the journal, and the next upload starts after
+   * `retryAfterMs`. Returns false.
    */
   function wait({ retryAfterMs }: Deferred): false {
     if (deferredMs === null) log.warn({ retryAfterMs }, 'record upload deferred: the ingest quota is used up')
@@ -92,7 +93,8 @@ export function createUploader(deps: UploaderDeps): Uploader {
       running = run()
     },
     wake() {
-      // This method is called with every write while a batch waits. A second abort would create an error each time.
+      // The journal calls this method with every write while a full batch is pending. Each `abort` would create an
+      // error, so repeated calls are skipped.
       if (!isAway && deferredMs === null && !nap.signal.aborted) nap.abort()
     },
     async close(ms) {

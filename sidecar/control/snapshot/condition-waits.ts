@@ -1,4 +1,4 @@
-/** Lets callers wait for a condition that a new snapshot, or another step of the start, may satisfy. */
+/** Waits for conditions that a new snapshot, or another step of the start, may meet. */
 export type ConditionWaits = {
   /** Evaluates the conditions again, after a snapshot was applied or other inputs changed. */
   changed(): void

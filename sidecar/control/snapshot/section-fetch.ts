@@ -2,7 +2,10 @@ import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { sha256Hex } from '../../process/sha256.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
 
-/** Error for a section that arrived but is invalid. A retry would not help, so the section index is refused. */
+/**
+ * Error for a section that arrived but is invalid. A retry would return the same section, so the section index is
+ * refused.
+ */
 export class SectionIndexRefused extends Error {
   override readonly name = 'SectionIndexRefused'
 }

@@ -14,16 +14,20 @@ import { fetchChanged, SectionIndexRefused, SectionReplaced } from './section-fe
 export type SectionIndex = Extract<DownMessage, { type: 'sections' }>
 
 /**
- * The snapshot in force. An invalid section index is refused and reported; the last valid snapshot stays in force.
+ * Holds the snapshot in force. An invalid section index is refused and reported; the last valid snapshot then stays in
+ * force.
  */
 export type Snapshots = {
   current(): Snapshot | null
   /**
-   * Applies the newest section index offered and skips older pending ones. An index older than an earlier offer comes
-   * from a replica that lags, and is ignored. Returns at once.
+   * Applies a section index. A newer index replaces one that is not applied yet. An index that is older than an earlier
+   * one comes from a replica that lags, and is ignored. Returns at once.
    */
   offer(manifest: SectionIndex): void
-  /** Returns the position for acknowledgements, from which a replica detects that it lacks newer configuration. */
+  /**
+   * Returns the position of the configuration for acknowledgements. A replica detects by it that it lacks newer
+   * configuration.
+   */
   report(): Pick<AckBody, 'config_order'>
   close(): void
 }
@@ -71,7 +75,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   }
 
   /**
-   * Logs a failed attempt. A version that was replaced during the fetch is no failure: the announcement of the next
+   * Logs a failed attempt. A version that was replaced during the fetch is no failure: the section index of the next
    * version ends the pause.
    */
   function logFailure(err: unknown, version: number, failures: number): void {
@@ -125,15 +129,16 @@ function isLate({ order }: SectionIndex, known: StateOrder | null): boolean {
 }
 
 /**
- * Duration of a slice in ms below which the event loop gets one turn only, so that a snapshot with a usual number of
- * rules is in force at once.
+ * Duration of a slice in milliseconds below which other work gets only one turn of the event loop between two slices. A
+ * snapshot with a usual number of rules is therefore in force at once.
  */
 const SHORT_MS = 2
 const MAX_REST_MS = 10
 
 /**
- * Builds the snapshot in slices, so that traffic continues while 100,000 rules are indexed: after each slice, traffic
- * gets the event loop for as long as the slice took. A single turn would serve only what arrived during the slice.
+ * Builds the snapshot in slices, so that traffic continues while 100,000 rules are indexed. After each slice, traffic
+ * gets the event loop for as long as the slice took. A single turn would serve only the requests that arrived during
+ * the slice.
  */
 async function build(
   input: Parameters<typeof buildSnapshotInSteps>[0],

@@ -3,15 +3,15 @@ import type { Message, StreamHandlers } from './message-dispatcher.ts'
 /** Handlers of the gateway for the messages of its streams; see `StreamHandlers`. */
 export type GatewayHandlers = Omit<StreamHandlers, 'beat' | 'goaway' | 'kill'> & {
   /**
-   * Applies a kill message. `isCurrent`: the message arrived on the stream in use, whose replica counts the
+   * Applies a kill message. `isCurrent` is true for a message on the stream in use: only its replica counts the
    * acknowledgement.
    */
   kill(message: Message<'kill'>, isCurrent: boolean): void
 }
 
 /**
- * Handlers for a stream that is not in use yet. Kill switches, verdicts and orders take effect at once. Messages that
- * only the replica in use may send, or that must be acknowledged to it, are deferred until `promote`.
+ * Message handlers of a stream that is not in use yet. Kill switches, verdicts and orders take effect at once. Messages
+ * that only the replica in use may send, or that must be acknowledged to it, are deferred until `promote`.
  */
 export type DeferredHandlers = Omit<StreamHandlers, 'beat' | 'goaway'> & {
   /** Makes the stream the one in use, and delivers the deferred messages. */

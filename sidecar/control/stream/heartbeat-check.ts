@@ -1,19 +1,21 @@
 import type { Clock } from '../../../core/state/clock.ts'
 import { LATE_MS } from './heartbeats.ts'
 
-/** Distinguishes heartbeats that prove a live control plane from those that do not. */
+/** Distinguishes heartbeats that prove a live control plane from replayed or delayed ones. */
 export type HeartbeatCheck = {
   /**
-   * Reports whether a heartbeat counts. `until`: time up to which it is valid (ISO 8601, clock of the control plane).
+   * Reports whether a heartbeat counts. `until` is the end of its validity (ISO 8601) by the clock of the control
+   * plane.
    */
   counts(until: string): boolean
 }
 
 /**
- * Creates the check of one stream. A heartbeat counts when its `until` is later than all before on the stream, and it
- * was not delayed in transit. Its age is measured from the `hello` of the stream, because the wall clocks of both
- * machines may differ. It is measured by both local clocks: the wall clock may be set back, and the monotonic clock
- * stops while the machine is suspended. `at`: wall time of the control plane in the `hello`.
+ * Creates the check of one stream. A heartbeat counts when its `until` is later than that of every earlier heartbeat on
+ * the stream, and it was not delayed in transit. Its age is measured from the `hello` message of the stream, because
+ * the wall clocks of both machines may differ. Both local clocks measure the age: the wall clock may be set back, and
+ * the monotonic clock stops while the machine is suspended. `at` is the wall time of the control plane in the `hello`
+ * message.
  */
 export function createHeartbeatCheck({ nowMs, monotonicMs }: Clock, at: string): HeartbeatCheck {
   const theirs = Date.parse(at)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/state/clock.ts'
 
-/** Milliseconds without data, or without a counting heartbeat, after which an open stream counts as lost. */
+/** Milliseconds without data, or without a heartbeat that counts, after which an open stream is considered lost. */
 export const LATE_MS = 15_000
 
 /**
@@ -10,10 +10,10 @@ export const LATE_MS = 15_000
 export type Heartbeats = {
   connected(): void
   disconnected(): void
-  /** Records a heartbeat that counts; see `HeartbeatCheck`. */
+  /** Records a heartbeat that counts (see `HeartbeatCheck`). */
   received(): void
   readonly isConnected: boolean
-  /** Milliseconds since the control plane was lost; 0 while connected. */
+  /** Returns the milliseconds since the control plane was lost; 0 while it is connected. */
   lostForMs(): number
 }
 
@@ -28,7 +28,7 @@ export function createHeartbeats(clock: Pick<Clock, 'monotonicMs'>): Heartbeats 
     disconnected() {
       isConnected = false
       const now = clock.monotonicMs()
-      // A silent stream is lost since its last heartbeat. Any other stream is lost since its end.
+      // A stream without heartbeats counts as lost since its last heartbeat, any other stream since its end.
       lostAt ??= now - lastReceived > LATE_MS ? lastReceived : now
     },
     received() {

@@ -1,9 +1,9 @@
-/** Splits a byte stream into lines. Handles UTF-8 characters that span two chunks. */
+/** Splits a byte stream into lines. UTF-8 characters may span two chunks. */
 export type LineSplitter = { push(chunk: Buffer): string[] }
 
 const MAX_LINE_BYTES = 4 * 1024 * 1024
 
-/** Throws when a line exceeds 4 MiB. */
+/** Creates a line splitter. Its `push` throws when a line exceeds 4 MiB. */
 export function createLineSplitter(): LineSplitter {
   const decoder = new TextDecoder('utf-8')
   let rest = ''

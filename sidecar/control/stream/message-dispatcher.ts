@@ -5,17 +5,20 @@ import type { MacCheck } from './message-mac.ts'
 export type Message<T extends DownMessage['type']> = Extract<DownMessage, { type: T }>
 export type SignedMessage = Message<'sections' | 'beat'>
 
-/** Handlers of the messages of a stream, called in order of arrival; kill switches of one chunk first. */
+/**
+ * Handlers of the messages of a stream. They are called in the order of arrival, except that within one chunk `hello`
+ * comes first, then kill switches.
+ */
 export type StreamHandlers = {
   hello(message: Message<'hello'>): void
-  /** Called for signed messages only, as is the handler of heartbeats. */
+  /** Called for a section index, only when its signature is valid. */
   sections(message: Message<'sections'>): void
   beat(message: Message<'beat'>): void
   kill(message: Message<'kill'>): void
   verdict(message: Message<'verdict'>): void
   execute(message: Message<'execute'>): void
   quota(message: Message<'quota'>): void
-  /** Called when the control plane shuts down. The gateway must reconnect within `ms`. */
+  /** Called when the control plane shuts down. The gateway must reconnect within `after_ms` milliseconds. */
   goaway(message: Message<'goaway'>): void
 }
 

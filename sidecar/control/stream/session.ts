@@ -25,8 +25,8 @@ export type SessionDeps = {
 }
 
 /**
- * Opens a stream at once. A heartbeat or section index counts only with a signature by the token that opened this
- * stream.
+ * Opens a stream at once. Heartbeats and section indexes count only when they are signed with the token that opened
+ * this stream.
  */
 export function openSession({ client, log }: SessionDeps, handlers: StreamHandlers): Session {
   const closed = new AbortController()

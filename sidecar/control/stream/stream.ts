@@ -29,7 +29,7 @@ export type StreamTimes = {
    * sends a heartbeat with its `hello`.
    */
   readonly firstBeatMs: number
-  /** First and longest pause before an attempt to find another replica. */
+  /** Milliseconds of the first pause before an attempt to find another replica. */
   readonly firstSearchMs: number
   readonly searchMs: number
 }
@@ -42,7 +42,7 @@ type Stream = Session & {
   readonly hello: () => Message<'hello'> | null
   /** Makes this stream the one in use, so that all of its messages are handled. */
   promote(): void
-  /** True when the replica sent `goaway`. */
+  /** Returns true when the replica has announced its shutdown by `goaway`. */
   readonly isLeaving: () => boolean
 }
 
@@ -56,7 +56,7 @@ export class ControlStream {
   readonly #times: StreamTimes
   readonly #closed = new AbortController()
   readonly #backoff: BackOff
-  /** Back-off of the search, because all gateways search when the database fails. */
+  /** Back-off of the search for another replica. All gateways search at the same time when the database fails. */
   readonly #searches: BackOff
   #search = new AbortController()
   #current: Stream | null = null
@@ -85,7 +85,7 @@ export class ControlStream {
     while (!this.#closed.signal.aborted) {
       const stream = this.#current ?? this.#openCurrent()
       const reason = await stream.ended
-      // When another stream has replaced this one, its end has no effect.
+      // The end of this stream has no effect when another stream has replaced it.
       if (this.#current === stream) await this.#lost(stream, reason)
     }
   }
@@ -100,7 +100,7 @@ export class ControlStream {
 
   async #lost(stream: Stream, reason: unknown): Promise<void> {
     this.#logProblem(reason, stream)
-    // A replica ends the older stream when the same process opens another. If the candidate leads to the same replica,
+    // A replica ends the older stream when a process opens a second one. When the candidate leads to the same replica,
     // the candidate becomes the stream in use.
     const next = this.#candidate?.isEnded === false ? this.#candidate : null
     if (next?.isOpen !== true) this.#deps.heartbeats.disconnected()
@@ -128,7 +128,7 @@ export class ControlStream {
         if (check?.counts(until) === true) this.#beat(stream)
       },
       kill: (message) => {
-        // Sequence numbers are compared within one stream only, because each replica has its own numbers.
+        // Sequence numbers are compared within one stream only, because each replica has its own numbering.
         if (message.seq < killSeq) return
         killSeq = message.seq
         handlers.kill(message)
@@ -167,7 +167,7 @@ export class ControlStream {
     const { client, heartbeats, log, controlPlaneUrl } = this.#deps
     this.#backoff.reset()
     this.#lastProblem = ''
-    // Connections for calls may still lead to the previous replica.
+    // The open connections for calls may still lead to the previous replica.
     client.renew()
     heartbeats.connected()
     log.info(
@@ -192,7 +192,7 @@ export class ControlStream {
     this.#silence = setTimeout(() => void this.#searchReplica(), this.#times.silenceMs).unref()
   }
 
-  /** Opens second streams, one at a time, until one of them or the stream in use sends heartbeats. */
+  /** Opens streams beside the one in use, one at a time, until one of them or the stream in use sends heartbeats. */
   async #searchReplica(): Promise<void> {
     if (this.#current === null) return
     if (!this.#current.isOpen)
@@ -215,7 +215,7 @@ export class ControlStream {
     if (this.#candidate === stream) this.#candidate = null
   }
 
-  /** Logs a repeated problem once; `goaway` is not a problem. */
+  /** Logs a problem once until another problem or a connection follows. `goaway` is not a problem. */
   #logProblem(err: unknown, stream: Stream): void {
     if (this.#closed.signal.aborted || stream.isLeaving()) return
     const { log, controlPlaneUrl } = this.#deps
