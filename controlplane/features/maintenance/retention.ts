@@ -30,17 +30,20 @@ export type RetentionDeps = {
   readonly db: Db
   readonly orgId: string
   readonly log: Logger
-  /** AUDIT_RETENTION_DAYS; null when the plan of the organisation decides. */
+  /**
+   * Retention of audit events in days, from `AUDIT_RETENTION_DAYS`. Null means that the plan of the organisation sets
+   * the retention.
+   */
   readonly auditRetentionDays: number | null
 }
 
 export type Retention = {
   /**
-   * Deletes all rows beyond their retention, one run at a time over all replicas. Throws `conflict` when another run
-   * takes more than 30 s.
+   * Deletes all rows that are older than their retention. One cleanup runs at a time over all replicas. Throws
+   * `conflict` when another cleanup still runs after 30 s.
    */
   run(by: Actor): Promise<CleanupReply>
-  /** Runs when the last run was more than a day ago. */
+  /** Starts a cleanup if the last one began more than a day ago. Resolves to null when no cleanup is due. */
   runWhenDue(): Promise<CleanupReply | null>
 }
 
@@ -52,7 +55,8 @@ const BATCH = 5_000
 
 export function createRetention(deps: RetentionDeps): Retention {
   let last: Promise<unknown> = Promise.resolve()
-  // Serialised within the process, because waiting for the lock would hold a connection for each caller.
+  // Serialises the cleanups of this process in memory, because each caller that waits for the advisory lock would hold
+  // a database connection.
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work, work)
     last = next.catch(() => undefined)
@@ -66,8 +70,8 @@ export function createRetention(deps: RetentionDeps): Retention {
 }
 
 /**
- * Returns the retention in days; null keeps rows for ever. AUDIT_RETENTION_DAYS overrides the plan. The plan
- * Enterprise has the number of days that the organisation agreed on.
+ * Returns the retention of audit events in days; null keeps events for ever. `AUDIT_RETENTION_DAYS` overrides the plan.
+ * For the plan Enterprise, the row of the organisation holds the number of days.
  */
 function retentionDays(
   configured: number | null,
@@ -100,7 +104,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
     old_traffic: await part('old_traffic', (q) => dropOldTraffic(q, TRAFFIC_DAYS)),
     idempotency_keys: await batches('idempotency_keys', deleteOldIdempotencyKeys),
     invitations: await batches('invitations', deleteSpentInvitations),
-    // The order matters: an approval is deletable only after its action.
+    // Actions are deleted before approvals, because an approval with an action cannot be deleted.
     old_actions: await batches('old_actions', whenOld(deps, deleteOldActions)),
     old_approvals: await batches('old_approvals', whenOld(deps, deleteOldApprovals)),
     stale_orders: await batches('stale_orders', deleteStaleOrders),
@@ -114,7 +118,9 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
   return { status, timestamp, cleaned, also_cleaned: also }
 }
 
-/** Returns a deletion by the retention of the audit log: an action is kept as long as its audit events. */
+/**
+ * Returns a deletion that uses the retention of the audit log, because an action is kept as long as its audit events.
+ */
 function whenOld(
   { orgId, auditRetentionDays }: RetentionDeps,
   work: (q: Query, old: { orgId: string; days: number; limit: number }) => Promise<number>,

@@ -2,12 +2,15 @@ import type { Db, Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { SESSION_LIFE } from '../sessions/rows.ts'
 
-/** Advisory lock key: an arbitrary number, the same in all replicas. */
+/**
+ * Key of the advisory lock that serialises cleanups. The number is arbitrary, but all replicas must use the same
+ * number.
+ */
 const LOCK = 7_245_118_020
 
 /**
- * Sets the statement timeout of a deletion, because a large one may exceed the timeout of the pool, which is set for
- * requests.
+ * Raises the statement timeout for the deletions of a cleanup. The default timeout of the pool is set for API requests
+ * and is too short for a large deletion.
  */
 const PART_LIMIT = "set local statement_timeout = '10min'"
 
@@ -25,15 +28,19 @@ export async function withMaintenanceLock<T>(
   })
 }
 
-/** Deletes at most `limit` rows and returns their number; a result equal to `limit` means that there may be more. */
+/**
+ * Deletes at most `limit` rows and returns the number of deleted rows. A result equal to `limit` means that more rows
+ * may remain.
+ */
 export type DeleteBatch = (q: Query, limit: number) => Promise<number>
 
-/** Deletes nonces of tokens that expired unused. */
+/** Deletes the nonces of decision tokens that expired unused. */
 export const deleteExpiredNonces: DeleteBatch = (q, limit) =>
   deleteSome(q, { from: 'nonces', where: 'used_at is null and expires_at < now()', limit })
 
 /**
- * Deletes used nonces after 24 hours: no token is valid that long, so none can return. Nonces of open executions stay.
+ * Deletes used nonces after 24 hours. A decision token is valid for minutes only, so no valid token can refer to a
+ * deleted nonce. Nonces of executions in flight stay.
  */
 export const deleteUsedNonces: DeleteBatch = (q, limit) => {
   const isOpen = 'exists (select from executions e where e.act_id = old.act_id)'
@@ -52,22 +59,28 @@ export const deleteOldIdempotencyKeys: DeleteBatch = (q, limit) => {
   return deleteSome(q, { from: 'idempotency_keys', where, limit })
 }
 
-/** Deletes orders and results that no replica took; results contain responses of upstreams. */
+/**
+ * Deletes execution orders and results that no replica took within 5 minutes. Results must not stay in the database,
+ * because they contain responses of upstreams.
+ */
 export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
   const where = "created_at < now() - interval '5 minutes'"
   const orders = await deleteSome(q, { from: 'execution_orders', where, limit })
   return orders + (await deleteSome(q, { from: 'execution_results', where, limit: limit - orders }))
 }
 
-/** Deletes ranges of lost records when their report is older than `days`, the retention of the traffic log. */
+/**
+ * Deletes ranges of lost traffic records that were reported more than `days` days ago. `days` is the retention of the
+ * traffic log.
+ */
 export function deleteOldLostRecords(days: number): DeleteBatch {
   const where = `reported_at < now() - make_interval(days => ${Math.trunc(days)})`
   return (q, limit) => deleteSome(q, { from: 'lost_records', where, limit })
 }
 
 /**
- * Deletes ended actions that are older than `days` days: no approval is pending, no token is still usable, no execution
- * is in flight.
+ * Deletes actions that are older than `days` days and have ended. An action has ended when no approval is pending, no
+ * decision token is usable and no execution is in flight.
  */
 export async function deleteOldActions(
   q: Query,
@@ -89,7 +102,7 @@ export async function deleteOldActions(
   return onlyRow(rows).purged
 }
 
-/** Deletes approvals that ended more than `days` days ago and whose action is deleted. */
+/** Deletes approvals that ended more than `days` days ago and whose action is deleted already. */
 export async function deleteOldApprovals(
   q: Query,
   { orgId, days, limit }: { readonly orgId: string; readonly days: number; readonly limit: number },
@@ -105,7 +118,10 @@ export async function deleteOldApprovals(
   return rowCount
 }
 
-/** Deletes invitations after 30 days, failed sign-ins after a day, and addresses of sign-ins after 180 days. */
+/**
+ * Deletes invitations 30 days after use or expiry, counts of failed sign-ins after a day, and known addresses of
+ * sign-ins after 180 days.
+ */
 export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
   await deleteSome(q, { from: 'sign_in_failures', where: "last_at < now() - interval '1 day'", limit })
   await deleteSome(q, { from: 'sign_in_addresses', where: "last_at < now() - interval '180 days'", limit })
@@ -113,7 +129,10 @@ export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
   return deleteSome(q, { from: 'invitations', where, limit })
 }
 
-/** Deletes audit events older than `days` days. Returns their number and the time before which events were deleted. */
+/**
+ * Deletes audit events older than `days` days. Returns the number of deleted events and the time before which they were
+ * deleted.
+ */
 export async function purgeAudit(
   q: Query,
   orgId: string,
@@ -126,7 +145,7 @@ export async function purgeAudit(
     [orgId, days],
   )
   const { before, any } = onlyRow(limits)
-  // The purge grants DELETE on the table for a moment, so it is skipped when there is nothing to delete.
+  // Skips an empty purge: the function `purge_audit_events` grants DELETE on the audit table while it runs.
   if (!any) return { purged: 0, before }
   const { rows } = await q.query<{ purged: number }>(
     'select purge_audit_events($1, now() - make_interval(days => $2)) as purged',
@@ -135,11 +154,11 @@ export async function purgeAudit(
   return { purged: onlyRow(rows).purged, before }
 }
 
-/** Drops the traffic of days that are more than `days` ago (UTC). Returns the number of records. */
+/** Drops the traffic log of all UTC days that are more than `days` days ago. Returns the number of dropped records. */
 export async function dropOldTraffic(q: Query, days: number): Promise<number> {
   await q.query(PART_LIMIT)
-  // DROP waits for readers of the table, and all later readers wait for DROP. It gives up after 10 s; the next cleanup
-  // retries.
+  // DROP waits for current readers of the partition and blocks later readers meanwhile. The lock timeout ends this wait
+  // after 10 s; the next cleanup retries.
   await q.query("set local lock_timeout = '10s'")
   const firstKept = "((now() at time zone 'utc')::date - $1::integer)"
   const { rows } = await q.query<{ purged: number }>(
@@ -157,7 +176,9 @@ export async function noteCleanup(q: Query): Promise<void> {
   await q.query('update maintenance set last_cleanup_at = now()')
 }
 
-/** Reports whether the last cleanup began more than a day ago, by the database's clock. */
+/**
+ * Reports whether the last cleanup began more than a day ago. Uses the clock of the database, which all replicas share.
+ */
 export async function isCleanupDue(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ due: boolean }>(
     "select coalesce(last_cleanup_at < now() - interval '24 hours', true) as due from maintenance",
@@ -167,8 +188,8 @@ export async function isCleanupDue(q: Query): Promise<boolean> {
 }
 
 /**
- * Deletes at most `limit` rows and leaves locked ones for the next run. `from` and `where` must be constants, because
- * the statement contains them unescaped.
+ * Deletes at most `limit` rows and skips locked rows, which the next run deletes. `from` and `where` must be constants
+ * of the code, because the statement contains both unescaped.
  */
 async function deleteSome(
   q: Query,

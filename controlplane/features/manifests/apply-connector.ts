@@ -130,8 +130,8 @@ async function restrict(
 }
 
 /**
- * Resolves host conflicts of the Connector. Between Connectors of one owner, the first applied one keeps the host, as
- * in the API. `contestHosts` decides between owners.
+ * Resolves host conflicts of the Connector. Between Connectors of one owner, the Connector that was applied first keeps
+ * the host, as in the API. `contestHosts` decides between owners.
  */
 async function contested(
   context: ApplyContext,
@@ -162,8 +162,8 @@ async function displace(context: ApplyContext, { displaced }: Contest): Promise<
 }
 
 /**
- * Removes lost domains from a row. The Connector is not in force at a Gateway where it has no domain left, or where it
- * lost a domain although it needs all of them.
+ * Removes the lost domains from a Connector row. The Connector goes out of force at a Gateway where it has no domain
+ * left, or where it lost a domain although it requires all of them.
  */
 function without(
   row: ConnectorRow,
@@ -198,8 +198,8 @@ async function bind({ reads }: ApplyContext, { namespace, spec, boundBefore }: M
 }
 
 /**
- * Returns the problem of a credential that belongs to the bot that posts approval cards. The bot check finds another
- * token of the same bot, which only the provider can identify.
+ * Returns a problem when the credential is the token of the bot that posts approval cards. Another token of the same
+ * bot can be identified only by the provider; the bot check finds it later.
  */
 async function botProblems(
   context: ApplyContext,
@@ -216,8 +216,8 @@ async function botProblems(
 }
 
 /**
- * Lists Connectors that may not share a host with this one. A manifest that declares a credential but has none yet
- * does not compete with rows of the API: the Connector that has the credential gets the host.
+ * Lists the Connectors that may not share a host with this Connector. While the credential of this manifest is missing,
+ * rows of the API keep their hosts and are not listed.
  */
 function rivalsOf({ credential, spec }: ManifestObject<'Connector'>, rows: readonly ConnectorRow[]) {
   const isWaiting = credential === null && authOf(spec).type !== 'none'
@@ -225,7 +225,8 @@ function rivalsOf({ credential, spec }: ManifestObject<'Connector'>, rows: reado
 }
 
 function problemsOf({ spec, source }: Candidate, row: ConnectorRow | undefined): readonly string[] {
-  // The API server refuses to change immutable fields: an object of a cluster that differs was created again.
+  // Immutable fields are compared for files only. In a cluster the API server enforces immutability, so an object with
+  // other values is a new object of the same name.
   const isSameObject = source === 'file' && row?.source === 'file'
   const changed = isSameObject ? immutableProblems(CONNECTOR_RULES, row.spec, spec) : []
   const wrong = [missingDomains(spec), wrongAuth(spec.auth), plaintextProblem(spec)]

@@ -11,12 +11,12 @@ import type { ObjectCache } from './object-cache.ts'
 import type { HostClaims, ManifestSource, ObjectKey } from './store.ts'
 
 /**
- * Actor of changes by manifests, from a folder and in a cluster: the operator. `managed_by` of the row names the file
- * or object.
+ * Actor in the audit log for changes that manifests make, from a folder or from a cluster. The column `managed_by` of
+ * the changed row names the file or cluster object.
  */
 export const MANIFESTS_ACTOR = systemActor('operator')
 
-/** Dependencies of applying one object; `q` is the transaction of the whole push. */
+/** Dependencies of the functions that apply one manifest object. `q` is the transaction of the whole push. */
 export type ApplyContext = {
   readonly q: Query
   readonly orgId: string
@@ -27,20 +27,25 @@ export type ApplyContext = {
   readonly checkPolicy: CheckPolicy
   readonly reads: ApplyReads
   readonly objects: ObjectCache
-  /** Membership of groups without accounts, as the cluster reported it before the transaction. */
+  /**
+   * Warnings about approver groups that have neither accounts nor members in the cluster. The groups of the cluster
+   * were queried before the transaction began.
+   */
   readonly members: Pick<GroupMembers, 'absence'>
 }
 
 type SpecOf<K extends ResourceKind> = Extract<ManifestResource, { kind: K }>['spec']
 
-/** One manifest object, parsed. `fullName` is `namespace/name`. */
+/** One parsed manifest object. `fullName` is `namespace/name`. */
 export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & {
   readonly kind: K
   readonly fullName: string
   readonly source: ManifestSource
   readonly managedBy: string
   readonly spec: SpecOf<K>
-  /** Gateways of other namespaces that the object was bound to since its last change, as `namespace/name`. */
+  /**
+   * Gateways of other namespaces to which the object was bound at any time since its last change, as `namespace/name`.
+   */
   readonly boundBefore: readonly string[]
   readonly uid: string
   /**
@@ -48,26 +53,28 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
    * Connector that never had a valid spec.
    */
   readonly claims: HostClaims | undefined
-  /** The resolved credential of a Connector; null when there is none. */
+  /** The decrypted credential of a Connector; null for a Connector without a credential. */
   readonly credential: string | null
 }
 
 /**
- * Result of applying one object. A refused object keeps its last accepted state. It has no effect when none of its
- * references admits it.
+ * Result of applying one manifest object. A refused object keeps its last accepted state in force. An object has no
+ * effect when none of the referenced Gateways admits it.
  */
 export type Applied = {
   readonly accepted: boolean
-  /** Full sentences: the error and its remedy. */
+  /** Errors of the object as full sentences, each with its remedy. */
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
   /** True when the configuration in force changed. */
   readonly changed: boolean
   /** Problem of a refused object; null when the object was accepted. */
   readonly problem: PushProblem | null
-  /** Gateways that the object applies to, as `namespace/name`; null for all of the installation. */
+  /** Gateways to which the object applies, as `namespace/name`. Null means all Gateways of the installation. */
   readonly gateways: readonly string[] | null
-  /** Gateways of other namespaces that the object is bound to, or was since its last change, as `namespace/name`. */
+  /**
+   * Gateways of other namespaces to which the object is bound, or was bound since its last change, as `namespace/name`.
+   */
   readonly bound: readonly string[]
   readonly tests: PushReply['tests']
   readonly inForce: InForce
@@ -75,11 +82,14 @@ export type Applied = {
 
 export type Applier<K extends ResourceKind> = {
   apply(context: ApplyContext, object: ManifestObject<K>): Promise<Applied>
-  /** Handles an invalid manifest, with `spec` as written. Absent: an invalid manifest leaves the object unchanged. */
+  /**
+   * Handles an invalid manifest; `object.spec` is the unvalidated spec. Without this method, an invalid manifest leaves
+   * the object unchanged.
+   */
   refuse?(context: ApplyContext, object: ManifestObject<K>, reasons: readonly string[]): Promise<Applied>
-  /** Returns the version of the object in force while its newest manifest is refused. */
+  /** Returns which version of the object is in force while its newest manifest is refused. */
   inForce(context: ApplyContext, key: ObjectKey): Promise<InForce>
-  /** Removes the object. Returns true when it was in force. */
+  /** Removes the object. Returns true when the object was in force. */
   remove(context: ApplyContext, key: ObjectKey): Promise<boolean>
 }
 
@@ -87,8 +97,8 @@ export type Bound = Pick<Applied, 'changed' | 'gateways'> &
   Partial<Pick<Applied, 'warnings' | 'tests' | 'bound' | 'reasons' | 'problem'>>
 
 /**
- * Returns an accepted result. `reasons` and `problem`: some references are unresolved, and the object is in force for
- * the others.
+ * Returns the result of an accepted object. `reasons` and `problem` are set when some references are unresolved; the
+ * object is then in force at the other referenced Gateways.
  */
 export function accepted(given: Bound): Applied {
   const none = { reasons: [], problem: null, warnings: [], bound: [], tests: null }
@@ -99,7 +109,10 @@ export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: PushProblem
     Pick<Applied, 'changed' | 'gateways' | 'tests' | 'bound' | 'inForce'>
   >
 
-/** Returns a refused result. Unless `inForce` is given here, `applyOne` sets it from the applier. */
+/**
+ * Returns the result of a refused object. Without `inForce`, `applyOne` reads the version in force from the applier of
+ * the kind.
+ */
 export function refused(given: Refusal): Applied {
   const none = { warnings: [], changed: false, gateways: [], bound: [], tests: null }
   return { accepted: false, ...none, inForce: 'nothing', ...given }
@@ -112,7 +125,10 @@ export function isOfPlatform(
   return source === 'kubernetes' && platformNamespaces?.has(namespace) === true
 }
 
-/** Returns the namespace in which the approver groups of a Policy may answer; '' means all, for the platform team. */
+/**
+ * Returns the namespace in which members of the approver groups of a Policy may answer approvals. The empty string
+ * means all namespaces; only Policies of the platform team get it.
+ */
 export function answerPlace(
   context: Pick<ApplyContext, 'platformNamespaces'>,
   object: Pick<ManifestObject, 'namespace' | 'source'>,

@@ -48,7 +48,8 @@ export const gatewayApplier: Applier<'Gateway'> = {
     const row = await findGatewayByName(q, fullName)
     if (row === undefined) return false
     context.reads.gatewayDeleted(fullName)
-    // An enrolled gateway keeps its identity and receives the default spec, which denies all requests.
+    // A Gateway with an enrolled process keeps its row (its identity) and gets the default spec, which denies all
+    // requests.
     if (row.tokenSha256 === null) await deleteGateway(q, row.id)
     else
       await upsertGateway(q, {
@@ -65,8 +66,8 @@ export const gatewayApplier: Applier<'Gateway'> = {
 }
 
 /**
- * Replaces the kill switches of a Gateway from a folder. In a cluster the kill relay reports them, from every replica
- * of the operator to every replica of the control plane; a push that was queued earlier must not revert them.
+ * Replaces the kill switches that the manifest of a folder sets. In a cluster, the kill relay of each operator replica
+ * reports the kill switches to every replica of the control plane. A push that was queued earlier must not revert them.
  */
 async function latch(
   { q, killSwitch }: ApplyContext,
@@ -100,7 +101,10 @@ async function write(
   })
 }
 
-/** Reports whether the Gateway is new, or admits other namespaces: nothing else of it binds objects. */
+/**
+ * Reports whether the Gateway is new, or admits other namespaces than before. No other field of a Gateway affects the
+ * binding of objects.
+ */
 function isBindingChanged(row: GatewayRow | undefined, { spec }: ManifestObject<'Gateway'>): boolean {
   if (row === undefined) return true
   return !isDeepStrictEqual(row.spec.allowedNamespaces, GatewaySpec.parse(spec).allowedNamespaces)
@@ -124,7 +128,10 @@ function killScopes({ spec, fullName }: ManifestObject<'Gateway'>): string[] | A
   }
 }
 
-/** Limits `all` to this gateway: the manifest of one tenant must not affect the agents of another. */
+/**
+ * Converts the scope `all` to the scope of this gateway, because the manifest of one tenant must not stop agents of
+ * other tenants.
+ */
 function scopeInGateway(scope: string, gateway: string): string {
   const checked = checkedScope(scope)
   return checked === 'all' ? `gateway:${gateway}` : checked

@@ -48,8 +48,8 @@ export const permissionApplier: Applier<'Permission'> = {
 }
 
 /**
- * Keeps the last accepted rows of a refused Permission. At Gateways that no longer admit the object, only the rows
- * without an allow remain.
+ * Keeps the last accepted rows of a refused Permission in force. At Gateways that no longer admit the object, only its
+ * denies and holds remain.
  */
 async function narrow(
   context: ApplyContext,
@@ -70,9 +70,9 @@ async function narrow(
 }
 
 /**
- * Returns the rows that remain where a Gateway no longer admits their object: denies and holds, for agents of the
- * object's namespace. Rows of a manifests folder keep all agents: a folder has one owner, and agents of one machine
- * have no namespace.
+ * Returns the rows that remain at a Gateway that no longer admits their object: denies and holds, for agents of the
+ * object's namespace only. Rows of a manifests folder stay for all agents, because a folder has one owner and its
+ * agents have no namespace.
  */
 function keptOf(
   { namespace, source }: ManifestObject<'Permission'>,
@@ -83,7 +83,7 @@ function keptOf(
   return speaking.filter(({ decision }) => decision !== 'allow')
 }
 
-/** Replaces the rows of a Permission if they differ from the stored ones. Returns true when it wrote. */
+/** Replaces the rows of a Permission if the stored rows differ. Returns true when it wrote. */
 async function replace(
   { q, orgId, reads }: ApplyContext,
   key: ObjectKey,
@@ -126,8 +126,9 @@ function rowsOf(
 }
 
 /**
- * Returns the full name of an agent. In a cluster, agents are named `namespace/name`, and a bare name means the
- * manifest's namespace. At a Gateway of another namespace, `*` means all agents of the manifest's namespace only.
+ * Returns the full name of an agent. Agents of a cluster are named `namespace/name`; a name without a namespace means
+ * an agent of the manifest's namespace. At a Gateway of another namespace, `*` means all agents of the manifest's
+ * namespace only.
  */
 function agentName(
   { source, namespace }: ManifestObject<'Permission'>,
@@ -140,7 +141,8 @@ function agentName(
 }
 
 /**
- * Returns the errors for agents of other namespaces: only a Permission in the namespace of the Gateway may name them.
+ * Returns the errors for agents of other namespaces. Only a Permission in the namespace of the Gateway may name agents
+ * of other namespaces.
  */
 function foreignAgents(
   { namespace, source, spec }: ManifestObject<'Permission'>,
@@ -170,8 +172,8 @@ function repeatedRules({ spec }: ManifestObject<'Permission'>): readonly string[
 }
 
 /**
- * Returns warnings about patterns that can never match, most likely misspelt, and about patterns that allow unread
- * traffic.
+ * Returns warnings about action patterns that match no declared action (probably misspelt), and about patterns that
+ * allow traffic which the gateway does not read.
  */
 function ruleWarnings(
   { spec }: ManifestObject<'Permission'>,

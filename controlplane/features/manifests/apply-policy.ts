@@ -111,8 +111,8 @@ type Refused = {
 }
 
 /**
- * Refuses a policy. The last text in force stays. If there is none, the scope of the policy is denied, so that a
- * mistake in a policy never admits requests that the policy would have refused.
+ * Refuses a policy. The last accepted text stays in force. Without such a text, all actions in the scope of the policy
+ * are denied: a mistake in a policy must not admit requests that the intended policy would refuse.
  */
 async function refuse(
   context: ApplyContext,
@@ -140,7 +140,7 @@ async function unbound(
   return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed })
 }
 
-/** Keeps the text in force and only updates the binding. A text whose tests fail is stored for display. */
+/** Keeps the text in force and updates the Gateways of the policy. Stores a text whose tests fail for display only. */
 async function keepInForce(
   context: ApplyContext,
   row: PolicyRow,
@@ -158,7 +158,7 @@ async function keepInForce(
   return true
 }
 
-/** Returns the Gateways that the last good version is bound to and that no longer admit it. */
+/** Returns the Gateways to which the text in force is bound and which no longer admit the policy. */
 async function lostOf(
   context: ApplyContext,
   { name, gatewayIds, source }: PolicyRow,
@@ -213,7 +213,7 @@ async function activate(context: ApplyContext, row: PolicyRow | undefined, wante
   return true
 }
 
-/** Disables a policy whose Gateways are missing or do not admit it, until that changes. */
+/** Disables a policy while its Gateways are missing or do not admit it. */
 async function disable(context: ApplyContext, row: PolicyRow | undefined): Promise<boolean> {
   if (row === undefined || !row.enabled) return false
   await update(context, row, { enabled: false })

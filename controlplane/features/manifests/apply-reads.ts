@@ -27,8 +27,9 @@ import {
 type PermissionKey = Pick<ObjectKey, 'namespace' | 'name'>
 
 /**
- * Rows that applying one object reads, limited to those that the object references. They are read once per transaction,
- * because a change may apply thousands of objects. Code that writes these rows must report the change here.
+ * Caches the rows that applying manifest objects reads. Only referenced rows are read, each once per transaction,
+ * because a change may apply thousands of objects. Code that writes a cached row must call the matching method
+ * (`...Changed`, `...Written` or `...Deleted`).
  */
 export type ApplyReads = GatewayReads &
   ConnectorReads & {
@@ -39,7 +40,7 @@ export type ApplyReads = GatewayReads &
     labels(namespace: string): Promise<Labels | undefined>
     /** Returns the approver groups that have members. */
     groups(): Promise<ReadonlySet<string>>
-    /** Reads what applying these objects needs, with one statement for each table. */
+    /** Reads the rows that applying these objects needs, with one statement per table. */
     prefetch(rows: readonly Referring[]): Promise<void>
     permissionsChanged(key: PermissionKey): void
     policyChanged(name: string): void
@@ -81,7 +82,7 @@ export function createApplyReads(q: Query, objects: ObjectCache): ApplyReads {
     },
     gatewayDeleted(name) {
       gatewayDeleted(name)
-      // Its rows of Permissions are deleted with it.
+      // The database deletes the Permission rows of a deleted Gateway (`on delete cascade`).
       permissions.clear()
     },
     permissionsChanged: (key) => permissions.discard(ownerOf(key)),
@@ -90,14 +91,16 @@ export function createApplyReads(q: Query, objects: ObjectCache): ApplyReads {
 }
 
 type GatewayReads = {
-  /** Returns the Gateways that an object references; without references, those of its namespace. */
+  /**
+   * Returns the Gateways that an object references. Without references, returns the Gateways of the object's namespace.
+   */
   gateways(namespace: string, refs: readonly GatewayRef[] | undefined): Promise<readonly BindableGateway[]>
   gatewaysWithIds(ids: readonly string[]): Promise<readonly BindableGateway[]>
   allGateways(): Promise<readonly BindableGateway[]>
-  /** Reports a changed Gateway. `isBinding`: the change affects which objects the Gateway admits. */
+  /** Invalidates the cached row of a Gateway. `isBinding`: the change affects which objects the Gateway admits. */
   gatewayChanged(name: string, change: { readonly isBinding: boolean }): void
   gatewayDeleted(name: string): void
-  /** Returns the names of the Gateways with changes that affect which objects they admit. */
+  /** Returns the names of the Gateways whose admission of objects changed in this transaction. */
   rebound(): ReadonlySet<string>
 }
 
@@ -154,15 +157,15 @@ function createGatewayReads(q: Query) {
 
 type ConnectorReads = {
   connector(name: string): Promise<ConnectorRow | undefined>
-  /** Returns the connectors that serve any of these Gateways, in the order in which they claim hosts. */
+  /** Returns the connectors of these Gateways, in the order in which connectors claim hosts. */
   connectorsAt(gatewayIds: readonly string[]): Promise<readonly ConnectorRow[]>
-  /** Returns the actions that connectors in force declare. */
+  /** Returns the names of the actions that connectors in force declare. */
   declaredActions(): Promise<readonly string[]>
-  /** Returns the claims of the objects of these connectors, by name. */
+  /** Returns the host claims of these Connectors, by name. */
   claims(names: readonly string[]): Promise<ReadonlyMap<string, Claim>>
   connectorWritten(row: ConnectorRow): void
   connectorDeleted(name: string): void
-  /** Reports changed claims of an object. Must be called before the object is applied. */
+  /** Stores changed host claims of a Connector. Must be called before the Connector is applied. */
   claimsChanged(row: DesiredRow): void
   claimsDeleted(key: ObjectKey): void
 }
@@ -266,7 +269,10 @@ function serves({ gatewayIds }: ConnectorRow, gatewayId: string): boolean {
   return gatewayIds.length === 0 || gatewayIds.includes(gatewayId)
 }
 
-/** Sorts a connector with a credential before one without, then manifests before the API, then by name. */
+/**
+ * Sorts connectors with a credential before connectors without one, then manifests before rows of the API, then by
+ * name.
+ */
 function byPrecedence(a: ConnectorRow, b: ConnectorRow): number {
   const rank = ({ credential, source }: ConnectorRow) =>
     (credential === null ? 2 : 0) + (source === 'api' ? 1 : 0)

@@ -35,7 +35,7 @@ const SPECS = {
   Policy: PolicySpec,
 }
 
-/** Applies one stored object and returns the result. */
+/** Applies one stored manifest object and returns the result. */
 export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<Applied> {
   const { kind, stored } = row
   const parsed = SPECS[kind].safeParse(stored.spec)
@@ -71,9 +71,9 @@ async function refuse(
 }
 
 /**
- * Applies again the objects of Gateways that admit other objects now, and the refused Connectors that may get a host of
- * a changed Connector. `changed`: rows in both their new and old versions. Returns true when the configuration in force
- * changed.
+ * Applies again the objects of Gateways whose admission of objects changed, and the refused Connectors that may get a
+ * host of a changed Connector. `changed` contains each row in its new and its old version. Returns true when the
+ * configuration in force changed.
  */
 export async function applyOthers(context: ApplyContext, changed: readonly DesiredRow[]): Promise<boolean> {
   const { objects, reads } = context
@@ -89,14 +89,14 @@ export async function applyOthers(context: ApplyContext, changed: readonly Desir
   return applyAgain(context, [...rows.values()].sort(byName))
 }
 
-/** Reports whether the object is refused, or without effect at some of its references. */
+/** Reports whether the object is refused, or has no effect at some referenced Gateways. */
 function isWaiting({ accepted, stored }: DesiredRow): boolean {
   return !accepted || (stored.outcome?.problem ?? null) !== null
 }
 
 /**
- * Applies the objects of namespaces whose admission may have changed. Returns true when the configuration in force
- * changed.
+ * Applies again the objects of namespaces whose admission by Gateways may have changed. Returns true when the
+ * configuration in force changed.
  */
 export async function applyOfNamespaces(context: ApplyContext, names: readonly string[]): Promise<boolean> {
   if (names.length === 0) return false
@@ -108,8 +108,8 @@ export async function applyPolicies(context: ApplyContext): Promise<boolean> {
 }
 
 /**
- * Applies objects again. A Connector that is newly in force, or at fewer Gateways, may take hosts from another one or
- * free them, so that further Connectors are evaluated.
+ * Applies objects again. A Connector that comes into force may take hosts from another Connector, and a Connector that
+ * lost a Gateway may free hosts. Connectors that such a change affects are then evaluated too.
  */
 async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
   let isChanged = false
@@ -134,7 +134,7 @@ async function judgeAgain(context: ApplyContext, row: DesiredRow): Promise<boole
   return applied.changed
 }
 
-/** Returns the refused Connectors that are for a Gateway of these Connectors. */
+/** Returns the refused Connectors that share a Gateway with these Connectors. */
 async function waitingBeside(
   { objects }: ApplyContext,
   moved: readonly DesiredRow[],
@@ -147,9 +147,9 @@ function byName(a: DesiredRow, b: DesiredRow): number {
 }
 
 /**
- * Maximum number of rounds of host conflicts. Each round settles at least the oldest disputed claim. Connectors that
- * need all their domains can displace each other in a cycle. The result of the last round then stays, in which no host
- * has two connectors, until another change.
+ * Maximum number of rounds in which host conflicts are resolved. Each round settles at least the oldest disputed claim.
+ * Connectors that need all their domains can displace each other in a cycle; the result of the last round then stays
+ * until another change. No host has two connectors in that result.
  */
 const MAX_ROUNDS = 8
 
@@ -169,7 +169,10 @@ export function withOutcome(row: DesiredRow, applied: Applied): DesiredRow {
   }
 }
 
-/** Compares the opened credentials, because sealing is not deterministic. */
+/**
+ * Reports whether two rows are equal. Compares credentials in plain text, because two encryptions of the same text
+ * differ.
+ */
 export function isSameRow(keyring: Keyring, a: DesiredRow, b: DesiredRow): boolean {
   const open = ({ stored, ...row }: DesiredRow) => ({
     ...row,
@@ -200,7 +203,7 @@ function applierOf<K extends ResourceKind>(kind: K): Applier<ResourceKind> {
   return APPLIERS[kind] as unknown as Applier<ResourceKind>
 }
 
-/** Returns the value as the database returns it: without undefined members. */
+/** Returns the value as the JSON column returns it: without undefined members. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

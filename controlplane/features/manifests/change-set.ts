@@ -26,15 +26,16 @@ export function keyOf({ resource: { kind, metadata } }: PushBody): ObjectKey {
 
 const KIND_ORDER = ['Gateway', 'Connector', 'Permission', 'Policy']
 
-/** Sorts Gateways first, because the other kinds reference them. */
+/** Sorts Gateways before other kinds, because objects of the other kinds reference Gateways. */
 export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] {
   const rank = ({ resource }: PushBody) => KIND_ORDER.indexOf(resource.kind)
   return [...objects].sort((a, b) => rank(a) - rank(b))
 }
 
 /**
- * Removes unreadable documents that replace objects of the same file, because those objects stay in force. Removes at
- * most as many documents as the file has objects in force that are missing from it now.
+ * Removes unreadable documents from a change set when each may be a new text of an object in force in the same file,
+ * because that object stays in force. Removes at most as many documents as the file has objects in force that the
+ * change set lacks.
  */
 export function explain(body: ChangeSetBody, known: readonly ObjectState[]): ChangeSetBody {
   const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))
@@ -65,7 +66,10 @@ function isInForce({ accepted, inForce }: ObjectState): boolean {
   return accepted || inForce === 'last_good' || inForce === 'tightened'
 }
 
-/** Returns the states that the change set is compared with: of all objects only when it lists all of its source. */
+/**
+ * Returns the states with which the change set is compared. Reads all objects only when the change set lists every
+ * object of its source or contains an unnamed document.
+ */
 export async function statesFor(
   { q, objects }: ApplyContext,
   body: ChangeSetBody,
@@ -74,7 +78,7 @@ export async function statesFor(
   return isComplete ? listObjectStates(q) : (await rowsOf(objects, body.removed)).map(stateOf)
 }
 
-/** Returns the objects that the change set removes. */
+/** Returns the rows of the objects that the change set removes. */
 export async function surplusRows(
   { q, objects, reads }: ApplyContext,
   set: ChangeSetBody,
@@ -93,8 +97,8 @@ async function rowsOf(objects: ObjectCache, keys: readonly ObjectName[]): Promis
 }
 
 /**
- * Returns the rows to remove: objects listed in `removed`, and objects that the source no longer has, except those of
- * broken files.
+ * Returns the rows to remove: the objects listed in `removed`, and objects that the source no longer contains. Objects
+ * of broken files stay.
  */
 function surplusOf(
   { source, present, removed }: ChangeSetBody,
@@ -112,8 +116,8 @@ function surplusOf(
 }
 
 /**
- * Returns the objects of the source that the control plane does not have, or has only from a deleted object of the same
- * name.
+ * Returns the objects of the source that the control plane lacks, or has only from a deleted object of the same name
+ * (with another uid).
  */
 export function missingOf(
   { present = [] }: ChangeSetBody,
@@ -126,7 +130,7 @@ export function missingOf(
     .map(({ kind, namespace, name }) => ({ kind, namespace, name }))
 }
 
-/** Returns the reply for an unreadable document that replaces an object in force. */
+/** Returns the push result of an unreadable document whose earlier text stays in force. */
 export function explainedReply({ problems = [] }: PushBody, version: number): PushReply {
   return {
     accepted: false,
@@ -145,7 +149,10 @@ export function referring(body: PushBody): Referring {
   return { ...keyOf(body), stored: { spec: body.resource.spec } }
 }
 
-/** Reports whether a later push overtook this one. Only objects of a cluster have generations. */
+/**
+ * Reports whether a newer generation of the object was pushed before this one. Only objects of a cluster have
+ * generations.
+ */
 export function isOlder(body: PushBody, known: DesiredRow): boolean {
   return body.source === 'kubernetes' && body.uid === known.uid && body.generation < known.generation
 }
@@ -184,13 +191,16 @@ export function desiredOf(
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
 }
 
-/** Returns the Gateways that the object was bound to; none after a change of the spec, which is bound again. */
+/**
+ * Returns the Gateways to which the object was bound. Empty after a change of the spec, because the new spec is bound
+ * without regard to earlier bindings.
+ */
 function boundBefore(known: DesiredRow | undefined, spec: unknown): readonly string[] {
   const isSameSpec = known !== undefined && isDeepStrictEqual(known.stored.spec, asStored(spec ?? {}))
   return isSameSpec ? (known.stored.bound ?? []) : []
 }
 
-/** Returns the value as the database returns it: without undefined members. */
+/** Returns the value as the JSON column returns it: without undefined members. */
 function asStored(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

@@ -15,10 +15,10 @@ import { EditedInYaml, type EditedPolicy } from '../policies/edited-in-yaml.ts'
 import { tryLockDesired } from './store.ts'
 
 /**
- * Wraps a database so that Gateways, Connectors, Permissions and Policies cannot be edited. A transaction that changes
- * what their manifests state is rolled back and rejects with `conflict` and the manifests to commit. The guard checks
- * statements, not callers, so that a new route is covered too. Columns that manifests do not state (addresses and
- * tokens of gateways) stay writable.
+ * Wraps a database so that users cannot edit Gateways, Connectors, Permissions and Policies. A transaction that changes
+ * a column which a manifest states is rolled back. It rejects with `conflict`, and the error contains the manifests to
+ * commit. The guard inspects SQL statements instead of callers, so that a new route is guarded too. Columns that no
+ * manifest states, for example addresses and tokens of gateways, stay writable.
  */
 export function createEditingGuard(db: Db, platformNamespaces: ReadonlySet<string>): Db {
   const tx: Db['tx'] = (work) =>
@@ -41,7 +41,9 @@ const rowsOf = (q: Query) => readManifestRows(createScopedQuery(q, 'all'), 'newe
 
 type Watched = { readonly query: Query; readonly before: () => StoredRows | null }
 
-/** Wraps a query. Reads the rows before the first statement that writes configuration. */
+/**
+ * Wraps a query. Reads the configuration rows before the first statement of the transaction that writes configuration.
+ */
 function watch(q: Query): Watched {
   let before: StoredRows | null = null
   return {
@@ -128,8 +130,8 @@ function complete(rows: ManifestRows, placement: Placement): ReadonlyMap<string,
 }
 
 /**
- * Returns the content of each row that its manifest states, by which an edit is detected. Credentials are compared
- * sealed.
+ * Returns the manifest-defined content of each row. The guard compares the contents before and after a transaction to
+ * detect an edit. Credentials are compared in sealed form.
  */
 function contentsOf({ gateways, connectors, permissions, policies }: ManifestRows): unknown {
   return {

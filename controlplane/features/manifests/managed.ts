@@ -4,14 +4,14 @@ import type { Query } from '../../db/query.ts'
 type Row = { readonly source: string; readonly managedBy: string | null }
 
 /**
- * Refuses changes of rows from manifests, which the next edit of the manifest would revert. Throws `conflict`, unless
- * the editing guard refuses the transaction anyway, with the changed manifest.
+ * Throws `conflict` for a row that a manifest defines, because the next push of the manifest would revert the change.
+ * Does nothing in a transaction of the editing guard, whose own error contains the manifests to commit.
  */
 export function refuseManaged(q: Query, row: Row): void {
   if (!q.refusesEdits) refuseManifestRow(row)
 }
 
-/** Refuses changes of rows from manifests in every transaction. */
+/** Throws `conflict` for a row that a manifest defines, with and without the editing guard. */
 export function refuseManifestRow(row: Row): void {
   if (row.source === 'api') return
   const owner = row.managedBy ?? row.source

@@ -14,8 +14,8 @@ import {
 } from './store.ts'
 
 /**
- * The manifest objects of one transaction. Each is read once, and written rows are stored by `flush` in few statements,
- * because a change may have thousands of objects.
+ * Caches the manifest objects of one transaction. Each object is read once, and `flush` stores all written rows in few
+ * statements, because a change may have thousands of objects.
  */
 export type ObjectCache = {
   /** Reads objects with one statement. */
@@ -23,14 +23,14 @@ export type ObjectCache = {
   get(key: ObjectName): Promise<DesiredRow | undefined>
   put(row: DesiredRow): void
   delete(key: ObjectKey): Promise<void>
-  /** Lists objects other than Gateways with one of these references; null lists all. */
+  /** Lists objects other than Gateways that have one of these references; null lists all. */
   referring(refs: readonly string[] | null): Promise<readonly DesiredRow[]>
-  /** Lists Connectors with one of these references that are refused, or without effect at some of their references. */
+  /** Lists Connectors with one of these references that are refused, or have no effect at some referenced Gateways. */
   waitingConnectors(refs: readonly string[] | null): Promise<readonly DesiredRow[]>
-  /** Lists objects other than Gateways in the namespaces, and Policies that select namespaces by labels. */
+  /** Lists objects other than Gateways in the namespaces. Also lists Policies that select namespaces by labels. */
   ofNamespaces(names: readonly string[]): Promise<readonly DesiredRow[]>
   policies(): Promise<readonly DesiredRow[]>
-  /** Stores the written rows. Must run before the transaction ends. */
+  /** Stores the written rows. Must run before the transaction commits. */
   flush(): Promise<void>
 }
 
@@ -61,7 +61,7 @@ export function createObjectCache(q: Query): ObjectCache {
       return known.get(idOf(key))
     },
     put(row) {
-      // As the database returns it: without undefined members.
+      // Converts the row to the form that the JSON column returns: without undefined members.
       const stored = JSON.parse(JSON.stringify(row)) as DesiredRow
       known.set(idOf(row), stored)
       written.set(idOf(row), stored)

@@ -12,13 +12,13 @@ import { listManifestOriginsIn } from './store.ts'
 type Row = { readonly source: Source; readonly origin: RowOrigin | null }
 type NamedRow = Row & { readonly name: string }
 
-/** Origins of rows: the manifest, dashboard or command that created them. */
+/** Returns the origins of rows: the manifest, dashboard or command that created each row. */
 export type Origins = {
   of(kind: Exclude<ResourceKind, 'Permission'>, row: NamedRow): ObjectOrigin
   ofPermission(row: Row & { readonly owner: string | null }): ObjectOrigin
   /**
-   * Returns the origin of an agent. No manifest names an agent: agents of a cluster are created for their
-   * ServiceAccounts.
+   * Returns the origin of an agent. Manifests do not define agents: the control plane creates the agents of a cluster
+   * for their ServiceAccounts.
    */
   ofAgent(row: Row): ObjectOrigin
 }

@@ -6,10 +6,10 @@ import type { Wanted } from '../policies/record.ts'
 import { type ApplyContext, isOfPlatform, type ManifestObject, namesOf } from './apply-context.ts'
 
 /**
- * Binds a policy to Gateways. `gatewayRefs` names them; the platform team can select them by `namespaceSelector`.
- * Without either, the policy of a tenant applies to the Gateways of its namespace. A policy of the platform team or of
- * a folder (which has one owner) applies to all Gateways and to API v1. The platform team needs no admission by
- * `allowedNamespaces`.
+ * Binds a policy to Gateways. `gatewayRefs` names the Gateways; the platform team can select them by
+ * `namespaceSelector` instead. Without both, the policy of a tenant applies to the Gateways of its namespace. A policy
+ * of the platform team or of a manifests folder then applies to all Gateways and to API v1. Policies of the platform
+ * team apply even at Gateways whose `allowedNamespaces` exclude their namespace.
  */
 export async function bindPolicy(context: ApplyContext, object: ManifestObject<'Policy'>): Promise<Binding> {
   const { q, reads } = context
@@ -33,17 +33,19 @@ export function misplacedSelector(context: ApplyContext, object: ManifestObject<
 
 const EVERYWHERE: Binding = { gateways: [], lost: [], bound: [], reasons: [], problem: null }
 
-/** Reports whether the policy has no effect at any Gateway. */
+/** Reports whether no Gateway is bound to the policy, so that the policy has no effect. */
 export function isUnbound({ gateways, lost, problem }: Binding): boolean {
   return problem !== null && gateways.length + lost.length === 0
 }
 
-/** Reports whether none of the Gateways of the policy admits it any more. */
+/** Reports whether every Gateway that was bound to the policy has stopped admitting it. */
 export function isLost({ gateways, lost }: Binding): boolean {
   return gateways.length === 0 && lost.length > 0
 }
 
-/** Returns the names of the Gateways that the policy is bound to; null for a policy of all Gateways. */
+/**
+ * Returns the names of the Gateways to which the policy is bound. Null means that the policy applies to all Gateways.
+ */
 export function boundNames({ gateways, lost }: Binding): readonly string[] | null {
   return gateways.length + lost.length === 0 ? null : namesOf(gateways)
 }
@@ -53,7 +55,7 @@ export function idsOf({ gateways, lost }: Binding): Pick<Wanted, 'gatewayIds' | 
   return { gatewayIds: [...gateways.map(({ id }) => id), ...lostGatewayIds], lostGatewayIds }
 }
 
-/** Parses the references of refused manifests too: unreadable references count as absent. */
+/** Parses the Gateway references of valid and refused manifests. Unreadable references count as absent. */
 const LEGIBLE_REFS = z
   .looseObject({
     gatewayRefs: PolicySpec.shape.gatewayRefs.catch(undefined),

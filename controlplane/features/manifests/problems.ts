@@ -3,12 +3,12 @@ import type { ManifestProblem } from '../../../core/wire/operator/operator.ts'
 import type { Query } from '../../db/query.ts'
 import { listProblems, type ManifestSource, replaceProblems } from './store.ts'
 
-/** Lists the files that contain an unreadable document. */
+/** Lists the files of the source that contain an unreadable document. */
 export async function brokenFiles(q: Query, source: ManifestSource): Promise<ReadonlySet<string>> {
   return new Set((await listProblems(q)).filter((p) => p.source === source).map(({ file }) => file))
 }
 
-/** Replaces the problems of the source; skips the write when nothing changed. */
+/** Replaces the file problems of the source. Writes nothing when the problems are unchanged. */
 export async function writeProblems(
   q: Query,
   source: ManifestSource,

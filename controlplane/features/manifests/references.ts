@@ -6,7 +6,7 @@ const Refs = z.looseObject({
   gatewayRefs: PolicySpec.shape.gatewayRefs,
   namespaceSelector: z.unknown().optional(),
 })
-/** Stands for an object that may be for any Gateway. */
+/** Stored reference of an object that may apply to any Gateway. */
 const ANY = '*'
 
 export type Referring = Pick<DesiredRow, 'kind' | 'namespace' | 'name'> & {
@@ -14,8 +14,8 @@ export type Referring = Pick<DesiredRow, 'kind' | 'namespace' | 'name'> & {
 }
 
 /**
- * Returns the references of an object as they are stored and searched: its Gateways with the namespace of each, as
- * `namespace/`.
+ * Returns the references of an object for the database index: each referenced Gateway as `namespace/name`, and the
+ * namespace of each as `namespace/`.
  */
 export function storedReferences(row: Referring): readonly string[] {
   const places = placesOf(row)
@@ -24,8 +24,8 @@ export function storedReferences(row: Referring): readonly string[] {
 }
 
 /**
- * Returns the stored references of which an object has at least one when it and one of these objects are for the same
- * Gateway. Null when every object may be.
+ * Returns the references to search for in the index. An object that shares a Gateway with one of `rows` has at least
+ * one of these references. Null when every object may share a Gateway with `rows`.
  */
 export function sharedReferences(rows: readonly Referring[]): readonly string[] | null {
   const places = rows.map(placesOf)
@@ -33,7 +33,10 @@ export function sharedReferences(rows: readonly Referring[]): readonly string[] 
   return [...new Set([...places.flatMap((each) => (each ?? []).flatMap(searched)), ANY])]
 }
 
-/** Returns the stored references of objects that are for one of these Gateways, each `namespace/name`. */
+/**
+ * Returns the references to search for in the index, to find the objects of these Gateways. Each Gateway is
+ * `namespace/name`.
+ */
 export function referencesTo(gateways: Iterable<string>): readonly string[] {
   return [...new Set([...[...gateways].flatMap(searched), ANY])]
 }
@@ -44,8 +47,8 @@ function searched(place: string): readonly string[] {
 }
 
 /**
- * Returns the Gateways of an object, whether they exist or not: `namespace/name`, or `namespace/*` for all of a
- * namespace. Null when the object may be for any Gateway.
+ * Returns the Gateways that an object references, existing or not. Each is `namespace/name`, or `namespace/*` for all
+ * Gateways of a namespace. Null when the object may apply to any Gateway.
  */
 export function placesOf(row: Referring): readonly string[] | null {
   if (row.kind === 'Gateway') return [`${row.namespace}/${row.name}`]

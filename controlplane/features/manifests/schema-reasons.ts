@@ -5,7 +5,7 @@ import type { ResourceKind } from '../../../core/crd/schemas.ts'
 
 const MAX_REASONS = 20
 
-/** Returns the errors of a `spec` by field, at most 20. */
+/** Returns the errors of a manifest's `spec`, each with the path of its field, at most 20. */
 export function schemaReasons(
   kind: ResourceKind,
   schema: z.core.$ZodType,

@@ -55,38 +55,47 @@ import {
 import { inForceOf, type ManifestsView, readManifests } from './view.ts'
 
 export type DesiredDeps = Omit<ApplyContext, 'q' | 'reads' | 'objects' | 'checkPolicy' | 'members'> & {
-  /** Membership of approver groups without accounts; none by default. */
+  /** Approver groups without accounts that RBAC may let answer approvals; default: no such groups. */
   readonly members?: GroupMembers
-  /** Returns effect and risk of an action by its name, for the tests of policies. */
+  /** Returns effect and risk of an action by its name. The tests of policies use both. */
   readonly knownAction: (type: string) => KnownAction | null
   readonly db: Db
-  /** Returns all known gateway processes, for "acknowledged n of m". */
+  /** Returns all known gateway processes, for the acknowledgement count of a push result ("acknowledged n of m"). */
   readonly processes?: () => readonly GatewayProcess[]
 }
 type PutContext = ApplyContext & { readonly processes: () => readonly GatewayProcess[] }
 
 /**
- * Reconciles the installation with its manifests. Each call is one transaction and writes nothing when nothing
- * changed.
+ * Reconciles the installation with its manifests. Each call is one transaction. A call without an effective change
+ * writes nothing.
  */
 export type Desired = {
   put(body: PushBody): Promise<PushReply>
   /** Applies a change set as one version of the configuration. */
   change(body: ChangeSetBody): Promise<ChangeSetReply>
-  /** Returns the result of one object and its acknowledgements; undefined when there is no such object. */
+  /** Returns the push result of one object with its acknowledgements; undefined when the object does not exist. */
   get(key: ObjectKey): Promise<PushReply | undefined>
-  /** Removes one object. Returns false when there was none. */
+  /** Removes one object. Returns false when the object did not exist. */
   remove(key: ObjectKey): Promise<boolean>
-  /** Removes the objects that this source no longer has, except those of currently broken files. */
+  /**
+   * Removes the objects that the source no longer contains. Objects of a file that cannot be parsed at the moment stay.
+   */
   sweep(body: SweepBody): Promise<SweepReply>
   /**
-   * Replaces all namespaces; Gateways admit them by their labels. Returns true when the binding of an object changed.
+   * Replaces the stored namespaces and their labels. Gateways admit objects by the labels of namespaces. Returns true
+   * when the binding of an object changed.
    */
   namespaces(namespaces: readonly NamespaceRow[]): Promise<boolean>
-  /** Binds the Policies of manifests by the current platform namespaces. Returns true when a binding changed. */
+  /**
+   * Binds the Policies of manifests according to the configured platform namespaces. Returns true when a binding
+   * changed.
+   */
   bindPolicies(): Promise<boolean>
   problems(source: ManifestSource, problems: readonly ManifestProblem[]): Promise<void>
-  /** Lists the objects of the namespaces. Files with problems have no namespace. */
+  /**
+   * Lists the manifest objects of the namespaces. Problems of manifest files belong to no namespace, so only a caller
+   * with access to all namespaces gets them.
+   */
   list(namespaces: Namespaces): Promise<ManifestsView>
 }
 
@@ -160,7 +169,10 @@ export function createDesired(deps: DesiredDeps): Desired {
   }
 }
 
-/** Removes, applies and re-evaluates dependent objects in one transaction, as one version. */
+/**
+ * Removes and applies objects and re-evaluates dependent objects in one transaction, as one version of the
+ * configuration.
+ */
 async function changeAll(context: PutContext, body: ChangeSetBody): Promise<ChangeSetReply> {
   const { q, objects } = context
   if (body.problems !== undefined) await writeProblems(q, body.source, body.problems)
@@ -176,7 +188,8 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
   const replies: PushReply[] = []
   for (const each of body.objects) {
     const key = keyOf(each)
-    // Another object of the set may have taken a host of this one, so the evaluated row counts.
+    // Reads the object again, because another object of the change set may have taken a host of this object after its
+    // first evaluation.
     const row = rows.has(nameOf(key)) ? await objects.get(key) : undefined
     replies.push(row === undefined ? explainedReply(each, version) : replyOf(context, row, version))
   }
@@ -185,11 +198,14 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
 
 type Put = {
   readonly rows: ReadonlyMap<string, DesiredRow>
-  /** The changed rows in both their new and old versions. */
+  /** The changed rows, each in its old and its new version. */
   readonly changed: readonly DesiredRow[]
 }
 
-/** Applies refused objects again as long as others succeed: one may depend on another, as for a moved domain. */
+/**
+ * Applies the objects. Applies refused objects again as long as one of them succeeds, because an object may depend on a
+ * later object of the list (a domain that moves between Connectors).
+ */
 async function putAll(context: PutContext, objects: readonly PushBody[]): Promise<Put> {
   const rows = new Map<string, DesiredRow>()
   const changed: DesiredRow[] = []
@@ -208,7 +224,8 @@ async function putAll(context: PutContext, objects: readonly PushBody[]): Promis
     left = pending.length
     const others = pending.filter(({ resource }) => resource.kind !== 'Gateway')
     const refused = await putEach(pending.filter(({ resource }) => resource.kind === 'Gateway'))
-    // A changed Gateway invalidates what was read of Gateways, so the rest is read after the Gateways.
+    // A changed Gateway invalidates the cached Gateways. Objects of other kinds are therefore prefetched after all
+    // Gateways are applied.
     await context.reads.prefetch(others.map(referring))
     pending = [...refused, ...(await putEach(others))]
   }
@@ -230,7 +247,7 @@ async function putOne(
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
   if (known === undefined || !isSameRow(context.keyring, known, row)) context.objects.put(row)
-  // The precedence for a host may have changed although this row did not.
+  // A changed claim time may change which Connector gets a host, even when this row did not change.
   const isClaimedAnew = !isDeepStrictEqual(known?.stored.claims, row.stored.claims)
   return { row, known, isChanged: applied.changed || isClaimedAnew }
 }

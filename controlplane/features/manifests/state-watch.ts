@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type OperatorState, STATE_WAIT_MS } from '../../../core/wire/operator/operator.ts'
 
-/** Long polls of the state of this replica. */
+/** Serves long polls for the state of this replica. */
 export type StateWatch = {
   /**
-   * Resolves with the state as soon as its revision differs from `known`, and with the present one after
-   * `STATE_WAIT_MS` or when `ended` or the replica closes.
+   * Resolves with the state as soon as its revision differs from `known`. Otherwise resolves with the unchanged state
+   * after `STATE_WAIT_MS`, when `ended` is aborted, or when the replica closes.
    */
   next(known: string | undefined, ended: AbortSignal): Promise<OperatorState>
 }
@@ -20,7 +20,7 @@ export type StateWatchDeps = {
   readonly waitMs?: number
 }
 
-/** Reports that the state of this replica may have changed. */
+/** Notifies long polls of possible changes of this replica's state. */
 export type StateChanges = {
   /** Calls the listener after every read of the state. Returns a function that removes the listener. */
   onRead(listener: () => void): () => void
@@ -46,7 +46,7 @@ export function createStateChanges(): StateChanges {
   }
 }
 
-/** Changes within this time are one reply. */
+/** Milliseconds for which a changed state is delayed, so that several changes are sent in one reply. */
 const SETTLE_MS = 100
 
 export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: StateWatchDeps): StateWatch {
@@ -78,7 +78,10 @@ export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: Stat
   }
 }
 
-/** Returns a text that is equal for equal states. A new version that every process applies does not change it. */
+/**
+ * Returns a hash that is equal for equal states. Processes are compared by whether they have applied the newest
+ * version, so the hash stays equal when a new version is applied by every process.
+ */
 function revisionOf({
   version,
   kills,

@@ -11,15 +11,18 @@ export type ManifestSource = 'kubernetes' | 'file'
 
 export type ObjectKey = { readonly kind: ResourceKind; readonly namespace: string; readonly name: string }
 
-/** A key as the operator sends it; no object has a kind that is none of ours. */
+/**
+ * Key of a manifest object as the operator sends it. The kind may be unknown to this version; no stored object has such
+ * a kind.
+ */
 export type ObjectName = Omit<ObjectKey, 'kind'> & { readonly kind: string }
 
-/** A manifest object as last pushed, accepted or not. */
+/** A manifest object as it was last pushed. The table holds accepted and refused objects. */
 export type DesiredRow = ObjectKey & {
   readonly uid: string
   readonly generation: number
   readonly source: ManifestSource
-  /** The file, or the object in the cluster. */
+  /** Path of the manifest file, or name of the object in the cluster. */
   readonly managedBy: string
   readonly accepted: boolean
   readonly reasons: readonly string[]
@@ -29,35 +32,44 @@ export type DesiredRow = ObjectKey & {
 /** A row of a Permission manifest. */
 export type OwnedPermission = Omit<PermissionRow, 'id' | 'createdAt'>
 
-/** A row with the time of its last push or evaluation, with a precision of a microsecond. */
+/** A row with the time of its last push or evaluation, in microseconds. */
 export type JudgedRow = DesiredRow & { readonly judgedAt: string }
 
-/** Times in RFC 3339 without fractions; an empty time is older than every other. */
+/** Times by host, port or Gateway, in RFC 3339 without fractions. An empty string counts as earlier than every time. */
 export type Since = Readonly<Record<string, string>>
 
-/** Times since which a Connector claims its hosts (lower case, wildcards included), its ports and its Gateways. */
+/**
+ * Times since which a Connector claims each of its hosts (lower case, wildcards included), ports and Gateways. The
+ * older claim usually gets a disputed host; see `contestHosts`.
+ */
 export type HostClaims = { readonly hosts: Since; readonly ports: Since; readonly gateways: Since }
 
 /**
- * The pushed object with its result, stored so that a refused object can be applied again when its missing reference
- * exists.
+ * The pushed object with the result of its last evaluation. A refused object is stored too, so that it can be applied
+ * again when its missing reference exists.
  */
 export type StoredObject = {
   readonly spec: unknown
-  /** Credential of a Connector, sealed to `desiredPlace`; null when there is none. */
+  /** Credential of a Connector, encrypted for the context `desiredPlace`; null for an object without a credential. */
   readonly credential: Sealed | null
   readonly warnings: readonly string[]
-  /** Errors that the source reports. An object with errors cannot be applied. */
+  /** Errors that the operator found in the manifest. An object with errors cannot be applied. */
   readonly problems?: readonly string[]
-  /** True when the document has no readable name. */
+  /** True for a YAML document from which no name could be read. */
   readonly isUnnamed?: boolean
-  /** Gateways of other namespaces that the object was bound to since its spec last changed, as `namespace/name`. */
+  /**
+   * Gateways of other namespaces to which the object was bound at any time since its spec last changed, as
+   * `namespace/name`.
+   */
   readonly bound?: readonly string[]
-  /** Creation time in the cluster; absent for files and while the operator has not reported it. */
+  /** Creation time in the cluster. Absent for files, and until the operator reports the time. */
   readonly createdAt?: string
-  /** Origin of the object; absent while the operator has not reported it. */
+  /** Origin of the object. Absent until the operator reports the origin. */
   readonly origin?: ManifestOrigin
-  /** Claims of a Connector with this uid; absent in rows of older versions and while no spec could be read. */
+  /**
+   * Host claims of a Connector with this uid. Absent in rows of older versions, and for a Connector that never had a
+   * valid spec.
+   */
   readonly claims?: HostClaims
   /** Result of the last evaluation; absent in rows of older versions. */
   readonly outcome?: Pick<PushReply, 'problem' | 'gateways' | 'tests'> & Partial<Pick<PushReply, 'in_force'>>
@@ -72,22 +84,31 @@ export function fullNameOf({ namespace, name }: Pick<ObjectKey, 'namespace' | 'n
   return `${namespace}/${name}`
 }
 
-/** Returns the owner of the rows of a Permission manifest. */
+/** Returns the value of the column `owner` in the rows of a Permission manifest. */
 export function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {
   return `Permission/${fullNameOf(key)}`
 }
 
-/** Returns the context to which a credential in the table `manifest_objects` is sealed. */
+/**
+ * Returns the context (additional authenticated data) with which a credential in the table `manifest_objects` is
+ * encrypted.
+ */
 export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
   return `desired/${kind}/${namespace}/${name}`
 }
 
-/** Serialises writers of manifest objects until the transaction ends: their bindings depend on each other. */
+/**
+ * Serialises transactions that write manifest objects until this transaction ends, because the bindings of objects
+ * depend on each other.
+ */
 export async function lockDesired(q: Query): Promise<void> {
   await q.query("select pg_advisory_xact_lock(hashtextextended('manifest objects', 0))", [])
 }
 
-/** Returns the database's time, rounded up to the next second: later than the creation of every existing object. */
+/**
+ * Returns the database's time, rounded up to the next full second. The result is later than the creation time of every
+ * existing object.
+ */
 export async function nextSecond(q: Query): Promise<string> {
   const { rows } = await q.query<{ time: string }>(
     `select to_char(date_trunc('second', clock_timestamp() at time zone 'UTC') + interval '1 second',
@@ -114,7 +135,7 @@ export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
   return rows
 }
 
-/** Returns the known origins of manifests in the namespaces, by `Kind/namespace/name`. */
+/** Returns the known origins of the manifests in the namespaces, by the key `Kind/namespace/name`. */
 export async function listManifestOriginsIn(q: ScopedQuery): Promise<ReadonlyMap<string, ManifestOrigin>> {
   const rows = await q.rows<{ key: string; origin: unknown }>(
     [],
@@ -145,7 +166,7 @@ export async function getDesiredAll(q: Query, keys: readonly ObjectName[]): Prom
   return rows
 }
 
-/** Identity and result of an object, without its text. */
+/** Identity and result of a manifest object, without its spec. */
 export type ObjectState = ObjectKey &
   Pick<DesiredRow, 'uid' | 'source' | 'managedBy' | 'accepted'> & {
     readonly inForce: string | null
@@ -167,8 +188,8 @@ export async function listObjectStates(q: Query): Promise<readonly ObjectState[]
 }
 
 /**
- * Lists objects other than Gateways with one of these references; null lists all. `isWaitingConnector`: only Connectors
- * that are refused, or without effect at some of their references.
+ * Lists objects other than Gateways that have one of these references; null lists all. `isWaitingConnector` lists only
+ * Connectors that are refused, or have no effect at some referenced Gateways.
  */
 export async function listReferring(
   q: Query,
@@ -188,7 +209,10 @@ export async function listReferring(
   return rows
 }
 
-/** Lists objects other than Gateways in the namespaces, and Policies that select namespaces by labels. */
+/**
+ * Lists objects other than Gateways in the namespaces. Also lists Policies that select namespaces by labels, because
+ * changed labels may affect them.
+ */
 export async function listOfNamespaces(q: Query, names: readonly string[]): Promise<readonly DesiredRow[]> {
   const { rows } = await q.query<DesiredRow>(
     `select ${COLUMNS} from manifest_objects where kind <> 'Gateway'
@@ -209,7 +233,7 @@ export async function listPolicyObjects(q: Query): Promise<readonly DesiredRow[]
 
 const ROWS_PER_STATEMENT = 500
 
-/** Inserts or replaces the rows, with the references of each. No two of them may have the same key. */
+/** Inserts or replaces the rows, with the references of each row. The keys of the rows must differ. */
 export async function putDesiredAll(
   q: Query,
   rows: ReadonlyArray<DesiredRow & { readonly refs: readonly string[] }>,
@@ -237,7 +261,7 @@ export async function deleteDesired(q: Query, key: ObjectKey): Promise<boolean> 
   return rowCount > 0
 }
 
-/** Lists the rows of Permission manifests by their owners. */
+/** Lists the rows of Permission manifests by the column `owner`. */
 export async function listOwnedPermissions(
   q: Query,
   owners: readonly string[],
@@ -251,7 +275,7 @@ export async function listOwnedPermissions(
   return rows
 }
 
-/** Replaces the problems of this source's files. */
+/** Replaces all file problems of this source. */
 export async function replaceProblems(
   q: Query,
   source: ManifestSource,

@@ -9,7 +9,10 @@ import { type DesiredRow, type JudgedRow, listDesiredIn, listProblems } from './
 
 export type ManifestsView = Omit<ManifestsReply, 'in_force'>
 
-/** Lists the objects of the namespaces. Files with problems have no namespace. */
+/**
+ * Lists the manifest objects of the namespaces. Problems of manifest files belong to no namespace, so only a caller
+ * with access to all namespaces gets them.
+ */
 export async function readManifests(q: Query, namespaces: Namespaces): Promise<ManifestsView> {
   const objects = (await listDesiredIn(createScopedQuery(q, namespaces))).map(objectView)
   const found = covers(namespaces, null) ? await listProblems(q) : []

@@ -9,9 +9,9 @@ export type Delivery =
       readonly status: number
       readonly store?: (q: Query) => Promise<void>
     }
-  /** Delivery is no longer necessary, for example because the setting was removed. */
+  /** Delivery is obsolete, for example because the setting of the receiver was removed. */
   | { readonly outcome: 'obsolete'; readonly why: string }
-  /** The receiver refuses the message permanently; there is no further attempt. */
+  /** The receiver refused the message permanently; no further attempt follows. */
   | { readonly outcome: 'refused'; readonly why: string; readonly status: number }
   | {
       readonly outcome: 'failed'
@@ -20,8 +20,8 @@ export type Delivery =
       /** Minimum wait until the next attempt, in seconds. */
       readonly retryAfterS?: number | null
     }
-  /** The receiver limits the rate of its lane; the attempt does not count as failed. */
+  /** The receiver limits the rate of its lane. The attempt does not count as failed. */
   | { readonly outcome: 'slow_down'; readonly why: string; readonly retryAfterS: number }
 
-/** Makes one attempt. A rejection counts as `failed` with its message. */
+/** Makes one delivery attempt. A rejection counts as the outcome `failed`, with the error message as its reason. */
 export type Deliver = (message: Leased, signal: AbortSignal) => Promise<Delivery>

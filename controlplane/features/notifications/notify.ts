@@ -25,11 +25,11 @@ export type NotifyDeps = {
   readonly settings: Pick<Settings, 'read'>
   readonly approvals: Pick<Approvals, 'respond'>
   readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs' | 'publicUrl'>
-  /** Web API of the chat provider; the public one by default. */
+  /** Base address of the chat provider's web API; default: the public address. */
   readonly chatApiUrl?: string | undefined
   /** Returns the current decision token of an action; null once the token is used, expired or cancelled. */
   readonly tokenFor: (actionRequestId: string) => Promise<string | null>
-  /** Checks whether the user of a click still has access. */
+  /** Checks whether the user who clicked a button of an approval card still has access. */
   readonly confirmAccess: ConfirmAccess
 }
 

@@ -19,19 +19,20 @@ export type OutboxDeps = {
   readonly db: Db
   readonly log: Logger
   readonly deliver: Readonly<Record<OutboxKind, Deliver>>
-  /** Runs before each read of the outbox. Adds the messages that have become due. */
+  /** Adds the messages that have become due. Runs before each read of the outbox. */
   readonly prepare?: () => Promise<void>
   /**
-   * Returns the time for back-off and leases; null (the default) means the database's clock, which all replicas share.
+   * Returns the time for back-off and leases. Null, the default, means the clock of the database, which all replicas
+   * share.
    */
   readonly now?: () => Date | null
-  /** Returns 0 to 1, for jitter. */
+  /** Returns a number between 0 and 1, for the jitter of waits. */
   readonly random?: () => number
 }
 
 /**
- * Delivers the messages of the outbox until disposed. Disposal gives requests in flight 1 s, then releases their
- * leases.
+ * Delivers the messages of the outbox until disposed. Disposal waits up to 1 s for requests in flight and then releases
+ * their leases.
  */
 export type Outbox = AsyncDisposable & {
   /** Reads the outbox now instead of at the next poll. */
@@ -41,8 +42,8 @@ export type Outbox = AsyncDisposable & {
 const POLL_MS = 1_000
 const PURGE_MS = 3_600_000
 /**
- * Duration of a lease in seconds. It is longer than the longest attempt, so an expired lease means that its process has
- * ended.
+ * Duration of a message's lease in seconds. It exceeds the longest attempt, so an expired lease shows that the process
+ * that held it has ended.
  */
 const LEASE_S = 30
 const PER_LANE = 4
@@ -113,7 +114,10 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
   }
 }
 
-/** Adds the messages that have become due. An error is logged and does not delay the messages that are ready. */
+/**
+ * Adds the messages that have become due. Logs an error instead of rejecting, so that messages that are due already are
+ * still delivered.
+ */
 async function prepare({ prepare, log }: OutboxDeps): Promise<void> {
   await prepare?.().catch((error: unknown) => log.error({ err: error }, 'outbox could not be filled'))
 }

@@ -17,32 +17,37 @@ export type SendRequest = {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Limit of the returned body, in bytes. With 0, the reply resolves as soon as the status is known. */
+  /**
+   * Maximum number of bytes of the response body to return. With 0, the reply resolves as soon as the status is known.
+   */
   readonly readBytes: number
   readonly signal: AbortSignal
 }
 
 export type SendReply = {
   readonly status: number
-  /** Value of the header `Retry-After` in seconds, at most an hour; null when absent or not a number of seconds. */
+  /**
+   * Value of the header `Retry-After` in seconds, at most one hour. Null when the header is absent or not a number of
+   * seconds.
+   */
   readonly retryAfterS: number | null
   readonly body: string
 }
 
 /**
- * Sends one request to an address that a user or an agent chose. Never follows a redirect. Rejects with
- * `address_refused` (nothing was sent), `upstream_timeout` or `upstream_failed`. Messages name the host and never the
- * path.
+ * Sends one request to an address that a user or an agent chose. Follows no redirects. Rejects with `address_refused`
+ * (nothing was sent), `upstream_timeout` or `upstream_failed`. Error messages contain the host but not the path, which
+ * may be secret.
  */
 export type Send = (request: SendRequest) => Promise<SendReply>
 
 export type SenderOptions = {
-  /** Allowed ranges of receivers; public addresses only by default. */
+  /** Address ranges in which receivers are allowed; default: public addresses only. */
   readonly reach?: Reach
   readonly resolve?: Resolve
-  /** Time limit in ms, from the look-up of the name to the status of the response; default 10 s. */
+  /** Time limit in milliseconds from the DNS look-up to the status of the response; default 10 s. */
   readonly timeoutMs?: number
-  /** Certificate authorities (PEM) that replace Node's default ones. */
+  /** Certificate authorities (PEM) that replace the default certificate authorities of Node. */
   readonly ca?: readonly string[]
 }
 
@@ -121,7 +126,8 @@ function exchange(out: ClientRequest, { body, readBytes }: SendRequest): Promise
 }
 
 /**
- * Reads the body to its end or to the limit. Reads an unused body too, so that the receiver can complete its response.
+ * Reads the body to its end or to the limit. A body that is not returned is read too, so that the receiver can complete
+ * its response.
  */
 function collect(answer: IncomingMessage, limit: number, done: (text: string) => void): void {
   const chunks: Buffer[] = []

@@ -14,20 +14,22 @@ export type NotifyEvent =
 
 export type Notification = {
   readonly orgId: string
-  /** Address of the receiver, `webhook_url` of the action request: http or https. */
+  /** Address of the receiver, http or https. It is the field `webhook_url` of the action request. */
   readonly url: string
   readonly event: NotifyEvent
   readonly actionRequestId: string
   /** Status of the action after the event. */
   readonly status: string
   readonly decision: unknown
-  /** Decision token for the receiver. It is not stored: it is signed again at delivery, and only sent over https. */
+  /**
+   * Decision token for the receiver. The token is not stored: delivery signs it again, and sends it over https only.
+   */
   readonly decisionToken?: string | null
   readonly actionSpec: unknown
 }
 
 export type Notifications = {
-  /** Queues one notification in the caller's transaction. It is delivered only after the commit. */
+  /** Queues one notification in the caller's transaction. Delivery begins after the commit. */
   enqueue(q: Query, notification: Notification): Promise<void>
   list(filter: {
     readonly state?: OutboxState | undefined
@@ -71,7 +73,7 @@ export function createNotifications({ db, orgId, keyring }: Deps): Notifications
   }
 }
 
-/** Returns the context to which the address of a message is sealed. */
+/** Returns the context (additional authenticated data) with which the address of a message is encrypted. */
 export function urlPlace(eventId: string): string {
   return `outbox ${eventId}`
 }
@@ -80,7 +82,10 @@ export function newEventId(): string {
   return `ntf_${base62(randomBytes(20))}`
 }
 
-/** Returns the receiver of a message: scheme and host of the address, which are not secret. */
+/**
+ * Returns the lane of a message, by which its receiver is rate limited: scheme and host of the address. Neither part is
+ * secret.
+ */
 function laneOf(url: string): string {
   if (!URL.canParse(url)) return 'no address'
   const { protocol, host } = new URL(url)

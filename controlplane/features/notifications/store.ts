@@ -3,8 +3,8 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
 /**
- * Channel of the notification that a transaction sends when it writes to the outbox. Subscribers read the outbox at
- * once.
+ * PostgreSQL notification channel of the outbox. A transaction that writes to the outbox notifies this channel, and its
+ * listeners read the outbox at once.
  */
 export const OUTBOX_CHANNEL = 'chaperone_outbox'
 
@@ -19,17 +19,17 @@ export type OutboxInput = {
   readonly lane: string
   readonly url: Sealed | null
   readonly event: string
-  /** Id of the action request, or of the approval for chat messages. */
+  /** Id of the action request; for chat messages, id of the approval. */
   readonly subjectId: string
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** A message that this process has leased. `attempts` includes the attempt in progress. */
+/** A message that this process has leased. `attempts` counts the attempt in progress too. */
 export type Leased = Omit<OutboxInput, 'orderKey'> & {
   readonly id: number
   readonly attempts: number
   readonly createdAt: Date
-  /** Time of the lease by the database's clock: the time stamp of the attempt. */
+  /** Time at which the lease began, by the clock of the database. It is the time stamp of the attempt. */
   readonly leasedAt: Date
 }
 
@@ -57,20 +57,21 @@ export async function insertMessage(q: Query, row: OutboxInput): Promise<void> {
 }
 
 export type LeaseRequest = {
-  /** Id of the process that takes the lease. */
+  /** Id of the process that takes the leases. */
   readonly by: string
-  /** Time of the lease; null for the database's clock. Tests set the time. */
+  /** Time at which the leases begin; null for the clock of the database. Only tests set this field. */
   readonly now: Date | null
   readonly leaseS: number
   readonly perLane: number
   readonly limit: number
-  /** Numbers of messages per lane that this process is sending already. */
+  /** Number of messages per lane that this process is sending at the moment. */
   readonly busy: ReadonlyMap<string, number>
 }
 
 /**
- * Leases the due messages: at most `perLane` per receiver, only the oldest of each order key, none that another
- * process has leased. A message with an expired lease (its process ended) is due again.
+ * Leases due messages: at most `perLane` per receiver, only the oldest message of each order key, and no message that
+ * another process has leased. A message with an expired lease is due again, because the process that held the lease has
+ * ended.
  */
 export async function leaseDue(q: Query, request: LeaseRequest): Promise<readonly Leased[]> {
   const { rows } = await q.query<Leased>(
@@ -113,7 +114,7 @@ export type Ending = {
   readonly status: number | null
 }
 
-/** Ends a message that this process has leased. Returns false when another process has the lease. */
+/** Completes a message that this process has leased. Returns false when another process holds the lease. */
 export async function endMessage(q: Query, ending: Ending): Promise<boolean> {
   const { rowCount } = await q.query(
     `update outbox set state = $3, last_error = $4, last_status = $5, leased_by = null, leased_until = null,
@@ -130,8 +131,8 @@ export type Retry = {
   readonly now: Date | null
   readonly inS: number
   /**
-   * False when the receiver did not fail, because this process shuts down or because the receiver limits the rate. The
-   * attempt then does not count.
+   * False when the attempt failed without a fault of the receiver: this process shuts down, or the receiver limits the
+   * rate. Such an attempt does not count against the maximum.
    */
   readonly isCounted: boolean
   readonly error: string | null
@@ -147,7 +148,7 @@ export async function retryLater(q: Query, retry: Retry): Promise<void> {
   )
 }
 
-/** Delays all messages of the lane for `seconds`, as its receiver requires. */
+/** Delays all messages of the lane by `forS` seconds, as the receiver requested (`Retry-After`). */
 export async function pauseLane(
   q: Query,
   { lane, now, forS }: { readonly lane: string; readonly now: Date | null; readonly forS: number },
@@ -175,7 +176,7 @@ export type OutboxEntry = {
   readonly endedAt: Date | null
 }
 
-/** Lists messages, newest first, with the number of all that match. */
+/** Lists messages, newest first, with the total number of matching messages. */
 export async function listMessages(
   q: Query,
   orgId: string,
@@ -198,8 +199,8 @@ export async function listMessages(
 }
 
 /**
- * Resets a dead message: it gets all its attempts again, from now. Returns the previous state; undefined when there is
- * no such message.
+ * Resets a dead message, so that all its attempts begin again at once. Returns the previous state; undefined when the
+ * message does not exist.
  */
 export async function reviveMessage(
   q: Query,
@@ -220,7 +221,7 @@ export async function reviveMessage(
   return 'dead'
 }
 
-/** Deletes expired messages and chat callbacks. Returns the number of messages. */
+/** Deletes expired messages and expired chat callbacks. Returns the number of deleted messages. */
 export async function purgeMessages(
   q: Query,
   keep: { readonly deliveredDays: number; readonly deadDays: number; readonly callbackS: number },
@@ -239,7 +240,10 @@ export async function purgeMessages(
   return onlyRow(rows).count
 }
 
-/** Stores a setting unless it exists: of two replicas that create a secret concurrently, one wins. */
+/**
+ * Stores a setting unless the setting exists. When two replicas create a secret at the same time, the first stored
+ * secret stays.
+ */
 export async function insertSettingOnce(
   q: Query,
   orgId: string,

@@ -9,11 +9,14 @@ import { putSetting } from '../settings/store.ts'
 import { insertSettingOnce } from './store.ts'
 
 export type WebhookSecret = {
-  /** Returns the secrets, newest first. The previous secret still signs, so that receivers can replace theirs later. */
+  /**
+   * Returns the secrets, newest first. Notifications are signed with the previous secret too, so that receivers can
+   * replace the secret later.
+   */
   all(): Promise<readonly string[]>
-  /** Returns the newest secret (`whsec_…`); creates it when there is none. */
+  /** Returns the newest secret (`whsec_...`). Creates the secret at the first call. */
   current(): Promise<string>
-  /** Creates and returns a new secret. A second rotation retires the secret before it. */
+  /** Creates and returns a new secret. The previous secret keeps signing until the next rotation. */
   rotate(by: Actor): Promise<string>
 }
 
@@ -57,7 +60,10 @@ export function createWebhookSecret(deps: {
   }
 }
 
-/** Returns the `webhook-signature` of Standard Webhooks: one `v1,<base64>` per secret. `timestamp`: Unix seconds. */
+/**
+ * Returns the `webhook-signature` header of Standard Webhooks: one `v1,<base64>` per secret. `timestamp` is in Unix
+ * seconds.
+ */
 export function signWebhook(
   secrets: readonly string[],
   message: { readonly id: string; readonly timestamp: number; readonly body: string },

@@ -37,7 +37,7 @@ export function createWebhookDelivery(deps: WebhookDeps): Deliver {
 }
 
 /**
- * Returns the body of the notification. Omits the decision token over plain http, where the token would be readable in
+ * Returns the body of the notification. Omits the decision token over plain http, where others could read the token in
  * transit.
  */
 async function bodyOf(message: Leased, url: string, tokenFor: WebhookDeps['tokenFor']): Promise<string> {

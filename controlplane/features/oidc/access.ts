@@ -1,13 +1,13 @@
 import type { LowerRole } from '../users/rows.ts'
 import type { GroupAccess } from './settings.ts'
 
-/** Access of a user of the identity provider. */
+/** Access that the groups of a user at the identity provider give. */
 export type Access = {
   readonly role: 'admin' | 'member' | 'viewer'
   readonly approverGroups: readonly string[]
-  /** Namespaces in which the role counts. Null = every namespace. */
+  /** Namespaces in which the role counts; null means every namespace. */
   readonly namespaces: readonly string[] | null
-  /** Lower roles that count in other namespaces; higher roles first. */
+  /** Lower roles, which count in other namespaces than `role`. Higher roles come first. */
   readonly lowerRoles: readonly LowerRole[]
 }
 
@@ -15,8 +15,9 @@ const RANKS = ['viewer', 'member', 'admin'] as const
 const EVERYBODY = '*'
 
 /**
- * Returns the access that these groups of the provider give: each role in the namespaces of the groups that give it, so
- * that a lower role never widens a higher one, and all approver groups. Null without a role.
+ * Returns the access that these groups of the provider give. Each role counts in the namespaces of the groups that give
+ * it, so that a low role of one group does not extend a high role of another. Approver groups are combined. Null when
+ * no group gives a role.
  */
 export function accessOf(groups: readonly string[], table: ReadonlyMap<string, GroupAccess>): Access | null {
   const given = [...new Set([...groups, EVERYBODY])].flatMap((name) => table.get(name) ?? [])
@@ -24,7 +25,7 @@ export function accessOf(groups: readonly string[], table: ReadonlyMap<string, G
   if (first === undefined) return null
   const { role, namespaces } = first
   const approverGroups = sorted(given.flatMap((entry) => entry.approverGroups))
-  // A role in every namespace includes all lower roles.
+  // A role in every namespace includes all lower roles, so these are omitted.
   return { role, namespaces, approverGroups, lowerRoles: namespaces === null ? [] : lower.filter(isLower) }
 }
 

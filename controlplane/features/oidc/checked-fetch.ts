@@ -10,7 +10,7 @@ import {
   type Resolve,
 } from '../../../core/request/outbound-address.ts'
 
-/** Options that the client library of the provider passes. */
+/** Options that the OIDC client library passes to `fetch`. */
 export type FetchInit = {
   readonly method?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -20,14 +20,14 @@ export type FetchInit = {
 export type CheckedFetch = (url: string, init?: FetchInit) => Promise<Response>
 
 const MAX_BYTES = 1024 * 1024
-/** Statuses whose `Response` may have no body. */
+/** HTTP statuses with which the constructor of `Response` allows no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /**
- * Returns a `fetch` for addresses of the identity provider, those of its discovery document included. Allows private
- * networks, never metadata services or link-local addresses, and plain HTTP on loopback only. Dials the checked
- * addresses, follows no redirect and reads at most 1 MiB. Rejects with a TypeError as `fetch` does; `cause` has the
- * reason.
+ * Returns a `fetch` for the addresses of the identity provider, including the addresses in its discovery document.
+ * Private networks are allowed, metadata services and link-local addresses are not; plain HTTP is allowed on loopback
+ * only. Connects to the checked addresses, follows no redirects and reads at most 1 MiB. Rejects with a TypeError like
+ * `fetch`; its `cause` is the reason.
  */
 export function createCheckedFetch(resolve: Resolve): CheckedFetch {
   return async (text, init = {}) => {

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { SignInError } from './sign-in-error.ts'
 
-/** A user as described by the provider. */
+/** A user as the claims of the identity provider describe the user. */
 export type ProviderUser = {
   readonly subject: string
   readonly email: string
-  /** True if the provider states that the address is verified. False also if the provider omits the claim. */
+  /** True when the provider states that the e-mail address is verified. False when the provider omits the claim. */
   readonly isEmailVerified: boolean
   readonly name: string
   readonly groups: readonly string[]
@@ -22,7 +22,7 @@ export function readClaims(claims: Claims, groupsClaim: string): ProviderUser {
   const { sub, email, email_verified: verified, name } = claims
   if (typeof sub !== 'string' || sub === '' || sub.length > 255) throw new SignInError('invalid_answer')
   const address = Email.safeParse(email)
-  // Some providers send the boolean as text.
+  // Some providers send `email_verified` as a string.
   if (!address.success || verified === false || verified === 'false') throw new SignInError('no_email')
   return {
     subject: sub,
@@ -33,7 +33,7 @@ export function readClaims(claims: Claims, groupsClaim: string): ProviderUser {
   }
 }
 
-/** Returns the claims of an ID token, completed from UserInfo. */
+/** Merges the claims of the ID token and of UserInfo; the ID token takes precedence. */
 export function mergeClaims(idToken: Claims, userInfo: Claims): Claims {
   const merged = { ...userInfo, ...idToken }
   if (idToken['email'] === userInfo['email']) return merged
@@ -43,13 +43,16 @@ export function mergeClaims(idToken: Claims, userInfo: Claims): Claims {
   return { ...merged, email_verified: withAddress['email_verified'] }
 }
 
-/** Returns whether the claims mention groups: a provider may put them into the ID token, UserInfo or both. */
+/**
+ * Returns whether the claims contain groups. A provider may put groups into the ID token, into UserInfo or into both.
+ */
 export function namesGroups(claims: Claims, groupsClaim: string): boolean {
   return Object.hasOwn(claims, groupsClaim) || isOverage(claims, groupsClaim)
 }
 
 function groupsOf(claims: Claims, groupsClaim: string): readonly string[] {
-  // A truncated list of groups could omit a right, or the entry that narrows it. Therefore the sign-in fails.
+  // A truncated list of groups could lack a group that gives a right, or a group that narrows a role. The sign-in
+  // therefore fails.
   if (isOverage(claims, groupsClaim)) throw new SignInError('too_many_groups')
   const value = Object.hasOwn(claims, groupsClaim) ? claims[groupsClaim] : []
   const list = GroupList.safeParse(typeof value === 'string' ? [value] : value)

@@ -9,13 +9,14 @@ import { SignInError } from './sign-in-error.ts'
 import type { ProviderUsers } from './users.ts'
 
 /**
- * Result of a check. `changed`: the provider confirmed the user in this call, and the user's rights may have changed.
+ * Result of an access check. `changed`: the provider confirmed the user in this call, and the user's rights may have
+ * changed.
  */
 export type ConfirmedAccess = 'unchanged' | 'changed' | 'ended'
 
 /**
- * Returns whether a user who signed in before may still act, by a confirmation that is at most five minutes old.
- * Rejects with `not_ready` when the provider does not answer.
+ * Returns whether a user who signed in before still has access. Uses a confirmation of the provider that is at most
+ * five minutes old. Rejects with `not_ready` when the provider does not answer.
  */
 export type ConfirmAccess = (user: {
   readonly id: string
@@ -23,8 +24,8 @@ export type ConfirmAccess = (user: {
 }) => Promise<ConfirmedAccess>
 
 /**
- * Returns the check of users of the provider. Without a configured provider these users have no access. `isPasswordOn`:
- * users with a password may sign in.
+ * Creates the access check for users. Without a configured provider, users of a provider have no access.
+ * `isPasswordOn`: users with a password have access.
  */
 export function createConfirmAccess(confirmUser: ConfirmUser | null, isPasswordOn: boolean): ConfirmAccess {
   const states: Readonly<Record<IdentityState, ConfirmedAccess | 'ask'>> = {
@@ -47,7 +48,10 @@ export function createConfirmAccess(confirmUser: ConfirmUser | null, isPasswordO
 export type ConfirmUser = (userId: string) => Promise<boolean>
 
 const POLL_MS = 100
-/** Time limit of a confirmation, in milliseconds. It is longer than the claim of another replica on the same user. */
+/**
+ * Time limit of a confirmation in milliseconds. It exceeds the time for which another replica may claim the
+ * confirmation of the user.
+ */
 const PATIENCE_MS = 16_000
 
 export type ConfirmationDeps = {
@@ -58,8 +62,8 @@ export type ConfirmationDeps = {
 }
 
 /**
- * Creates the confirmation of users at the provider, which applies the user's current groups. A user whom the provider
- * removed loses every session. Sends one request at a time per user.
+ * Creates the function that confirms users at the provider and applies their current groups. Ends all sessions of a
+ * user whom the provider has removed. Sends one request at a time per user.
  */
 export function createConfirmation(deps: ConfirmationDeps): ConfirmUser {
   const running = new Map<string, Promise<boolean>>()
@@ -95,7 +99,7 @@ async function confirm(deps: ConfirmationDeps, claimed: UserIdentity): Promise<b
   }
 }
 
-/** Ends the user's access and returns false, or throws when the provider did not answer. */
+/** Ends the user's access and returns false. Throws instead when the provider did not answer. */
 async function unconfirmed(
   { db, log, users }: ConfirmationDeps,
   claimed: UserIdentity,

@@ -2,16 +2,22 @@ import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 import { COLUMNS, CONFIRMED_S } from './rows.ts'
 
-/** Seconds that one replica has for a request to the provider; after that another replica may send one. */
+/**
+ * Seconds for which one replica may claim the confirmation of a user. Another replica may send a request to the
+ * provider afterwards.
+ */
 const CLAIM_S = 15
 
 export type UserIdentity = {
   readonly userId: string
   readonly issuer: string
   readonly subject: string
-  /** Tokens of the provider for later requests about the user; null when the provider no longer confirms the user. */
+  /**
+   * Encrypted tokens of the provider, for later requests about the user. Null when the provider no longer confirms the
+   * user.
+   */
   readonly tokens: Sealed | null
-  /** Whether the provider states that the stored address of the user is verified. */
+  /** Whether the provider states that the stored e-mail address of the user is verified. */
   readonly isEmailVerified: boolean
 }
 
@@ -30,7 +36,7 @@ export async function deleteIdentity(q: Query, userId: string): Promise<void> {
   await q.query('delete from user_identities where user_id = $1', [userId])
 }
 
-/** Stores a confirmation by the provider (`tokens`), or its end (null). */
+/** Stores a confirmation by the provider (with `tokens`), or the end of the user's access (`tokens` is null). */
 export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
   await q.query(
     `insert into user_identities (user_id, issuer, subject, tokens, email_verified) values ($1, $2, $3, $4, $5)
@@ -44,7 +50,10 @@ export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
   )
 }
 
-/** Claims the identity if it needs a confirmation and no other replica has claimed it. */
+/**
+ * Claims the identity for a confirmation. Undefined when the last confirmation is still valid or another replica holds
+ * the claim.
+ */
 export async function claimIdentity(q: Query, userId: string): Promise<UserIdentity | undefined> {
   const { rows } = await q.query<UserIdentity>(
     `update user_identities set claimed_until = now() + make_interval(secs => $3)

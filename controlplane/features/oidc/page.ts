@@ -1,4 +1,7 @@
-/** Headers of sign-in pages: no referrer, no subresources, no framing. The URL contains one-time codes. */
+/**
+ * Headers of sign-in pages: no referrer, no subresources, no framing. The headers protect the one-time code in the URL
+ * of the page.
+ */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -8,9 +11,9 @@ export const PAGE_HEADERS = {
 } as const
 
 /**
- * Renders the page between the provider and a command. The page shows the user and the target, and the browser
- * continues only when the user confirms. Without it, an attacker who sends the address of the attacker's own sign-in
- * would receive the user's session.
+ * Renders the confirmation page between the callback of the provider and the redirect to a CLI command. The page shows
+ * the signed-in user and the port of the command, and continues only after a click. Without the page, an attacker could
+ * send a user the address of a sign-in that the attacker began, and receive the user's session.
  */
 export function confirmationPage(given: {
   readonly email: string

@@ -5,31 +5,34 @@ import { mergeClaims, namesGroups, type ProviderUser, readClaims } from './claim
 import type { OidcSettings } from './settings.ts'
 import { SignInError } from './sign-in-error.ts'
 
-/** Tokens for later requests about the user; null when the provider no longer confirms the user. */
+/** Tokens of the provider for later requests about the user. */
 export type ProviderTokens =
   | { readonly kind: 'refresh'; readonly token: string }
   | { readonly kind: 'access'; readonly token: string }
 
 export type Confirmed = { readonly user: ProviderUser; readonly tokens: ProviderTokens | null }
 
-/** Values that bind the callback of the provider to one request. */
+/**
+ * Values that bind the callback of the provider to one sign-in request (OAuth `state`, OpenID Connect `nonce`, PKCE
+ * verifier).
+ */
 export type Binding = { readonly state: string; readonly nonce: string; readonly verifier: string }
 
 export type Provider = {
-  /** Returns the address of the provider at which the user signs in. */
+  /** Returns the authorization address of the provider, at which the user signs in. */
   authorizationUrl(redirectUri: string, binding: Binding): Promise<string>
-  /** Checks the callback address and redeems its code. Rejects with a SignInError. */
+  /** Verifies the parameters of the callback address and redeems its code for tokens. Rejects with a SignInError. */
   redeem(callback: URL, binding: Binding): Promise<Confirmed>
   /**
-   * Returns the current state of the user at the provider. Rejects with a SignInError: `unreachable` states nothing
-   * about the user, every other code ends the session.
+   * Returns the current claims of the user at the provider. Rejects with a SignInError. The code `unreachable` states
+   * nothing about the user; every other code ends the user's sessions.
    */
   confirm(tokens: ProviderTokens, subject: string): Promise<Confirmed>
 }
 
 /**
- * Allowed signature algorithms. All are asymmetric: the client's secret suffices to forge a symmetric signature, and an
- * unsigned token proves nothing.
+ * Allowed signature algorithms of ID tokens. All are asymmetric: anyone with the client's secret could forge a
+ * symmetric signature, and an unsigned token proves nothing.
  */
 const ALGORITHMS: ReadonlySet<string> = new Set([
   'RS256',
@@ -45,12 +48,12 @@ const ALGORITHMS: ReadonlySet<string> = new Set([
   'Ed25519',
 ])
 const TIMEOUT_S = 5
-/** Milliseconds after which the discovery document and the keys are read again. */
+/** Cache time of the discovery document and the keys, in milliseconds. */
 const DISCOVERY_LIFE_MS = 60 * 60_000
 
 type Connected = { readonly client: typeof Client; readonly config: Client.Configuration }
 
-/** Creates the client of the identity provider. The discovery document is read at the first sign-in. */
+/** Creates the client of the identity provider. Reads the discovery document at the first sign-in. */
 export function createProvider(
   settings: OidcSettings,
   clientSecret: string | null,
@@ -119,7 +122,8 @@ async function connect(settings: OidcSettings, clientSecret: string | null): Pro
     options,
   )
   const { supportsPKCE: _helper, ...metadata } = found.serverMetadata()
-  // The issuer must be equal character by character: `https://idp.example` and `https://idp.example/` are two issuers.
+  // OpenID Connect compares issuers character by character: `https://idp.example` and `https://idp.example/` are two
+  // issuers.
   if (metadata.issuer !== settings.issuer)
     throw new SignInError('invalid_answer', `issuer is ${metadata.issuer}`)
   const algorithms = (metadata.id_token_signing_alg_values_supported ?? ['RS256']).filter((each) =>
@@ -134,8 +138,8 @@ async function connect(settings: OidcSettings, clientSecret: string | null): Pro
   config.timeout = TIMEOUT_S
   config[client.customFetch] = checkedFetch
   if (isPlain) client.allowInsecureRequests(config)
-  // Verifies signatures of ID tokens. Without this check, TLS alone would authenticate the answer of the token
-  // endpoint.
+  // Verifies the signatures of ID tokens. Without this option, the library accepts ID tokens of the token endpoint on
+  // the evidence of TLS alone.
   client.enableNonRepudiationChecks(config)
   return { client, config }
 }
@@ -150,7 +154,7 @@ function authenticationOf(
   return takesBasic ? client.ClientSecretBasic(secret) : client.ClientSecretPost(secret)
 }
 
-/** Adds the scope for refresh tokens where the provider supports it. */
+/** Returns the requested scopes. Adds `offline_access`, which yields refresh tokens, when the provider supports it. */
 function scopesOf({ scopes }: OidcSettings, config: Client.Configuration): string {
   const offered = config.serverMetadata().scopes_supported?.includes('offline_access') === true
   return [...new Set([...scopes, ...(offered ? ['offline_access'] : [])])].join(' ')
@@ -161,7 +165,7 @@ type Answer = {
   readonly claims: () => Readonly<Record<string, unknown>> | undefined
 }
 
-/** Reads the user from the ID token, and missing claims from UserInfo. */
+/** Reads the user's claims from the ID token, and missing claims from UserInfo. */
 async function readUser(
   { client, config }: Connected,
   { access_token: accessToken, claims }: Answer,
@@ -183,7 +187,7 @@ function tokensOf(answer: {
   return { kind: 'access', token: answer.access_token }
 }
 
-/** Turns every failure into a SignInError with the provider's error as cause. */
+/** Converts every failure to a SignInError with the provider's error as its cause. */
 async function checked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -193,7 +197,10 @@ async function checked<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Like `checked`, for requests about a user. A refused client (RFC 6749, 5.2) states nothing about the user. */
+/**
+ * Like `checked`, for requests about a signed-in user. When the provider refuses the client (RFC 6749, section 5.2),
+ * the error states nothing about the user.
+ */
 async function ofUser<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await checked(work)
@@ -211,7 +218,7 @@ function codeOf(error: unknown): 'unreachable' | 'refused' | 'invalid_answer' {
   const status = cause instanceof Response ? cause.status : (error as { status?: number }).status
   if (status !== undefined && (status >= 500 || status === 429)) return 'unreachable'
   if (code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT') return 'unreachable'
-  // The Fetch API rejects with a TypeError when the server is unreachable.
+  // `fetch` rejects with a TypeError when the server is unreachable.
   if (error instanceof TypeError && cause !== undefined) return 'unreachable'
   const refusals = ['AuthorizationResponseError', 'ResponseBodyError', 'WWWAuthenticateChallengeError']
   return name !== undefined && refusals.includes(name) ? 'refused' : 'invalid_answer'

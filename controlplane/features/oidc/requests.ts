@@ -5,34 +5,40 @@ import { randomToken, sha256 } from '../../crypto/tokens.ts'
 import type { Binding } from './provider.ts'
 import { SignInError } from './sign-in-error.ts'
 
-/** Request of a sign-in: by a page of the dashboard, or by a command that listens on a port of its own machine. */
+/** Request for a sign-in. A dashboard page sends it, or a CLI command that listens on a loopback port. */
 export type SignInRequest = {
-  /** SHA-256 of the secret of the page or command, base64url: only the holder of the secret can exchange the code. */
+  /**
+   * SHA-256, in base64url, of a secret that only the page or command holds. The secret is necessary to exchange the
+   * code of the sign-in.
+   */
   readonly challenge: string
   readonly loopbackPort: number | null
 }
 
 export type StartedRequest = SignInRequest & {
-  /** Value of the cookie that binds the callback to this browser. */
+  /** Value of the cookie that binds the callback of the provider to this browser. */
   readonly cookie: string
   readonly binding: Binding
 }
 
 export type SignInRequests = {
-  /** Returns a sealed request for the address that begins the sign-in. */
+  /** Returns the encrypted request, which the address of the sign-in contains. */
   seal(request: SignInRequest): string
-  /** Begins the sign-in in this browser. Throws `expired`. */
+  /** Begins the sign-in in this browser. Throws `expired` for an old request. */
   begin(sealed: string): StartedRequest
-  /** Returns the name of the cookie of a state. */
+  /** Returns the name of the cookie for a `state`. */
   cookieName(state: string): string
-  /** Returns the request of the state. Throws `expired`, and `other_browser` without the cookie's value. */
+  /**
+   * Returns the request of a `state`. Throws `expired` for an old state, and `other_browser` when the cookie does not
+   * match.
+   */
   open(
     state: string,
     cookies: readonly string[],
   ): SignInRequest & { readonly id: string; readonly binding: Binding }
 }
 
-/** Milliseconds that a user has for the sign-in at the provider. */
+/** Time in milliseconds that a user has to sign in at the provider. */
 const LIFE_MS = 10 * 60_000
 export const SIGN_IN_LIFE_S = LIFE_MS / 1_000
 
@@ -52,8 +58,8 @@ const State = z.strictObject({
 })
 
 /**
- * Creates sign-in requests. The addresses carry their sealed state, so that nothing is stored before a user has signed
- * in.
+ * Creates sign-in requests. Addresses and cookies hold the encrypted state of a request, so that an unauthenticated
+ * caller cannot fill the database.
  */
 export function createSignInRequests(keyring: Keyring, nowMs: () => number): SignInRequests {
   const seal = (value: object): string =>
@@ -63,8 +69,8 @@ export function createSignInRequests(keyring: Keyring, nowMs: () => number): Sig
     if (value.success && value.data.endsAt > nowMs()) return value.data
     throw new SignInError('expired')
   }
-  // The values are derived, so that no address contains them: the provider receives only a hash of the verifier, and
-  // the nonce.
+  // Nonce and PKCE verifier are derived from the master key, so that no address contains the verifier. The provider
+  // receives the nonce and a hash of the verifier.
   const bindingOf = (state: string, id: string): Binding => ({
     state,
     nonce: keyring.derive(`nonce of sign-in ${id}`).toString('base64url'),

@@ -25,8 +25,8 @@ export type OidcRoutesDeps = {
   /** Whether browsers connect over TLS. */
   readonly isSecure: boolean
   /**
-   * Returns the address of the dashboard, without a slash at the end. The callback that is registered at the provider
-   * is below it.
+   * Returns the address of the dashboard, without a slash at the end. The redirect URI that is registered at the
+   * provider begins with this address.
    */
   readonly baseUrl: () => string
 }
@@ -36,11 +36,17 @@ type Deps = Omit<OidcRoutesDeps, 'oidc'> & {
   readonly attempts: RateWindow
 }
 
-/** Rate limit per network, which may be that of a whole office; a sign-in has four steps. */
+/**
+ * Rate limit in requests per minute and network. A whole office may share one network, and a sign-in takes four
+ * requests.
+ */
 const ATTEMPTS_PER_MINUTE = 600
 const CALLBACK = '/api/auth/oidc/callback'
 
-/** Creates the routes of the sign-in through the identity provider; they answer 404 where there is none. */
+/**
+ * Creates the routes of the sign-in through the identity provider. The routes answer 404 when no provider is
+ * configured.
+ */
 export function createOidcRoutes({ oidc: given, ...web }: OidcRoutesDeps): readonly Route[] {
   const oidc = given ?? ABSENT
   const deps = { ...web, oidc, attempts: createRateWindow(ATTEMPTS_PER_MINUTE, () => performance.now()) }
@@ -161,7 +167,8 @@ function countAttempt({ attempts }: Pick<Deps, 'attempts'>, { ip }: FastifyReque
 }
 
 /**
- * Throws for pages of another origin than that of the callback, because the secret of the page belongs to its origin.
+ * Throws for a request from a page of another origin than the callback. The secret of a page is stored per origin, so a
+ * code could not be exchanged there.
  */
 function refuseOtherAddress({ baseUrl }: Pick<Deps, 'baseUrl'>, { headers }: FastifyRequest): void {
   const { origin, 'sec-fetch-site': site = 'same-origin' } = headers
@@ -178,8 +185,8 @@ function redirect(location: string, cookie?: string): RouteResult {
 }
 
 /**
- * Redirects every failure of the sign-in to the sign-in page, which has a message for each code, because the client is
- * a browser.
+ * Redirects the browser to the sign-in page after every failed step. The sign-in page has a message for each error
+ * code.
  */
 async function redirecting(
   deps: Pick<Deps, 'baseUrl'>,

@@ -1,7 +1,7 @@
 import type { Query } from '../../db/query.ts'
 import type { UserIdentity } from './identity-store.ts'
 
-/** Seconds that a confirmation by the provider is valid. */
+/** Seconds for which a confirmation by the identity provider is valid. */
 export const CONFIRMED_S = 300
 
 export const COLUMNS = `user_id as "userId", issuer, subject, tokens, email_verified as "isEmailVerified"`
@@ -14,12 +14,12 @@ export async function findIdentityOf(q: Query, userId: string): Promise<UserIden
 }
 
 /**
- * State of a user at the identity provider. `none`: a user with a password. `ended`: the provider no longer confirms
- * the user.
+ * State of a user at the identity provider. `none`: the user has a password and no identity at the provider. `stale`:
+ * the last confirmation is too old. `ended`: the provider no longer confirms the user.
  */
 export type IdentityState = 'none' | 'confirmed' | 'stale' | 'ended'
 
-/** Returns the SQL of the IdentityState of a row of `user_identities`; the row may be missing in a left join. */
+/** Returns a SQL expression for the IdentityState of a row of `user_identities`. A left join may yield no row. */
 export function identityStateSql(alias: string): string {
   return `case when ${alias}.user_id is null then 'none' when ${alias}.tokens is null then 'ended'
     when ${alias}.checked_at > now() - interval '${CONFIRMED_S} seconds' then 'confirmed' else 'stale' end`

@@ -23,9 +23,9 @@ export type Oidc = {
   readonly cookieName: SignInRequests['cookieName']
 }
 
-/** Sign-in of users, and the check of their access. */
+/** The enabled authentication modes, and the access check of signed-in users. */
 export type SignIn = {
-  /** Sign-in through the identity provider; null = sign-in by password only. */
+  /** Sign-in through the identity provider; null when only passwords are enabled. */
   readonly oidc: Oidc | null
   readonly isPasswordOn: boolean
   readonly confirmAccess: ConfirmAccess
@@ -39,7 +39,7 @@ type Deps = {
   readonly passwords: Passwords
 }
 
-/** Creates the sign-in. Rejects when the file of the client's secret cannot be read. */
+/** Creates the sign-in of users. Rejects when the file with the client's secret cannot be read. */
 export async function createSignIn({
   config: { oidc: settings, isPasswordOn },
   ...deps

@@ -1,24 +1,27 @@
 import * as z from 'zod'
 import { isLoopback } from '../../../core/loopback.ts'
 
-/** Access that a group of the provider gives to its members. */
+/** Access that membership in a group of the provider gives. */
 export type GroupAccess = {
-  /** At most `admin`: only owners make owners. */
+  /** Role of the members, `admin` at most: only an owner can make another user an owner. */
   readonly role: 'admin' | 'member' | 'viewer' | null
   readonly approverGroups: readonly string[]
-  /** Namespaces in which the role counts. Null = every namespace. The namespaces narrow the role of this group only. */
+  /**
+   * Namespaces in which the role of this group counts; null means every namespace. Roles of other groups are not
+   * narrowed.
+   */
   readonly namespaces: readonly string[] | null
 }
 
 export type OidcSettings = {
-  /** Issuer exactly as in the ID tokens of the provider. */
+  /** Issuer, character by character as in the ID tokens of the provider. */
   readonly issuer: string
   readonly clientId: string
-  /** File with the client's secret; null = a public client, protected by PKCE. */
+  /** File with the secret of the client. Null means a public client, which PKCE protects. */
   readonly clientSecretFile: string | null
   readonly scopes: readonly string[]
   readonly groupsClaim: string
-  /** Access by the name of the group at the provider; `*` = every user of the provider. */
+  /** Access by group name at the provider. The name `*` stands for every user of the provider. */
   readonly groups: ReadonlyMap<string, GroupAccess>
   /** Label of the button on the sign-in page. */
   readonly name: string
@@ -46,7 +49,10 @@ const Entry = z
   )
 const Groups = z.record(z.string().min(1), Entry)
 
-/** Reads the settings; null without `OIDC_ISSUER`. Each error names the variable, the problem and the value to set. */
+/**
+ * Reads the settings from environment variables; null without `OIDC_ISSUER`. Each error names the variable, the problem
+ * and the value to set.
+ */
 export function readOidcSettings(text: (name: OidcVariable) => string | null): OidcSettings | null {
   const values = {
     issuer: text('OIDC_ISSUER'),

@@ -1,8 +1,8 @@
 import type { Query } from '../../db/query.ts'
 
-/** Lifetime of a code in seconds. */
+/** Lifetime of a sign-in code in seconds. */
 const CODE_S = 60
-/** Seconds that rows are kept to detect a second use: every state expires earlier. */
+/** Seconds for which rows are kept to detect the second use of a state. Every state expires earlier. */
 const KEPT_S = 3_600
 
 export type ProviderSignIn = {
@@ -27,8 +27,8 @@ export async function insertSignIn(q: Query, row: ProviderSignIn): Promise<boole
 }
 
 /**
- * Deletes the code and returns its sign-in, whatever secret the caller presents. Undefined when the code was used, is
- * unknown, or is older than a minute.
+ * Deletes the code and returns its sign-in. The code is deleted whatever secret the caller presents. Undefined when the
+ * code was used, is unknown, or is older than a minute.
  */
 export async function takeSignIn(
   q: Query,

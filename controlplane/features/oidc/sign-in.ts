@@ -23,30 +23,31 @@ export type ProviderSignInDeps = {
 }
 
 /**
- * Result of a callback for the browser: a code that its page, or the command on this port, can exchange once within a
+ * Result of a callback of the provider. The page, or the command on this port, can exchange the code once within a
  * minute.
  */
 export type Answered = Pick<SignInRequest, 'loopbackPort'> & { readonly code: string; readonly email: string }
 
 /**
- * Sign-in through the identity provider. The request is sealed, the callback is bound to the browser, and the code is
- * bound to the page.
+ * Signs users in through the identity provider. The request is encrypted, the callback is bound to the browser, and the
+ * code is bound to the page or command.
  */
 export type ProviderSignIn = {
-  /** Seals the request of a page or a command. */
+  /** Encrypts the sign-in request of a page or a command. */
   request(request: SignInRequest): string
   /**
-   * Returns the address at which the browser signs in, and the cookie that binds the answer to the browser. Rejects
-   * with a SignInError.
+   * Returns the address of the provider at which the user signs in, and the cookie that binds the callback to the
+   * browser. Rejects with a SignInError.
    */
   begin(sealed: string, redirectUri: string): Promise<StartedRequest & { readonly url: string }>
   /**
-   * Handles the callback. `callback`: the address to which the provider redirected the browser. Rejects with a
-   * SignInError.
+   * Handles the callback of the provider. `callback` is the full address to which the provider redirected the browser.
+   * Rejects with a SignInError.
    */
   answer(callback: URL, cookies: readonly string[]): Promise<Answered>
   /**
-   * Begins the session. Throws `unauthorized` for a code that is unknown, used, older than a minute or of another page.
+   * Exchanges the code for a session. Throws `unauthorized` for a code that is unknown, used, older than a minute, or
+   * issued to another page.
    */
   exchange(given: { readonly code: string; readonly secret: string }): Promise<StartedSession>
 }
@@ -104,8 +105,8 @@ async function accept(
 }
 
 /**
- * Exchanges the code for a session; null for a refused exchange. It does not throw, because the transaction must commit
- * in any case: the code is used.
+ * Exchanges the code for a session; null for a refused exchange. The function does not throw for a refusal, because the
+ * transaction must commit to mark the code as used.
  */
 async function exchange(
   q: Query,
@@ -134,7 +135,10 @@ function orThrow(session: StartedSession | null): StartedSession {
   })
 }
 
-/** Logs the cause of a failure, which may name the provider's settings; the page shows only what to do. */
+/**
+ * Logs the cause of a failed sign-in. The cause may contain settings of the provider, so the page shows only the
+ * remedy.
+ */
 async function logged<T>(log: Logger, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

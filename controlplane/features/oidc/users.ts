@@ -20,31 +20,32 @@ export type ProviderUsersDeps = {
   readonly orgId: string
   readonly keyring: Keyring
   readonly settings: Pick<OidcSettings, 'issuer' | 'groups'>
-  /** Whether users sign in by password. */
+  /** Whether users may sign in with a password. */
   readonly isPasswordOn: boolean
 }
 
 const PROVIDER: Actor = systemActor('identity-provider')
 
 /**
- * Users of the provider: created at the first sign-in, and updated as their groups change. All methods run in a
- * transaction.
+ * Manages the accounts of users who sign in through the identity provider. An account is created at the first sign-in
+ * and updated when the user's groups change. All methods run in the caller's transaction.
  */
 export type ProviderUsers = {
   /**
-   * Creates or updates the user who signs in, and returns the user. `passwordHash`: for a new user. Throws a
-   * SignInError.
+   * Creates or updates the account of the user who signs in, and returns the account. `passwordHash` is stored for a
+   * new account only. Throws a SignInError.
    */
   signIn(q: Query, confirmed: Confirmed, passwordHash: string): Promise<UserRow>
-  /** Updates an existing user. Throws a SignInError. */
+  /** Updates an existing account after the provider confirmed the user. Throws a SignInError. */
   confirm(q: Query, userId: string, confirmed: Confirmed): Promise<UserRow>
   /**
-   * Ends the sessions of a user whom the provider no longer confirms; approver keys are invalid until the next sign-in.
+   * Ends the sessions of a user whom the provider no longer confirms. The user's approver keys are invalid until the
+   * next sign-in.
    */
   end(q: Query, identity: UserIdentity, reason: string): Promise<void>
   /**
-   * Decrypts the stored tokens. Throws a SignInError when there are none, and for tokens of a former provider, which
-   * the present one must not receive.
+   * Decrypts the stored tokens of the provider. Throws a SignInError when no tokens are stored. Also throws for tokens
+   * of an earlier provider, because the configured provider must not receive them.
    */
   openTokens(identity: UserIdentity): ProviderTokens
 }
@@ -96,7 +97,7 @@ export function createProviderUsers(deps: ProviderUsersDeps): ProviderUsers {
 
 type NewUser = { readonly claims: ProviderUser; readonly access: Access; readonly passwordHash: string }
 
-/** Inserts the user, or takes over the account that has the verified e-mail address. */
+/** Inserts the account, or links the existing account with the verified e-mail address. */
 async function newUser(q: Query, deps: ProviderUsersDeps, given: NewUser): Promise<UserRow> {
   const { claims, access, passwordHash } = given
   const { orgId, settings } = deps
@@ -124,8 +125,8 @@ async function newUser(q: Query, deps: ProviderUsersDeps, given: NewUser): Promi
 }
 
 /**
- * Links the account to the identity of the provider. Refuses accounts of owners, because the provider could then
- * control an owner. Replaces only an identity of a former provider.
+ * Links an existing account to the provider's identity. Refuses accounts with the role owner, because the provider
+ * could then control an owner. Replaces only an identity of an earlier provider.
  */
 async function takeOver(
   q: Query,
@@ -154,8 +155,8 @@ async function takeOver(
 }
 
 /**
- * Applies the mapping of groups, which neither gives nor removes the role owner. The last owner who can sign in needs
- * no group.
+ * Applies the configured mapping of groups to roles. The mapping neither gives nor removes the role owner. The last
+ * owner who can sign in keeps access without a mapped group.
  */
 async function applyAccess(
   q: Query,
@@ -186,7 +187,7 @@ async function applyAccess(
   return changed
 }
 
-/** Compares e-mail addresses in the same way as the database. */
+/** Compares e-mail addresses without case, like the unique index of the database. */
 function isSameAddress(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }

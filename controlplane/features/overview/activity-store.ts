@@ -1,6 +1,6 @@
 import type { ScopedQuery, Within } from '../../db/scoped-query.ts'
 
-/** A period that is divided into buckets; times are ISO 8601. */
+/** A period that is divided into buckets of equal length. The times are in ISO 8601. */
 export type Span = { readonly from: string; readonly to: string; readonly bucketSeconds: number }
 
 export type BucketRow = {
@@ -28,14 +28,14 @@ export type AgentActivityRow = {
   readonly lastAt: Date
 }
 
-/** Counts requests, not rows: an aggregate record counts many refusals. */
+/** Counts requests instead of rows, because one aggregate record stands for many refusals. */
 const sumOf = (condition: string) => `coalesce(sum(requests) filter (where ${condition}), 0)::bigint`
 const COUNTS = `${sumOf("decision = 'ALLOW'")} as allow, ${sumOf("decision = 'HOLD'")} as hold,
   ${sumOf("decision = 'DENY'")} as deny`
 const requestsIn = (within: Within) =>
   `org_id = $1 and time >= $2::timestamptz and time < $3::timestamptz and ${within.nameOr('agent', 'gateway')}`
 
-/** Counts requests per bucket of the period, oldest first, empty buckets included. */
+/** Counts requests per bucket of the period, oldest bucket first. Buckets without requests are included. */
 export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Promise<readonly BucketRow[]> {
   return q.rows<BucketRow>(
     [orgId, span.from, span.to, span.bucketSeconds],
@@ -82,8 +82,8 @@ export async function busiestAgents(
 }
 
 /**
- * Returns whether a record exists. For a user with some namespaces: whether an agent there ever sent a request, which
- * needs no search of the traffic log.
+ * Returns whether the traffic log has a record. For a user with a right in some namespaces only, returns whether an
+ * agent of these namespaces ever sent a request; this check needs no search of the traffic log.
  */
 export async function hasTraffic(q: ScopedQuery, orgId: string): Promise<boolean> {
   const [row] = await q.rows<{ found: boolean }>([orgId], (within) =>

@@ -3,16 +3,16 @@ import type { ActivityReply } from '../../../core/wire/overview.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { busiestAgents, countByTime, topDenials } from './activity-store.ts'
 
-/** Period in seconds (`60`, `3600`, …) up to now, or up to `to`. */
+/** Length of the period in seconds. The period ends at `to`; default: now. */
 export type ActivityQuestion = { readonly seconds: number; readonly to?: string | undefined }
 export type Activity = (namespaces: Namespaces, question: ActivityQuestion) => Promise<ActivityReply>
 
 const TOP = 10
-/** Approximate number of buckets, which makes a readable chart on small and large screens. */
+/** Approximate number of buckets per period. The number makes charts readable on small and large screens. */
 const BUCKETS = 60
 const STEPS_S = [10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400]
 
-/** Returns requests and decisions over time, from the traffic log. */
+/** Returns numbers of requests and decisions over time, from the traffic log. */
 export function createActivity(deps: {
   readonly read: ScopedReads
   readonly orgId: string
@@ -55,7 +55,7 @@ function bucketFor(seconds: number): number {
   return STEPS_S.find((step) => seconds / step <= BUCKETS) ?? 86_400
 }
 
-/** Aligns buckets to whole steps, so that the bars of a chart do not shift as time passes. */
+/** Aligns the buckets to whole multiples of their length, so that the bars of a chart do not shift as time passes. */
 function spanOf(endMs: number, seconds: number, bucketSeconds: number) {
   const step = bucketSeconds * 1_000
   const toMs = Math.ceil((endMs + 1) / step) * step

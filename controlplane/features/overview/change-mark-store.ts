@@ -2,14 +2,15 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { HAS_LEFT } from '../approvals/asker-store.ts'
 
 /**
- * One text per kind of object, which changes with the state of the objects. The texts are only compared, never parsed.
+ * One opaque text per kind of object. The text changes whenever an object of the kind changes. Texts are compared for
+ * equality only.
  */
 export type ChangeMarks = Readonly<Record<'approvals' | 'traffic' | 'config' | 'audit', string>>
 
 /**
- * Returns the change marks. Reads ends of indexes only, so that two reads per second are cheap, and sees changes of
- * every replica. A record that arrives late does not raise the newest time: after a hold its audit event changes the
- * mark, otherwise clients refresh by polling.
+ * Returns the change marks. The statement reads only the ends of indexes, so two reads per second are cheap, and it
+ * finds changes of every replica. A record that arrives late does not change the newest time of the traffic log. After
+ * a hold, its audit event changes the mark; otherwise clients find the record by polling.
  */
 export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<ChangeMarks> {
   const [row] = await (q.namespaces === 'all' ? marksOfAll(q, orgId) : marksIn(q, orgId))
@@ -18,8 +19,8 @@ export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<Ch
 }
 
 /**
- * SQL expressions that change when a client waiting for an approval disconnects or reconnects, or was disconnected so
- * long that the approval is no longer listed.
+ * SQL expressions whose values change when a client with a pending approval disconnects or reconnects. The values also
+ * change when the client was disconnected so long that the approval is no longer listed.
  */
 const LEAVES = `count(left_at), max(left_at), count(*) filter (where ${HAS_LEFT})`
 
@@ -42,9 +43,8 @@ function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks
 }
 
 /**
- * Reads the marks of some namespaces. `agents.last_seen_at` substitutes for the newest traffic record. Every
- * configuration change of a namespace inserts an audit event or updates the push result of a manifest object
- * (`manifest_objects.updated_at`).
+ * Reads the change marks of some namespaces. `agents.last_seen_at` stands for the newest traffic record. Every
+ * configuration change in a namespace inserts an audit event or updates a push result (`manifest_objects.updated_at`).
  */
 function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
   return q.rows<ChangeMarks>(

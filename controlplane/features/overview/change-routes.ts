@@ -4,17 +4,19 @@ import { type Route, route } from '../../http/route.ts'
 import type { ChangeListener, Changes } from './changes.ts'
 
 /**
- * Milliseconds between comments, which detect a disconnected client and keep proxies from closing an idle connection.
+ * Milliseconds between two comment lines of an event stream. The lines detect a disconnected client and keep proxies
+ * from closing an idle connection.
  */
 const BEAT_MS = 15_000
 /**
- * Maximum duration of a stream in milliseconds. Reconnecting checks the cookie again, which rejects an ended session.
+ * Maximum duration of an event stream in milliseconds. The reconnect authenticates the browser again, so that an ended
+ * session loses its stream.
  */
 const LIFE_MS = 120_000
 
 /**
- * Creates the route of changes. `Accept: text/event-stream` gets a stream of `{"kinds": [...]}`; any other request gets
- * the current versions.
+ * Creates the route that reports changes. A request with `Accept: text/event-stream` gets a stream of `{"kinds":
+ * [...]}`; any other request gets the current versions.
  */
 export function createEventRoutes({ changes }: { readonly changes: Changes }): readonly Route[] {
   return [

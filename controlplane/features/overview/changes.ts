@@ -16,16 +16,16 @@ export type ChangesDeps = {
   readonly liveOf: (gatewayId: string) => GatewayLive | null
 }
 
-/** One version text per kind of object; a different text means a different state. */
+/** One version text per kind of object. A different text means that the state of the kind has changed. */
 export type Versions = Readonly<Record<ChangeKind, string>>
 
 export type ChangeListener = {
   onChange(kinds: readonly ChangeKind[]): void
-  /** Called when the control plane stops; no change follows. */
+  /** Called when the control plane stops. No further change is reported afterwards. */
   onEnd(): void
 }
 
-/** Reports changes in some namespaces, made on any replica. Polls only while there are listeners. */
+/** Reports changes in some namespaces that any replica made. Polls the database only while there are listeners. */
 export type Changes = Disposable & {
   versions(namespaces: Namespaces): Promise<Versions>
   /** Adds a listener. The returned function removes it. */
@@ -55,7 +55,7 @@ export function createChanges(deps: ChangesDeps): Changes {
   }
 }
 
-/** Poll of the versions of some namespaces, shared by all listeners with a right in exactly these namespaces. */
+/** Polls the versions for one set of namespaces. All listeners with a right in exactly this set share the poll. */
 type Watch = Disposable & {
   listen(listener: ChangeListener): () => void
   isIdle(): boolean

@@ -1,6 +1,9 @@
 import type { Query } from '../../db/query.ts'
 
-/** Returns the id of the unrevoked agent with this manager. Waits for a transaction that is creating one. */
+/**
+ * Returns the id of the active or suspended agent with this `managed_by`. Waits for a concurrent transaction that
+ * creates the agent.
+ */
 export async function findManagedAgent(q: Query, managedBy: string): Promise<string | undefined> {
   await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`agent managed by ${managedBy}`])
   const { rows } = await q.query<{ id: string }>(

@@ -18,7 +18,7 @@ export type DemoDeps = {
   readonly db: Db
   readonly orgId: string
   readonly actions: Pick<Actions, 'submit'>
-  /** Limits the examples per user: each one is an ordinary action, and one of the three opens an approval. */
+  /** Limits the example actions per user, because one of the three scenarios opens an approval. */
   readonly uses: { hit(person: string): ReturnType<SlidingWindow['take']> }
 }
 
@@ -28,7 +28,7 @@ export type DemoResult = Pick<SubmitReply, 'action_request_id' | 'decision'> & {
 const RESOURCE = { provider: 'codehost', target: 'acme/website' }
 const CONTEXT = { reason: 'Started from the dashboard to see how decisions are made' }
 
-/** Spec 4.4: actions that the policies of a fresh installation allow, hold and deny. */
+/** Example actions that the default policies allow, hold and deny, one of each (spec 4.4). */
 const SCENARIOS: readonly [Scenario, Scenario, Scenario] = [
   {
     label: 'Safe: create an issue',
@@ -61,7 +61,9 @@ const SCENARIOS: readonly [Scenario, Scenario, Scenario] = [
   },
 ]
 
-/** Submits one of the three scenarios as the built-in agent, which has no credential; null = a random one. */
+/**
+ * Submits one of the three scenarios as the built-in agent, which has no credential. Null selects a random scenario.
+ */
 export type Demo = (by: Actor, scenario: 0 | 1 | 2 | null) => Promise<DemoResult>
 
 export function createDemo({ db, orgId, actions, uses }: DemoDeps): Demo {
@@ -85,8 +87,8 @@ function tooMany(retryAfterS: number): ChaperoneError {
 }
 
 /**
- * Returns the built-in agent and creates it at first use. The agent has no key and no gateway, so policies alone
- * decide.
+ * Returns the id of the built-in agent and creates the agent at first use. The agent has no key and no gateway, so
+ * policies alone decide about its actions.
  */
 function demoAgent(db: Db, orgId: string, by: Actor): Promise<string> {
   return db.tx(async (q) => {

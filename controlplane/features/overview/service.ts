@@ -18,19 +18,19 @@ export type OverviewDeps = {
   readonly kills: () => readonly KillEntry[]
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly nowMs: () => number
-  /** Rules of the minimum strictness. Absent: no Gateway has a floor. */
+  /** Rules of the minimum strictness of Gateways (`GATEWAY_FLOORS`). Absent: no minimum. */
   readonly floorRules?: FloorRules
   readonly ownerTokenWarnings: OwnerTokenWarnings
 }
 
 export type Overview = (namespaces: Namespaces) => Promise<OverviewReply>
 
-/** Milliseconds without a report after which a process does not count as running. */
+/** Milliseconds without a report after which a gateway process does not count as running. */
 const STALE_MS = 30_000
 
 /**
- * Returns the state of gateways, kill switches and approvals in the namespaces. It holds no secret, so every role may
- * read it.
+ * Returns the state of gateways, kill switches and approvals in the namespaces. The state contains no secrets, so every
+ * role may read it.
  */
 export function createOverview(deps: OverviewDeps): Overview {
   const { read, orgId, kills, ownerTokenWarnings } = deps
@@ -49,7 +49,7 @@ export function createOverview(deps: OverviewDeps): Overview {
       agents: { active: counts.active, suspended: counts.suspended },
       connectors: counts.connectors,
       has_traffic: isUsed,
-      // Only a user with the right in all namespaces sees warnings, because they concern the whole installation.
+      // Warnings concern the whole installation, so only a user with the right in all namespaces gets them.
       warnings: namespaces === 'all' ? [...(await ownerTokenWarnings())] : [],
     }
   }

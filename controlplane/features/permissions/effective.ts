@@ -23,8 +23,9 @@ export type EffectivePermissionsDeps = {
 }
 
 /**
- * Returns the effective decision for every action of one connector type, by the permissions, policies and level of the
- * agent's gateway. Without `agent`, uses the first agent by name. Throws `not_found` for an unknown or revoked agent.
+ * Returns the effective decision for every action of one connector type, from the permissions, policies and enforcement
+ * level of the agent's gateway. Without `agent`, uses the first agent by name. Throws `not_found` for an unknown or
+ * revoked agent.
  */
 export type EffectivePermissions = (
   namespaces: Namespaces,
@@ -97,8 +98,8 @@ function rulesOf({ gateway, rules }: Case): DecisionRules {
 }
 
 /**
- * Builds the input of the decision as a request for agents behind a gateway: policies that leave requests to the
- * permissions need one.
+ * Builds the decision input of a request behind a gateway. The input needs a request, because some policies leave
+ * requests to the permissions.
  */
 function inputOf(
   { agent, gateway, bound }: Case,

@@ -8,7 +8,7 @@ export type PermissionRow = {
   readonly id: string
   readonly orgId: string
   readonly gatewayId: string
-  /** Name of the agent, or `*` for all agents. */
+  /** Name of the agent; `*` means all agents. */
   readonly agent: string
   readonly connectorType: string
   readonly actionPattern: string
@@ -16,9 +16,9 @@ export type PermissionRow = {
   readonly reason: string | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Origin of the row; null for a row of a manifest. */
+  /** Origin of the row, for example the dashboard; null for a row of a manifest. */
   readonly origin: RowOrigin | null
-  /** Manifest that owns the row, `Permission/namespace/name`; null for rows of the API. */
+  /** Manifest that defines the row, as `Permission/namespace/name`; null for a row of the API. */
   readonly owner: string | null
   readonly createdAt: Date
 }
@@ -43,7 +43,7 @@ export async function listAllPermissions(q: Query): Promise<readonly PermissionR
   return rows
 }
 
-/** Lists rows of cluster manifests in the namespaces, and other rows of Gateways in the namespaces. */
+/** Lists rows of cluster manifests in the namespaces, and all other rows of Gateways in the namespaces. */
 export async function listPermissionsIn(
   q: ScopedQuery,
   gatewayId: string | null,

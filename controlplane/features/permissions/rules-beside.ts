@@ -2,7 +2,10 @@ import type { PermissionRow } from './rows.ts'
 
 type Placed = Pick<PermissionRow, 'gatewayId' | 'agent'>
 
-/** Returns the other rules of the same Gateway that apply to the agents of this rule. */
+/**
+ * Returns the rows of the same Gateway that apply to the agents of this row. The row itself is included when `rows`
+ * contains it.
+ */
 export function rulesBeside(row: Placed, rows: readonly PermissionRow[]): readonly PermissionRow[] {
   return rows.filter(
     ({ gatewayId, agent }) => gatewayId === row.gatewayId && (agent === row.agent || agent === '*'),

@@ -6,12 +6,15 @@ import { COLUMNS, type PermissionRow } from './rows.ts'
 export type PermissionInput = Omit<PermissionRow, 'id' | 'origin' | 'createdAt'> &
   Partial<Pick<PermissionRow, 'origin'>>
 
-/** Inserts or updates the row; its key is gateway, agent, connector type, pattern and owner. An update keeps the id. */
+/**
+ * Inserts or updates the row. The unique key consists of gateway, agent, connector type, action pattern and owner. An
+ * update keeps the id.
+ */
 export async function upsertPermission(q: Query, row: PermissionInput): Promise<PermissionRow> {
   return onlyRow(await upsertPermissions(q, [row]))
 }
 
-/** Upserts many rows in one statement. Of two rows with the same key, the later one is stored. */
+/** Inserts or updates many rows in one statement. Of two rows with the same unique key, the later row is stored. */
 export async function upsertPermissions(
   q: Query,
   rows: readonly PermissionInput[],
@@ -37,7 +40,7 @@ export async function deletePermission(q: Query, id: string): Promise<boolean> {
   return rowCount > 0
 }
 
-/** Replaces all rows of this manifest; rows that stay keep their ids. Returns the number of removed rows. */
+/** Replaces all rows of this Permission manifest. Unchanged rows keep their ids. Returns the number of removed rows. */
 export async function replaceOwnedPermissions(
   q: Query,
   owner: string,

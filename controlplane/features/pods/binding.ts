@@ -13,7 +13,7 @@ import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 import { isAgentServed } from '../gateways/process-store.ts'
 import { findGatewayByName, type GatewayRow, getGateway } from '../gateways/rows.ts'
 
-/** The operator's report of a pod. */
+/** Claims of a pod as the operator reported them. */
 export type PodClaims = {
   /** Gateway of the pod, `namespace/name`. */
   readonly gateway: string
@@ -21,7 +21,7 @@ export type PodClaims = {
   readonly agent: string
 }
 
-/** The Gateway and the agent of a pod. */
+/** The Gateway and the agent to which a pod is bound. */
 export type PodBinding = {
   readonly gatewayId: string
   /** Full name of the Gateway, `namespace/name`. */
@@ -31,12 +31,13 @@ export type PodBinding = {
 
 type Asking = { readonly orgId: string; readonly pod: ReviewedPod; readonly claims: PodClaims }
 
-/** Maximum number of workloads per agent; the limit bounds invented names. */
+/** Maximum number of workloads per agent. The limit bounds the growth by pods with invented names. */
 const MAX_WORKLOADS = 20
 
 /**
- * Binds namespace, ServiceAccount and pod to a Gateway and an agent. The first pod registers the agent, which belongs
- * to that ServiceAccount from then on. Throws `forbidden` with the reason when the pod does not match.
+ * Binds a pod to a Gateway and an agent by its namespace, ServiceAccount and name. The first pod registers the agent;
+ * from then on the agent belongs to the pod's ServiceAccount. Throws `forbidden` with the reason when the pod does not
+ * match the agent or Gateway.
  */
 export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise<PodBinding> {
   const gateway = await gatewayFor(q, pod, claims.gateway)
@@ -59,7 +60,7 @@ async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): P
   )
 }
 
-/** Returns whether pods of this namespace may be agents of the Gateway. */
+/** Returns whether the Gateway admits pods of this namespace as agents. */
 export function admitsAgents(
   { name, spec }: Pick<GatewayRow, 'name' | 'spec'>,
   namespace: RequestingNamespace,
@@ -70,7 +71,8 @@ export function admitsAgents(
 type Wanted = Omit<Asking, 'claims'> & { readonly name: string; readonly gateway: GatewayRow }
 
 async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
-  // Pods of one workload start together: the first one registers the agent, the others find it.
+  // Pods of one workload start at the same time. The lock lets the first pod register the agent, so that the other pods
+  // find the registered agent.
   await q.query('select pg_advisory_xact_lock(hashtext($1))', [`agent ${wanted.name}`])
   const all = await listAgentsNamed(q, wanted.name)
   const current = all.find(({ status }) => status !== 'revoked') ?? all.at(-1)
@@ -81,7 +83,7 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
       `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, and this pod runs as ${wanted.pod.serviceAccount}; give one of them another name with the annotation chaperone.dev/agent`,
     )
   }
-  // A revoked agent stays unchanged: its pods receive the refusal, and no pod reactivates it.
+  // A revoked agent stays unchanged, so that no pod can reactivate it. Its pods receive the refusal.
   const isAtHome = current.gatewayId === wanted.gateway.id || current.status === 'revoked'
   const isKnown = workloadsOf(current).includes(workloadByPodName(wanted.pod.name))
   if (isAtHome && owner !== undefined && isKnown) return current
@@ -90,9 +92,9 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
 }
 
 /**
- * Throws when a pod of another workload would move a connected agent to another Gateway. Otherwise two workloads of one
- * name, started at the same time, would move the agent at every restart of their pods. A workload that changes its
- * Gateway moves its agent while its old pods end.
+ * Throws when a pod of another workload would move a connected agent to another Gateway. Otherwise two workloads with
+ * one agent name would move the agent at every restart of their pods. A workload that changes its own Gateway may move
+ * the agent while its old pods end.
  */
 async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Wanted): Promise<void> {
   const workloads = workloadsOf(agent)
@@ -104,7 +106,7 @@ async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Want
   )
 }
 
-/** Returns the workloads that used this agent under its present Gateway. */
+/** Returns the names of the workloads that used this agent under its current Gateway. */
 function workloadsOf({ metadata }: AgentRow): readonly string[] {
   const { workloads } = metadata
   return Array.isArray(workloads) ? workloads.map(String) : []
@@ -139,8 +141,8 @@ async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promis
 }
 
 /**
- * Binds an existing agent to the Gateway of the pod: one that a user created, that belonged to another Gateway, or that
- * gains a workload.
+ * Binds an existing agent to the Gateway of the pod. The agent was created by a user, was bound to another Gateway, or
+ * is used by a further workload.
  */
 async function adopt(q: Query, agent: AgentRow, { orgId, pod, gateway }: Wanted): Promise<AgentRow> {
   if (agent.status === 'revoked') return agent

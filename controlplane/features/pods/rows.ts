@@ -1,12 +1,12 @@
 import type { Query } from '../../db/query.ts'
 
-/** Returns whether the operator reported the pod as one with a sidecar, deleted pods included. */
+/** Returns whether the operator has reported the pod as a pod with a sidecar. Deleted pods count too. */
 export async function isGovernedPod(q: Query, podUid: string): Promise<boolean> {
   const { rows } = await q.query('select 1 from pod_identities where pod_uid = $1', [podUid])
   return rows.length > 0
 }
 
-/** Returns whether a pod with a sidecar uses the ServiceAccount, or did so until a day ago. */
+/** Returns whether a pod with a sidecar uses the ServiceAccount, or used it within the last day. */
 export async function isGovernedServiceAccount(
   q: Query,
   account: { readonly namespace: string; readonly name: string },

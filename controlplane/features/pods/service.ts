@@ -23,24 +23,25 @@ import {
 import { createUnknownPods } from './unknown-pods.ts'
 
 /**
- * Identities of pods, from their tokens and the operator's report. The database stores the identities, so that all
- * replicas agree.
+ * Identifies pods by their tokens and the operator's reports. Identities are stored in the database, so that all
+ * replicas agree on them.
  */
 export type PodIdentities = {
   readonly identify: IdentifyPod
   /**
-   * Returns, per pod, why the pod may not act any more: the pod or its Gateway is deleted, or the Gateway does not
-   * admit its namespace. Null for a pod that may act. Evicts cached identities of pods that may not.
+   * Returns a function that gives the reason why a pod may not act: the pod or its Gateway is deleted, or the Gateway
+   * does not admit the pod's namespace. The function returns null for a pod that may act. Evicts the cached identities
+   * of pods that may not act.
    */
   ended(pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null>
-  /** Returns the pods that were refused within the last minute because the operator has not reported them. */
+  /** Returns the pods that were refused within the last minute because the operator has not reported them yet. */
   refused(): readonly PodRef[]
 }
 
 /** The pod and Gateway to which a session or a cached identity is bound. */
 export type BoundPod = { readonly podUid: string; readonly gatewayId: string; readonly namespace: string }
 
-/** The operator's reports, and the known pods. */
+/** Stores the operator's pod reports and lists the known pods. */
 export type PodReports = {
   put(pods: readonly PodIdentityReport[]): Promise<void>
   list(): Promise<readonly KnownPod[]>
@@ -55,14 +56,17 @@ export type PodIdentitiesDeps = {
 
 const MAX_CACHED = 20_000
 /**
- * Cache time of a token review. Each stream has its own token review; other calls use a cached one. The deletion of a
- * pod evicts it at once.
+ * Cache time of a token review in milliseconds. A new stream always requires a new token review; other calls use a
+ * cached review. The deletion of a pod evicts its review at once.
  */
 const REVIEW_TTL_MS = 5 * 60_000
 const CALL = { maxAgeMs: REVIEW_TTL_MS, survivesSilence: true }
-/** Review rules for acknowledgements of kill switches, which must be counted within 2 s. */
+/**
+ * Limits of the review age for acknowledgements of kill switches. An acknowledgement must be counted within 2 s, so a
+ * cached review is used when the cluster does not answer in time.
+ */
 const URGENT_CALL = { ...CALL, urgentMaxAgeMs: REVIEW_TTL_MS }
-/** Maximum difference between the clocks of the cluster and of this machine. */
+/** Maximum clock difference in milliseconds between the cluster and this machine. */
 const EXPIRY_MARGIN_MS = 60_000
 
 type Bound = BoundPod & { readonly untilMs: number; readonly binding: PodBinding }
@@ -70,7 +74,7 @@ type Presented = PresentedToken & { readonly issuedAtS: number | null }
 
 export function createPodReports(db: Db): PodReports {
   return {
-    // Deletion is final: it takes precedence over other reports of the same UID in a batch.
+    // A deletion is final, so it takes precedence over other reports of the same UID in a batch.
     put: (pods) => putPodIdentities(db, [...lastOfEach(pods).values()]),
     list: () => listPodIdentities(db),
   }
@@ -160,13 +164,13 @@ export function createPodIdentities(
   }
 }
 
-/** Returns the cached binding when the database does not answer; rethrows a rejection of the pod. */
+/** Returns the cached binding when the database does not answer. Rethrows an error that rejects the pod. */
 function lastBinding(error: unknown, { binding }: Bound): PodBinding {
   if (isAnswer(error)) throw error
   return binding
 }
 
-/** Returns whether the error is a statement about the pod, and not an unavailable database. */
+/** Returns whether the error rejects the pod. An unavailable database (`not_ready`) rejects no pod. */
 function isAnswer(error: unknown): boolean {
   return error instanceof ChaperoneError && error.code !== 'not_ready'
 }
@@ -186,7 +190,10 @@ async function readEnded(db: Db, pods: readonly BoundPod[]): Promise<(pod: Bound
   }
 }
 
-/** Returns whether the token is expired: the cluster's rejection then states nothing about the pod. */
+/**
+ * Returns whether the token has expired. The cluster rejects an expired token of an existing pod too, so the rejection
+ * does not show that the pod is deleted.
+ */
 function isExpired({ expiresAtMs }: Presented): boolean {
   return expiresAtMs !== null && expiresAtMs - EXPIRY_MARGIN_MS <= Date.now()
 }

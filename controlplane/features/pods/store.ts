@@ -3,18 +3,18 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
 
-/** Payload on SYNC_CHANNEL after reports of deleted pods. */
+/** Payload of the notification on SYNC_CHANNEL after the operator reported deleted pods. */
 export const PODS_PAYLOAD = 'pods'
 
 /**
- * Time for which deleted pods are kept. Tokens are valid for an hour at most, and the API server rejects tokens of
- * deleted pods.
+ * Time for which rows of deleted pods are kept. Tokens are valid for an hour at most, and the API server rejects tokens
+ * of deleted pods, so a day is sufficient.
  */
 const KEEP_DELETED = "interval '1 day'"
 
 /**
- * Time for which a replaced token is accepted: a request with it may be in flight when the first one with the new token
- * arrives.
+ * Time for which a replaced token is accepted. A request with the old token may be in flight when the first request
+ * with the new token arrives.
  */
 const ROTATION_GRACE = "interval '60 seconds'"
 
@@ -25,11 +25,11 @@ export type PodIdentityRow = {
   readonly agent: string
   readonly gateway: string
   readonly isDeleted: boolean
-  /** True when the pod has presented a newer token than this one. */
+  /** True when the pod has presented a newer token than this token. */
   readonly isTokenReplaced: boolean
 }
 
-/** Stores first reports and deletions; ignores any other report of a known UID. */
+/** Stores the first report and the deletion of each pod. Ignores other reports of a known UID. */
 export async function putPodIdentities(q: Query, pods: readonly PodIdentityReport[]): Promise<void> {
   await q.query(
     `with reported as (
@@ -53,7 +53,7 @@ export async function putPodIdentities(q: Query, pods: readonly PodIdentityRepor
     await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PODS_PAYLOAD])
 }
 
-/** Lists every pod that is not deleted. */
+/** Lists every reported pod that is not deleted. */
 export async function listPodIdentities(q: Query): Promise<readonly KnownPod[]> {
   const { rows } = await q.query<KnownPod>(
     'select pod_uid as "podUid", namespace, name, agent, gateway from pod_identities where deleted_at is null',
@@ -63,7 +63,8 @@ export async function listPodIdentities(q: Query): Promise<readonly KnownPod[]> 
 }
 
 /**
- * Returns the pod and notes its newest token. `issuedAtS`: epoch seconds of the presented token; null when not stated.
+ * Returns the pod and records the time of its newest token. `issuedAtS`: issue time of the presented token in epoch
+ * seconds; null when the token has no such time.
  */
 export async function findPodIdentity(
   q: Query,
@@ -85,7 +86,7 @@ export async function findPodIdentity(
   return rows[0]
 }
 
-/** Returns the deleted ones of these pods. */
+/** Returns the UIDs of those pods that are deleted. */
 export async function listDeletedPods(q: Query, podUids: readonly string[]): Promise<readonly string[]> {
   if (podUids.length === 0) return []
   const { rows } = await q.query<{ podUid: string }>(
@@ -95,7 +96,7 @@ export async function listDeletedPods(q: Query, podUids: readonly string[]): Pro
   return rows.map(({ podUid }) => podUid)
 }
 
-/** Returns the seconds since an unreported pod presented its first token, on any replica. */
+/** Returns the seconds since a pod that the operator has not reported presented its first token to any replica. */
 export async function noteUnknownPod(q: Query, podUid: string): Promise<number> {
   const { rows } = await q.query<{ waitedS: number }>(
     `insert into unknown_pods (pod_uid) values ($1) on conflict (pod_uid) do update set pod_uid = excluded.pod_uid
@@ -105,7 +106,7 @@ export async function noteUnknownPod(q: Query, podUid: string): Promise<number> 
   return onlyRow(rows).waitedS
 }
 
-/** Stores the ServiceAccount that the API server returned for the token of a pod. */
+/** Stores the ServiceAccount that the API server returned in the review of the pod's token. */
 export async function setServiceAccount(q: Query, podUid: string, name: string): Promise<void> {
   await q.query(
     'update pod_identities set service_account = $2 where pod_uid = $1 and service_account is distinct from $2',

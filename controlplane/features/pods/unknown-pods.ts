@@ -5,9 +5,9 @@ import type { Query } from '../../db/query.ts'
 import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 import { noteUnknownPod } from './store.ts'
 
-/** Pods that present a valid token before the operator has reported them. */
+/** Tracks pods that present a valid token before the operator has reported them. */
 export type UnknownPods = {
-  /** Returns the refusal of a pod: `not_ready` for 30 s after its first token on any replica, then `forbidden`. */
+  /** Returns the error for a pod: `not_ready` for 30 s after its first token on any replica, then `forbidden`. */
   refusalOf(pod: ReviewedPod): Promise<ChaperoneError>
   reported(podUid: string): void
   /** Returns the pods that were refused with `forbidden` within the last minute. */
@@ -20,7 +20,7 @@ export type UnknownPodsDeps = {
   readonly nowMs: () => number
 }
 
-/** Maximum delay, in seconds, of the operator's watch after the start of a pod. */
+/** Maximum delay in seconds between the start of a pod and the operator's report. */
 const WAIT_S = 30
 const RETRY_AFTER_S = 5
 const REFUSED_TTL_MS = 60_000

@@ -18,7 +18,7 @@ export type PolicyAuthoringRoutesDeps = {
   readonly policyHistory: PolicyHistory
 }
 
-/** Creates the routes of policy authoring: checks, replays and versions. They store nothing. */
+/** Creates the routes of policy authoring: checks, replays and versions. These routes store nothing. */
 export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): readonly Route[] {
   return [
     route({
@@ -42,7 +42,7 @@ export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): re
       body: ReplayBody,
       response: ReplayReply,
       handler: async ({ principal, namespaces: given, body: { policy_id: policyId, limit, ...draft } }) => {
-        // The reply contains requests of agents, so the route also requires the right to read them.
+        // The reply contains requests of agents, so the caller also needs the right to read traffic records.
         const namespaces = await requireAdditionalRight(principal, 'records/get', {
           given,
           isNamespaced: true,

@@ -2,12 +2,15 @@ import type { KnownAction } from '../../../core/action/spec.ts'
 import { sha256Hex } from '../../crypto/sha256.ts'
 import { type CheckedPolicy, checkPolicyText } from './record.ts'
 
-/** Compiles the text of a policy and runs its tests. The result depends on the text only. */
+/** Compiles the text of a policy and runs its tests. The result depends on nothing but the text. */
 export type CheckPolicy = (yaml: string) => CheckedPolicy
 
 const MAX_TEXTS = 2_000
 
-/** Caches results by text, because a change of another object applies policies with unchanged text again. */
+/**
+ * Caches check results by text, because a changed object of another kind causes policies with unchanged text to be
+ * applied again.
+ */
 export function createPolicyChecks(
   knownAction: (type: string) => KnownAction | null,
   check: typeof checkPolicyText = checkPolicyText,

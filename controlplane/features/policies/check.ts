@@ -16,7 +16,8 @@ import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/grou
 import { listGroupsIn } from '../users/rows.ts'
 
 /**
- * Returns the problems of a text and the results of its tests, and stores nothing. Never throws for an invalid text.
+ * Returns the problems of a policy text and the results of its tests. Stores nothing. Does not throw for an invalid
+ * text.
  */
 export type PolicyCheck = (
   namespaces: Namespaces,
@@ -27,7 +28,7 @@ export type PolicyCheck = (
 export function createPolicyCheck(deps: {
   readonly read: ScopedReads
   readonly knownAction: (type: string) => KnownAction | null
-  /** Members of approver groups without accounts; default: none. */
+  /** Approver groups without accounts that RBAC may let answer approvals; default: no such groups. */
   readonly members?: GroupMembers
 }): PolicyCheck {
   const { members = ACCOUNTS_ONLY } = deps
@@ -45,8 +46,8 @@ export function createPolicyCheck(deps: {
 }
 
 /**
- * Returns the namespace in which the approver groups answer: the given one if the caller has it, else the caller's only
- * one, else '' for all.
+ * Returns the namespace in which the approver groups of the policy answer. Uses the given namespace if the caller has
+ * access to it, else the caller's only namespace, else the empty string, which means all namespaces.
  */
 function placeOf(namespaces: Namespaces, given: string | undefined): string {
   if (given !== undefined && covers(namespaces, given)) return given

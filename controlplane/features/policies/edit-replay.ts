@@ -3,14 +3,15 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { EditedInYaml, type EditedPolicy } from './edited-in-yaml.ts'
 import type { PolicyReplay, ReplayDraft } from './replay.ts'
 
-/** Number of the newest records that are replayed. */
+/** Number of records to replay, newest first. */
 const LIMIT = 200
 
 /**
- * Runs an edit of policies. Where objects are edited in YAML, the edit is refused; the error then includes the effect
- * of the edit on recent requests, for callers with the right to see requests.
+ * Runs an edit of policies. Where policies are edited in YAML, the edit is refused. For callers with the right to read
+ * traffic records, the error contains the effect of the edit on recent requests.
  *
- * @param namespaces Namespaces in which the caller may see requests; rejects with `forbidden` for a caller without any.
+ * @param namespaces Returns the namespaces in which the caller may read records. Rejects with `forbidden` when there
+ * are none.
  */
 export async function orReplayed<T>(
   { policyReplay }: { readonly policyReplay: PolicyReplay },

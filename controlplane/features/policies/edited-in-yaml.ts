@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { ReplayReply } from '../../../core/wire/policies.ts'
 import type { PolicyTestResult } from './rows.ts'
 
-/** A policy with the changes of a refused edit; a removed policy decides nothing. */
+/** A policy with the changes of a refused edit. A removed policy has no effect on decisions. */
 export type EditedPolicy = {
   readonly id: string
   /** False for a policy that the edit would have created. */
@@ -14,7 +14,7 @@ export type EditedPolicy = {
   readonly enabled: boolean
   readonly priority: number
   readonly mode: 'enforce' | 'monitor'
-  /** Ids of the bound Gateways. Empty = all. */
+  /** Ids of the bound Gateways. An empty list means all Gateways. */
   readonly gatewayIds: readonly string[]
   readonly tests: readonly PolicyTestResult[]
 }
@@ -22,7 +22,7 @@ export type EditedPolicy = {
 type Refused = {
   /** Sentences that tell the user what to do. */
   readonly remedy: string
-  /** YAML documents to commit; empty when the edit adds or changes nothing. */
+  /** YAML documents for the user to commit. Absent or empty when the edit adds and changes nothing. */
   readonly manifest?: string
   readonly removed?: ReadonlyArray<{
     readonly kind: ResourceKind
@@ -30,11 +30,11 @@ type Refused = {
     readonly name: string
   }>
   readonly policies?: readonly EditedPolicy[]
-  /** Effect of the edit on recent requests. */
+  /** Result of replaying recent requests with the edit. */
   readonly replay?: ReplayReply
 }
 
-/** Error that refuses an edit (`conflict`) where objects are edited in YAML. */
+/** Error (`conflict`) that refuses an edit where `DASHBOARD_EDITING` requires edits in YAML. */
 export class EditedInYaml extends ChaperoneError {
   readonly refused: Refused
 

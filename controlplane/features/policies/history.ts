@@ -5,7 +5,7 @@ import type { ScopedReads } from '../../db/scoped-query.ts'
 import { getPolicyIn } from './store.ts'
 import { listPolicyVersionsIn } from './version-store.ts'
 
-/** Returns the texts of a policy, newest first. Throws `not_found`. */
+/** Returns the stored texts of a policy, newest first. Throws `not_found`. */
 export type PolicyHistory = (namespaces: Namespaces, policyId: string) => Promise<PolicyVersionsReply>
 
 export function createPolicyHistory({ read }: { readonly read: ScopedReads }): PolicyHistory {

@@ -14,7 +14,7 @@ import type { ApplyContext, ManifestObject } from '../manifests/apply-context.ts
 import type { PolicyRow, PolicyTestResult } from './rows.ts'
 import type { PolicyChanges } from './store.ts'
 
-/** Row of a policy as its manifest states it. */
+/** Content of a policy row as its manifest states it. */
 export type Wanted = {
   readonly object: ManifestObject<'Policy'>
   readonly yaml: string
@@ -25,12 +25,12 @@ export type Wanted = {
 
 const TEXT = { aliasDuplicateObjects: false, lineWidth: 0 } as const
 
-/** Returns the policy document of a manifest as text. The other fields of the manifest are columns of the row. */
+/** Returns the policy document of a manifest as YAML. Other fields of the manifest are columns of the row. */
 export function policyText({ spec }: ManifestObject<'Policy'>): string {
   return stringify(policyDocumentOf(spec), TEXT)
 }
 
-/** Returns the whole spec of a manifest that does not match the schema of a Policy. */
+/** Returns the whole spec of a manifest as YAML, for a spec that does not match the schema of a Policy. */
 export function illegibleText(spec: unknown): string {
   return stringify(spec ?? {}, TEXT)
 }
@@ -86,8 +86,8 @@ export function recordOf({ object, tests, gatewayIds, lostGatewayIds }: Wanted) 
 }
 
 /**
- * Returns the fields of a manifest other than its text, even of a refused manifest. An unreadable field has its
- * default, which enforces the policy.
+ * Returns the fields of a manifest other than the policy document, even from a refused manifest. An unreadable field
+ * gets its default; the defaults enforce the policy.
  */
 export function legibleRecord(spec: unknown) {
   const { description, ...legible } = LEGIBLE_RECORD.parse(spec)
@@ -104,7 +104,7 @@ const LEGIBLE_RECORD = z
   })
   .catch({ priority: 100, tags: [], mode: 'enforce', description: undefined })
 
-/** Returns the fields that differ from the row. A changed text raises the version. */
+/** Returns the fields that differ from the stored row. A changed text also raises the version. */
 export function changesOf(row: PolicyRow, wanted: Wanted): PolicyChanges {
   const changes = differing(row, { ...recordOf(wanted), invalid: null })
   const { yaml } = wanted

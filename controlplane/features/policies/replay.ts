@@ -33,9 +33,11 @@ export type PolicyReplayDeps = {
 /** A policy as it would be after the edit. */
 export type ReplayDraft = {
   readonly policyYaml: string
-  /** The policy whose text the draft replaces; without it the draft is a new policy. */
+  /** Id of the policy whose text the draft replaces. Without an id, the draft is a new policy. */
   readonly policyId?: string | undefined
-  /** Gateways of the draft; empty = all gateways. Default: the gateways of the replaced policy. */
+  /**
+   * Ids of the Gateways of the draft; an empty list means all Gateways. Default: the Gateways of the replaced policy.
+   */
   readonly gatewayIds?: readonly string[] | undefined
   readonly enabled: boolean
   readonly priority: number
@@ -44,13 +46,14 @@ export type ReplayDraft = {
 
 export type ReplayInput = {
   readonly drafts: readonly ReplayDraft[]
-  /** Number of the newest records that are replayed. */
+  /** Number of records to replay, newest first. */
   readonly limit: number
 }
 
 /**
- * Decides recorded requests twice by the present rules: as they are, and with the drafts in place. Bodies are not
- * recorded, so conditions on parameters have no values. Throws `validation` for an invalid text.
+ * Decides recorded requests twice by the current configuration: with the current policies, and with the drafts in their
+ * place. Request bodies are not recorded, so conditions on parameters have no values. Throws `validation` for an
+ * invalid draft.
  */
 export type PolicyReplay = (namespaces: Namespaces, input: ReplayInput) => Promise<ReplayReply>
 
@@ -94,11 +97,14 @@ export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
 type PlacedDraft = {
   readonly policy: CompiledPolicy
   readonly enabled: boolean
-  /** Ids of the bound Gateways. Empty = all. */
+  /** Ids of the bound Gateways. An empty list means all Gateways. */
   readonly gatewayIds: readonly string[]
 }
 
-/** Compiles one draft. Yields to the event loop before each further draft, because compilation blocks it. */
+/**
+ * Compiles one draft. Yields to the event loop before every draft but the first, because the compilation blocks the
+ * thread.
+ */
 async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number): Promise<PlacedDraft> {
   const { policyYaml, policyId, gatewayIds, enabled, priority, mode } = draft
   if (index > 0) await setImmediate()
@@ -115,7 +121,10 @@ async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number
   return { policy, enabled, gatewayIds: gatewayIds ?? row?.gatewayIds ?? [] }
 }
 
-/** Returns the policies of a gateway with the drafts in place, built once per gateway. */
+/**
+ * Returns a function that gives the policies of a gateway with the drafts in their place. Builds the index once per
+ * gateway.
+ */
 function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) => PolicyIndex {
   const made = new Map<string, PolicyIndex>()
   const replaced = new Set(drafts.map(({ policy }) => policy.id))
@@ -138,7 +147,8 @@ function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) 
 }
 
 /**
- * Returns the draft with the tier and the agents of the present policy, which come from its binding, not from its text.
+ * Returns the draft with the tier and agents of the policy that it replaces. Both come from the binding of the policy
+ * and not from its text.
  */
 function inPlaceOf(present: CompiledPolicy | undefined, draft: CompiledPolicy): CompiledPolicy {
   if (present === undefined) return draft
@@ -185,12 +195,13 @@ type Recorded = {
   readonly request: CanonicalRequest
   readonly bound: BoundConnector
   readonly type: string
-  /** Names of other candidates, when the action was not determined. */
+  /** Names of the other possible actions, when the gateway could not determine the action. */
   readonly candidates: readonly string[]
 }
 
 /**
- * Returns the action of a record, classified by the path, which gives the target too. Falls back to the recorded name.
+ * Returns the action of a record. Classifies the recorded path again, which also gives the target of the action. Falls
+ * back to the recorded action name.
  */
 function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, candidates }: Recorded): Named {
   const named = classify(bound, request)
@@ -208,7 +219,9 @@ function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, ca
   return isOpen ? asRecorded(named, candidates) : { kind: 'actions', actions: [same] }
 }
 
-/** Removes candidates that the record does not list: the gateway excluded them by the body or a look-up. */
+/**
+ * Removes candidates that the record does not list, because the gateway excluded them by the request body or a look-up.
+ */
 function asRecorded(named: Named, listed: readonly string[]): Named {
   if (named.kind !== 'candidates' || listed.length === 0) return named
   return { ...named, candidates: named.candidates.filter(({ type }) => listed.includes(type)) }

@@ -3,11 +3,11 @@ import type { Query } from '../../db/query.ts'
 import type { Source } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 
-/** Result of one of a policy's own tests. */
+/** Result of one test of a policy's own tests. */
 export type PolicyTestResult = {
   readonly name: string
   readonly passed: boolean
-  /** Failure of the test: `expected …, got …`; absent for a test that passed. */
+  /** Reason of a failed test, `expected ..., got ...`; absent for a passed test. */
   readonly failure?: string
 }
 
@@ -20,28 +20,28 @@ export type PolicyRow = {
   readonly priority: number
   readonly tags: readonly string[]
   readonly mode: 'enforce' | 'monitor'
-  /** Ids of the Gateways that the policy is bound to. Empty = every Gateway. */
+  /** Ids of the Gateways to which the policy is bound. An empty list means every Gateway. */
   readonly gatewayIds: readonly string[]
   /**
-   * Those of `gatewayIds` that no longer admit the policy: only its denies and holds apply there, for agents of its
-   * namespace.
+   * Subset of `gatewayIds`: Gateways that no longer admit the policy. There only its denies and holds apply, and only
+   * to agents of the policy's namespace.
    */
   readonly lostGatewayIds: readonly string[]
-  /** The newest accepted text of the policy, even if its tests failed. */
+  /** The newest accepted text of the policy. Its tests may have failed. */
   readonly policyYaml: string
-  /** The newest text whose tests passed, which is in force. Null = there was none. */
+  /** The newest text whose tests passed. This text is in force. Null when no text ever passed. */
   readonly activeYaml: string | null
   readonly version: number
   readonly activeVersion: number | null
   readonly tests: readonly PolicyTestResult[]
   /**
-   * Reason why a manifest that was never in force was refused; the policy then denies its scope. Null = nothing is
-   * denied.
+   * Reason for the refusal of a manifest that was never in force. While set, the policy denies all actions in its
+   * scope.
    */
   readonly invalid: string | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Origin of the row; null for a row of a manifest. */
+  /** Origin of the row, for example the dashboard; null for a row of a manifest. */
   readonly origin: RowOrigin | null
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -61,7 +61,7 @@ export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
   return rows
 }
 
-/** Lists policies of manifests that were never in force. Each of them denies all actions in its scope. */
+/** Lists refused policies of manifests that were never in force. Each denies all actions in its scope. */
 export async function listInvalidPolicies(q: Query): Promise<readonly Pick<PolicyRow, 'name' | 'source'>[]> {
   const { rows } = await q.query<PolicyRow>('select name, source from policies where invalid is not null', [])
   return rows
@@ -75,7 +75,7 @@ export async function listPoliciesIn(q: ScopedQuery): Promise<readonly PolicyRow
   )
 }
 
-/** Returns the policies of these manifests; each name is `namespace/name`. */
+/** Returns the policies of these manifests. Each name is `namespace/name`. */
 export async function listManagedPolicies(q: Query, names: readonly string[]): Promise<readonly PolicyRow[]> {
   const { rows } = await q.query<PolicyRow>(
     `select ${COLUMNS} from policies where name = any($1::text[]) and source <> 'api'`,

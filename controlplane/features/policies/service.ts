@@ -34,9 +34,9 @@ import {
 export type PoliciesDeps = {
   readonly db: Db
   readonly orgId: string
-  /** Properties of an action by its name in the catalogue, for tests on risk and effect. */
+  /** Returns effect and risk of an action by its name in the catalogue. The tests of policies use both. */
   readonly knownAction: (type: string) => KnownAction | null
-  /** Members of approver groups without accounts; default: none. */
+  /** Approver groups without accounts that RBAC may let answer approvals; default: no such groups. */
   readonly members?: GroupMembers
 }
 
@@ -57,7 +57,10 @@ export type SavedPolicy = { readonly row: PolicyRow; readonly warnings: readonly
 
 export type Policies = {
   list(namespaces: Namespaces): Promise<readonly PolicyRow[]>
-  /** Stores a text whose tests fail without activating it: `row.activeVersion` then differs from `row.version`. */
+  /**
+   * Stores a policy. A text whose tests fail is stored but not activated; `row.activeVersion` then differs from
+   * `row.version`.
+   */
   create(by: Actor, input: NewPolicy): Promise<SavedPolicy>
   update(by: Actor, id: string, fields: PolicyFields, expectedVersion?: number): Promise<SavedPolicy>
   remove(by: Actor, id: string): Promise<void>
@@ -99,7 +102,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
   }
 }
 
-/** Creates the policies of a new organisation; they are ordinary rows from then on. */
+/** Creates the default policies of a new organisation. Users can edit and delete them like any other policy. */
 export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promise<void> {
   const by: Actor = { ...systemActor('installation'), origin: 'built_in' }
   for (const { name, description, priority, tags, policyYaml } of DEFAULT_POLICIES) {
@@ -107,7 +110,7 @@ export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promi
   }
 }
 
-/** Creates a policy in the caller's transaction. `disableFailing`: a text whose tests fail is stored as disabled. */
+/** Creates a policy in the caller's transaction. `disableFailing`: a policy whose tests fail is stored as disabled. */
 export async function createPolicy(
   q: Query,
   deps: Pick<PoliciesDeps, 'orgId' | 'knownAction'>,
@@ -217,7 +220,7 @@ function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
   }
 }
 
-/** Adds the name of the field to a message, which contains only positions in the text. */
+/** Prefixes the messages of an error with the name of the field. The messages contain positions in the text only. */
 function namingField(error: ChaperoneError): ChaperoneError {
   return validationError(
     (error.options.problems?.map(problemText) ?? [error.message]).map((text) => `policyYaml: ${text}`),

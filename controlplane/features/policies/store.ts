@@ -19,7 +19,7 @@ export async function getPolicyIn(q: ScopedQuery, id: string): Promise<PolicyRow
   return (await q.rows<PolicyRow>([id], (within) => `${select} and ${within.configuration('policies')}`))[0]
 }
 
-/** Locks the row until the transaction ends, which serializes changes of one policy. */
+/** Locks the row until the transaction ends, so that changes of one policy are serialised. */
 export async function lockPolicy(q: Query, id: string): Promise<PolicyRow | undefined> {
   const { rows } = await q.query<PolicyRow>(`select ${COLUMNS} from policies where id = $1 for update`, [id])
   return rows[0]
@@ -37,8 +37,8 @@ export async function insertPolicy(q: Query, row: PolicyInput): Promise<PolicyRo
 }
 
 /**
- * Writes the given fields. With `expectedVersion` only when the row has that version; undefined = the version differs
- * or the policy does not exist.
+ * Updates the given fields. With `expectedVersion`, updates only a row with this version. Undefined when the version
+ * differs or the policy does not exist.
  */
 export async function updatePolicy(
   q: Query,

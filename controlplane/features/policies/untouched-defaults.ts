@@ -3,7 +3,10 @@ import type { Query } from '../../db/query.ts'
 import { isDemoAgent, listAgents } from '../agents/rows.ts'
 import { listPolicies, type PolicyRow } from './rows.ts'
 
-/** Returns the default policies if none was edited and there are no other policies and no agents; else none. */
+/**
+ * Returns the default policies if none of them was edited, no other policy exists, and no agent except the built-in
+ * agent exists. Otherwise returns an empty list.
+ */
 export async function untouchedDefaults(q: Query): Promise<readonly PolicyRow[]> {
   const policies = await listPolicies(q)
   if (!policies.every(isUntouched)) return []

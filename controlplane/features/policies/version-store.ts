@@ -10,7 +10,7 @@ export type PolicyVersionRow = {
 
 const KEPT = 200
 
-/** Stores the current text of the row as a version; a version that is stored already does not change. */
+/** Stores the current text of the row as a version. A version that is stored already stays unchanged. */
 export async function keepPolicyVersion(
   q: Query,
   row: {

@@ -18,7 +18,7 @@ export function policySummary(row: PolicyRow): PolicySummary {
   }
 }
 
-/** Returns the problems of the text in force; cached per version. */
+/** Returns a function that lists the problems of a policy's text in force. Caches the problems per version. */
 export function createTextProblems(): (row: PolicyRow) => readonly string[] {
   const known = new Map<string, readonly string[]>()
   return ({ id, activeVersion, activeYaml, invalid }) => {

@@ -12,13 +12,13 @@ import {
 } from './failure-store.ts'
 
 /**
- * Number of failed attempts without a wait, for one account from one address, or from a device or address of an earlier
+ * Number of failed attempts without a wait. Applies per account and address, and per device or address of an earlier
  * sign-in.
  */
 const FREE = 5
 /**
- * Number of failed attempts without a wait, for one address over all accounts, and for one account over all addresses
- * without an earlier sign-in.
+ * Number of failed attempts without a wait. Applies to one address over all accounts, and to one account over all
+ * addresses without an earlier sign-in.
  */
 const FREE_IN_ALL = 100
 
@@ -26,16 +26,15 @@ const FREE_IN_ALL = 100
 export type Attempt = {
   readonly email: string
   readonly address: string
-  /** Id of the device, if its cookie proves an earlier sign-in of the account. */
+  /** Id of the device when its cookie proves an earlier sign-in of the account; otherwise null. */
   readonly device: string | null
 }
 
 type Counted = { readonly keys: readonly AttemptKey[] }
 
 /**
- * Counts an attempt before the password is verified. A device that proves an earlier sign-in has its own count, and an
- * address of an earlier sign-in too: attempts of other clients never lock the user out. Throws `rate_limited` with the
- * seconds to wait.
+ * Counts an attempt before the password is verified. A device or address of an earlier sign-in has a separate count, so
+ * that attempts of other clients cannot lock the user out. Throws `rate_limited` with the seconds to wait.
  */
 export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
   const counts = [...deviceKeys(attempt), await addressKeys(db, attempt)]
@@ -48,13 +47,16 @@ export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
   throw tooMany(Math.min(...waits), ', or sign in on a device where this account signed in before')
 }
 
-/** Returns the name of a sign-in in the fair queue of password verifications: a known device has its own name. */
+/**
+ * Returns the name under which a sign-in waits in the fair queue of password verifications. A device of an earlier
+ * sign-in has a separate name; other clients share the name of their network.
+ */
 export function turnOf({ device, address }: Pick<Attempt, 'device' | 'address'>): string {
   return device === null ? `network ${networkOf(address)}` : `device ${device}`
 }
 
 /**
- * Counts a registration before the password is hashed; `succeeded` removes the count. Throws `rate_limited` with the
+ * Counts a registration before its password is hashed; `succeeded` removes the count. Throws `rate_limited` with the
  * seconds to wait.
  */
 export async function countRegistration(
@@ -82,8 +84,8 @@ export async function forgetPasswordChecks(q: Query, userId: string): Promise<vo
 }
 
 /**
- * Removes counts after a reset of the password on the machine: those of the account, and those of this machine over all
- * accounts, because the user signs in there next.
+ * Deletes the counts of the account and of this machine's addresses after a password reset on this machine, because the
+ * user signs in on this machine next.
  */
 export async function forgetAccountAttempts(
   q: Query,
@@ -97,14 +99,14 @@ export async function forgetAccountAttempts(
   )
 }
 
-/** Handles a correct password: removes the failures of this client and stores its address as known. */
+/** Handles a correct password: deletes the failure counts of this client and stores its address as known. */
 export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted): Promise<void> {
   const isShared = ({ free }: AttemptKey) => free === FREE_IN_ALL
   await forgetAttempts(
     q,
     [...keys.filter((key) => !isShared(key)), pairKey(attempt)].map(({ hash }) => hash),
   )
-  // Removes one attempt from the shared counts; failures of other clients stay counted.
+  // Subtracts only this attempt from the shared counts, so that failures of other clients stay counted.
   await uncountAttempts(
     q,
     keys.filter(isShared).map(({ hash }) => hash),
@@ -112,7 +114,7 @@ export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted
   await rememberAddress(q, pairKey(attempt).hash)
 }
 
-/** Counts the attempt under every key, or under none if one of them requires a wait. */
+/** Counts the attempt under every key. Counts it under no key when one of the keys requires a wait. */
 async function countAll(db: Db, keys: readonly AttemptKey[]): Promise<number> {
   for (const [index, key] of keys.entries()) {
     const waitS = await countAttempt(db, key)
@@ -133,8 +135,8 @@ function deviceKeys({ device, email }: Attempt): ReadonlyArray<readonly AttemptK
 }
 
 /**
- * Returns the keys of an attempt, the key of the address first: an address that must wait creates no row for each
- * account that it tries.
+ * Returns the keys of an attempt, with the key of the address first. An address that must wait then creates no rows for
+ * the accounts that it tries.
  */
 async function addressKeys(db: Db, attempt: Attempt): Promise<readonly AttemptKey[]> {
   const pair = pairKey(attempt)
@@ -163,8 +165,8 @@ function passwordKey(userId: string): AttemptKey {
 const MAPPED_PREFIX = '00000000000000000000ffff'
 
 /**
- * Returns the key of a client: its IPv4 address, or the /64 network of its IPv6 address, because a client owns all of
- * it.
+ * Returns the network of a client: its IPv4 address, or the /64 prefix of its IPv6 address, because one client usually
+ * has the whole /64.
  */
 export function networkOf(address: string): string {
   const bytes = parseAddress(address.split('%')[0] ?? address)

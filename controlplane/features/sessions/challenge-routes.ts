@@ -8,8 +8,8 @@ import type { InstallationProof } from '../../crypto/installation-proof.ts'
 import { type Route, route } from '../../http/route.ts'
 
 /**
- * Creates the route by which the server authenticates itself to the command line before the command sends a token or a
- * password. Not part of v1.
+ * Creates the route by which the server authenticates itself to the CLI. The CLI calls the route before it sends a
+ * token or a password. The route is not part of API v1.
  */
 export function createChallengeRoutes({
   installationProof,

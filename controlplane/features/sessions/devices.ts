@@ -2,17 +2,17 @@ import { createHmac } from 'node:crypto'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { isSameHash, randomToken } from '../../crypto/tokens.ts'
 
-/** Seconds that a device counts as known after its last sign-in. */
+/** Seconds for which a device counts as known after its last sign-in. */
 export const DEVICE_MAX_AGE_S = 180 * 24 * 60 * 60
 
 /**
- * Proof of an earlier sign-in of an account on a device. The proof authenticates no user: it separates the device's
- * failed attempts from those of other clients. The server stores no proofs.
+ * Issues and verifies device proofs. A proof shows that an account signed in on a device before. It authenticates no
+ * user: it only separates failed attempts of the device from attempts of other clients. The server stores no proofs.
  */
 export type SignInDevices = {
-  /** Returns a new proof for this account: `<issued at, seconds>.<id>.<signature>`. */
+  /** Returns a new proof for this account, `<issued at, seconds>.<id>.<signature>`. */
   issue(email: string): string
-  /** Returns the id of the device if one of the values is an unexpired proof for this account, else null. */
+  /** Returns the id of the device when one of the values is an unexpired proof for this account; otherwise null. */
   find(email: string, values: readonly string[]): string | null
 }
 

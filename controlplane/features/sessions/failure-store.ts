@@ -1,21 +1,21 @@
 import type { Query } from '../../db/query.ts'
 
-/** Time after the last failure at which the count restarts. */
+/** Time after the last failed sign-in at which the count starts again from zero. */
 const FORGET = "interval '1 hour'"
 const LONGEST_WAIT_S = 900
 
-/** Key by which attempts are counted, and its number of free attempts. */
+/** Key under which sign-in attempts are counted. `free`: number of attempts without a wait. */
 export type AttemptKey = {
   readonly hash: Buffer
   readonly free: number
-  /** SHA-256 of the e-mail address; null for a count over all accounts. */
+  /** SHA-256 of the e-mail address; null for a count that spans all accounts. */
   readonly account: Buffer | null
 }
 
 /**
- * Counts an attempt before the password is verified, so that concurrent attempts count too. Beyond the free attempts
- * the wait doubles with each failure; an attempt before the end of the wait is not counted. Returns the seconds to
- * wait, 0 = proceed.
+ * Counts an attempt before the password is verified, so that concurrent attempts count too. Beyond the free attempts,
+ * the wait doubles with each failure. An attempt during the wait is not counted. Returns the seconds to wait; 0 lets
+ * the attempt proceed.
  */
 export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
   const wait = `make_interval(secs => least(power(2, least(f.failures - $2, 20)), ${LONGEST_WAIT_S}))`
@@ -40,12 +40,12 @@ export async function forgetAttempts(q: Query, hashes: readonly Buffer[]): Promi
   await q.query('delete from sign_in_failures where key_sha256 = any($1::bytea[])', [hashes])
 }
 
-/** Removes all counts of the account. */
+/** Deletes all counts of the account. */
 export async function forgetAccount(q: Query, account: Buffer): Promise<void> {
   await q.query('delete from sign_in_failures where account_sha256 = $1', [account])
 }
 
-/** Removes one attempt from counts that other clients share. */
+/** Subtracts one attempt from counts that several clients share. */
 export async function uncountAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
   await q.query(
     'update sign_in_failures set failures = greatest(failures - 1, 0) where key_sha256 = any($1::bytea[])',

@@ -11,7 +11,10 @@ export type AuthOptionsDeps = {
   readonly ownerLinks: Pick<OwnerLinks, 'redeem'>
 }
 
-/** Creates the routes of the authentication modes, and of the owner link of a signed-in user. */
+/**
+ * Creates the route that lists the enabled authentication modes, and the route by which a signed-in user redeems an
+ * owner link.
+ */
 export function createAuthOptionRoutes({
   oidc,
   isPasswordOn,

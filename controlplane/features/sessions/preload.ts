@@ -3,8 +3,9 @@ import type { Logger } from 'pino'
 const INTERVAL_MS = 60_000
 
 /**
- * Caches the sessions in force now and every minute, so that a user whose session this replica has not seen can
- * activate a kill switch while the database does not answer. Resolves after the first read, which may fail.
+ * Caches the valid sessions now and every minute. A user can then activate a kill switch while the database does not
+ * answer, even if this replica has not received a request of the session before. Resolves after the first read, whether
+ * it succeeded or not.
  */
 export async function startSessionPreload(
   read: () => Promise<void>,

@@ -37,7 +37,7 @@ export type AuthRoutesDeps = {
   readonly devices: SignInDevices
   readonly isPasswordOn: boolean
   readonly editing: EditingMode
-  /** Whether browsers connect over TLS: the cookie is then `Secure`. */
+  /** Whether browsers connect over TLS. If so, cookies get the attribute `Secure`. */
   readonly isSecure: boolean
   readonly baseUrl: () => string
 }
@@ -92,7 +92,7 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
   })
 }
 
-/** Sets the device cookie, with which later attempts of the device are counted separately. */
+/** Sets the device cookie. Later sign-in attempts with the cookie are counted separately from other clients. */
 function withDevice<Body>(
   { headers = {}, ...result }: RouteResult<Body>,
   email: string,

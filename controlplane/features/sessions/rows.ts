@@ -2,17 +2,19 @@ import type { Query } from '../../db/query.ts'
 import { type IdentityState, identityStateSql } from '../oidc/rows.ts'
 import type { UserRow } from '../users/rows.ts'
 
-/** A session ends after 12 hours without a request, and after 7 days at the latest. */
+/** A session ends after 12 hours without a request, and 7 days after the sign-in at the latest. */
 export const SESSION_LIFE = { idleHours: 12, totalHours: 7 * 24 } as const
 
 export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups' | 'namespaces' | 'lowerRoles'> & {
   readonly idHash: Buffer
-  /** Hash of the page secret; null for the session of a client other than a page. */
+  /** Hash of the page secret; null for the session of a client other than a dashboard page. */
   readonly pageSecretHash: Buffer | null
   readonly identity: IdentityState
 }
 
-/** Lists sessions in force of active users, the most recently used first, with the seconds since the last use. */
+/**
+ * Lists the valid sessions of active users, the most recently used session first, with the seconds since the last use.
+ */
 export async function listSessionsInForce(
   q: Query,
   limit: number,

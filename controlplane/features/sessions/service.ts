@@ -15,22 +15,22 @@ export type StartedSession = {
   /** Maximum lifetime of the session in seconds. */
   readonly maxAgeS: number
   readonly user: UserRow
-  /** Secret that a page sends with every write; null for other clients. */
+  /** Secret that a dashboard page sends with every write; null for a session of another client. */
   readonly pageSecret: string | null
 }
 
 export type Sessions = {
   /**
-   * Begins a session; its id is for the cookie. Throws the same 401 for a wrong e-mail, a wrong password and a
-   * suspended user.
+   * Starts a session and returns its id for the cookie. A wrong e-mail address, a wrong password and a suspended user
+   * cause the same 401.
    */
   login(input: {
     readonly email: string
     readonly password: string
     readonly address: string
-    /** Cookies that may prove earlier sign-ins. */
+    /** Values of cookies that may prove earlier sign-ins on this device. */
     readonly devices: readonly string[]
-    /** Whether the session is bound to the page that signs in. */
+    /** True when a dashboard page signs in. The session is then bound to the page by a page secret. */
     readonly isPage: boolean
   }): Promise<StartedSession>
   logout(sessionId: string | undefined, user: UserPrincipal): Promise<void>
@@ -85,7 +85,7 @@ export function createSessions({
   }
 }
 
-/** Inserts a session for the user, with a page secret for sessions of a page. */
+/** Inserts a session for the user. A session of a dashboard page also gets a page secret. */
 export async function startSession(q: Query, user: UserRow, isPage: boolean): Promise<StartedSession> {
   const sessionId = randomToken()
   const pageSecret = isPage ? randomToken() : null

@@ -24,7 +24,7 @@ import type { Setup } from './setup.ts'
 export type ConfigRoutesDeps = {
   readonly config: Config
   readonly setup: Setup
-  /** Returns the live state of a gateway; null when no process is connected. */
+  /** Returns the live state of a gateway; null when no process of the gateway is connected. */
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly floorRules: FloorRules
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
@@ -85,7 +85,8 @@ function patch(deps: ConfigRoutesDeps): Route {
     handler: async ({ body, principal, namespaces }) => {
       const { gateway_id: id, ...change } = body
       const isAddress = Object.keys(change).every((key) => key === 'host' || key === 'port')
-      // The command line records the address of the local gateway; only users change other fields.
+      // The CLI stores the address of the local gateway, so its restricted token may change the address. Other fields
+      // require an unrestricted user.
       if (!isAddress) refuseRestricted(principal)
       const row = await deps.config.changeGateway(actorOf(principal), id, change)
       return {

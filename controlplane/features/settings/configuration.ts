@@ -28,7 +28,7 @@ export type GatewayChange = {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly enforcementLevel?: z.infer<typeof EnforcementLevelSchema> | undefined
-  /** Reason for the change, for the audit log. */
+  /** Reason for the change. The audit event contains the reason. */
   readonly reason?: string | undefined
 }
 
@@ -40,23 +40,26 @@ export type NewPermission = {
   readonly agent: string
 }
 
-/** Reads and changes gateways, connectors and permissions for the dashboard. */
+/** Reads and changes gateways, connectors and permissions for users. */
 export type Config = {
   gateways(namespaces: Namespaces): Promise<readonly GatewayRow[]>
   /**
-   * Returns names by id: of gateways in the namespaces, and of gateways elsewhere that objects of the namespaces use.
+   * Returns names by id: of gateways in the namespaces, and of other gateways that objects of the namespaces reference.
    */
   gatewayNames(namespaces: Namespaces): Promise<ReadonlyMap<string, string>>
-  /** Finds a gateway by id, by full name, or by the name inside the namespace `default`; throws `not_found`. */
+  /** Finds a gateway by its id, by its full name, or by its name in the namespace `default`. Throws `not_found`. */
   gatewayNamed(nameOrId: string): Promise<GatewayRow>
   changeGateway(by: Actor, id: string, change: GatewayChange): Promise<GatewayRow>
   connectors(namespaces: Namespaces): Promise<readonly ConnectorRow[]>
-  /** Returns the ids of connectors whose credential is withheld because it is that of the approvals bot. */
+  /**
+   * Returns the ids of connectors whose credential gateways do not get, because it is the token of the bot that posts
+   * approval cards.
+   */
   approvalsBotConnectors(rows: readonly ConnectorRow[]): Promise<ReadonlySet<string>>
-  /** Adds a connector; default: to the local gateway. */
+  /** Adds a connector to a gateway; default: the local gateway. */
   addConnector(by: Actor, gateway: string | undefined, input: NewConnector): Promise<Placed>
   removeConnector(by: Actor, id: string): Promise<void>
-  /** Lists the permissions of one gateway, or of all; throws `not_found`. */
+  /** Lists the permissions of one gateway, or of all gateways. Throws `not_found` for an unknown gateway. */
   permissions(namespaces: Namespaces, gateway: string | undefined): Promise<readonly PermissionRow[]>
   setPermission(by: Actor, input: NewPermission): Promise<PermissionRow>
   removePermission(by: Actor, id: string): Promise<void>
@@ -113,7 +116,7 @@ export function createConfig(deps: ConfigDeps): Config {
   }
 }
 
-/** Writes the audit row of a connector that was added or whose token was replaced. */
+/** Writes the audit event of a connector that was added or whose credential was replaced. */
 export async function noteConnector(
   q: Query,
   context: { readonly orgId: string; readonly by: Actor; readonly gateway: string },
@@ -145,7 +148,8 @@ async function changeGateway(
   const changed = (['name', 'host', 'port'] as const).filter((field) => wanted[field] !== row[field])
   const isLevel = spec.enforcementLevel !== row.spec.enforcementLevel
   if (changed.length === 0 && !isLevel) return row
-  // Manifests contain no address: the process of a gateway reports where it listens.
+  // Manifests contain no address, because the gateway process reports the address on which it listens. A changed
+  // address is therefore no edit of a manifest.
   const isOfManifest = isLevel || changed.includes('name')
   if (isOfManifest) refuseManaged(q, row)
   const saved = await upsertGateway(q, isOfManifest ? { ...wanted, origin: originOf(by) } : wanted)
@@ -195,8 +199,8 @@ async function setPermission(
 }
 
 /**
- * Returns the ownership of the row. A row of a manifest keeps that of its manifest: the edit is then refused with the
- * changed manifest.
+ * Returns the columns `source`, `managedBy`, `origin` and `owner` of the new row. A row of a manifest keeps its
+ * columns; the editing guard then refuses the edit and returns the changed manifest.
  */
 function ownership(same: readonly PermissionRow[], by: Actor) {
   const managed = same.find(({ source }) => source !== 'api')

@@ -15,14 +15,15 @@ import { createDefaultPolicies, type PoliciesDeps } from '../policies/service.ts
 
 export type InstallationDeps = Pick<PoliciesDeps, 'db' | 'knownAction'> & {
   readonly keyring: Keyring
-  /** Token of the gateway on this machine; null = there is none. */
+  /** Enrolment token of the gateway on this machine; null without such a gateway. */
   readonly localGatewayToken: string | null
 }
 
 export type Installation = { readonly orgId: string; readonly keys: SigningKeys }
 
 /**
- * Creates missing prerequisites before the server listens: organisation, default policies, signing keys, local gateway.
+ * Creates missing prerequisites before the server listens: organisation, default policies, signing keys and local
+ * gateway.
  */
 export async function prepareInstallation(deps: InstallationDeps): Promise<Installation> {
   const { db, keyring, knownAction, localGatewayToken } = deps
@@ -35,7 +36,7 @@ export async function prepareInstallation(deps: InstallationDeps): Promise<Insta
   })
 }
 
-/** Enrols the gateway `default/local` with this token; all other fields of an existing row stay. */
+/** Enrols the gateway `default/local` with this token. Other fields of an existing row stay unchanged. */
 async function enrolLocalGateway(q: Query, orgId: string, token: string): Promise<void> {
   const hash = sha256(token)
   const existing = await findGatewayByName(q, LOCAL_GATEWAY)

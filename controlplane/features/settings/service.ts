@@ -10,7 +10,7 @@ import { getSetting } from './rows.ts'
 import { deleteSetting, listSettings, putSetting } from './store.ts'
 import { readSetting, settingPlace } from './stored-setting.ts'
 
-/** Keys of the settings, as in spec 2.9. */
+/** Keys of the settings (spec 2.9). */
 const SETTING_KEYS = [
   'chat_bot_token',
   'chat_signing_secret',
@@ -20,19 +20,19 @@ const SETTING_KEYS = [
 ] as const
 export type SettingKey = (typeof SETTING_KEYS)[number]
 
-/** Keys of settings that are stored in plain text; all others are sealed. */
+/** Settings that are stored in plain text. All other settings are encrypted. */
 const CLEAR: ReadonlySet<string> = new Set(['gateway_url', 'chat_channel_id'])
 
 export type Settings = {
-  /** Returns the settings with secrets as `MASK`. */
+  /** Returns the settings. Secret values are replaced by `MASK`. */
   masked(): Promise<Readonly<Record<string, string>>>
-  /** Merges the values; an empty string removes the key. */
+  /** Merges the values into the stored settings. An empty string deletes a setting. */
   update(by: Actor, values: Partial<Readonly<Record<SettingKey, string | undefined>>>): Promise<void>
   /** Returns the value in plain text; null when the setting has no value. */
   read(key: SettingKey, q?: Query): Promise<string | null>
-  /** Returns the address of the gateway that executes actions; null when not set. */
+  /** Returns the address of the gateway that executes actions of agents without a gateway; null when not set. */
   gatewayUrl(q: Query): Promise<string | null>
-  /** Returns the channel for approvals in the chat, and the token of the bot that posts them. */
+  /** Returns the chat channel for approval cards, and the token of the bot that posts the cards. */
   approvalsChat(q: Query): Promise<{ readonly channel: string | null; readonly botToken: string | null }>
 }
 
@@ -66,7 +66,7 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
         for (const change of changes) await store(q, change)
         const keys = changes.map(([key]) => key)
         await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details: { keys } })
-        // The settings include credentials that gateways receive, so the version of the configuration rises.
+        // The settings include credentials for gateways, so a change raises the version of the configuration.
         await bumpVersion(q)
       })
     },
@@ -80,8 +80,8 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
 }
 
 /**
- * Throws for a channel name in place of a channel id: policies keep agents out of the channel by its id. A name that
- * was stored earlier may stay.
+ * Throws for a channel name instead of a channel id. Policies keep agents out of the approvals channel by its id, so a
+ * name would not protect the channel. A name that an earlier version stored may stay.
  */
 async function refuseChannelName(q: Query, orgId: string, channel: string | undefined): Promise<void> {
   if (channel === undefined || channel === '' || CHANNEL_ID.test(channel)) return

@@ -36,7 +36,7 @@ export type SetupDeps = {
   readonly orgId: string
   readonly keyring: Keyring
   readonly identifyBot?: IdentifyBot | undefined
-  /** Returns every operation of the catalogue for the connector type. */
+  /** Returns every operation that the catalogue has for the connector type. */
   readonly catalogueRows: (connectorType: string) => readonly CatalogueEntry[]
 }
 
@@ -53,9 +53,9 @@ export type WizardInput = {
 
 export type WizardResult = {
   readonly gateway: GatewayRow
-  /** Token for the enrolment of its process, shown once; null for an existing gateway. */
+  /** Enrolment token for the process of a new gateway, shown once; null for an existing gateway. */
   readonly gatewayToken: string | null
-  /** Key of the new agent; null without a new agent. */
+  /** Key of a new agent, shown once; null for an existing agent. */
   readonly apiKey: string | null
 }
 
@@ -77,7 +77,7 @@ export type SetupResult = {
   readonly permissionsCreated: number
 }
 
-/** Runs the steps of one screen in one transaction. */
+/** Creates the objects of the setup screens. Each call is one transaction. */
 export type Setup = {
   wizard(by: Actor, input: WizardInput): Promise<WizardResult>
   quick(by: Actor, input: SetupInput): Promise<SetupResult>
@@ -94,7 +94,7 @@ async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput):
   const { gateway, token } = await wizardGateway(q, deps, by, input.gateway)
   const apiKey =
     input.agent === undefined ? null : await wizardAgent(q, deps, { by, gateway, agent: input.agent })
-  // The gateway is for this agent and for later agents, so the rules apply to all agents.
+  // Later agents will use this gateway too, so the rules apply to all agents.
   await connect(q, deps, { by, gateway, agent: '*', connectors: input.connectors })
   await bumpVersion(q)
   return { gateway, gatewayToken: token, apiKey }
@@ -103,7 +103,7 @@ async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput):
 async function quick(q: Query, deps: SetupDeps, by: Actor, input: SetupInput): Promise<SetupResult> {
   const gateway = await setupGateway(q, input.gateway)
   const { agent, key } = await createAgent(q, deps.orgId, by, { ...input.agent, gatewayId: gateway.id })
-  // Other agents use the same gateway, so the rules apply to this agent only.
+  // Other agents use the same gateway, so the rules apply to the new agent only.
   const made = await connect(q, deps, { by, gateway, agent: agent.name, connectors: input.connectors })
   await bumpVersion(q)
   return { agentId: agent.id, apiKey: key.key, gatewayId: gateway.id, ...made }
@@ -171,7 +171,7 @@ async function wizardGateway(
   return { gateway, token }
 }
 
-/** Returns the key of a new agent, or null when an existing agent is moved to the gateway. */
+/** Returns the key of a new agent. Returns null when an existing agent was moved to the gateway. */
 async function wizardAgent(
   q: Query,
   { orgId }: SetupDeps,

@@ -4,14 +4,14 @@ import { getSetting } from './rows.ts'
 
 type Place = { readonly orgId: string; readonly keyring: Keyring }
 
-/** Returns the value of the setting in plain text; null when it is not set. */
+/** Returns the value of the setting in plain text; null when the setting is not set. */
 export async function readSetting(q: Query, { orgId, keyring }: Place, key: string): Promise<string | null> {
   const value = await getSetting(q, orgId, key)
   if (value === undefined) return null
   return typeof value === 'string' ? value : keyring.open(value, settingPlace(key))
 }
 
-/** Returns the context to which a secret setting is sealed. */
+/** Returns the context (additional authenticated data) with which a secret setting is encrypted. */
 export function settingPlace(key: string): string {
   return `setting ${key}`
 }

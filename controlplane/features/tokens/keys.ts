@@ -21,25 +21,30 @@ export type TokenKeysDeps = {
   readonly clock: { monotonicMs(): number }
 }
 
-/** Keys that sign and verify decision tokens; replicas share them through the database. */
+/** Keys that sign and verify decision tokens. Replicas share the keys through the database. */
 export type TokenKeys = {
   current(): SigningKey
-  /** Returns the key with this id; reads the database again for an unknown id. Undefined when there is none. */
+  /**
+   * Returns the key with this id. Reads the database again for an unknown id. Undefined when the key does not exist.
+   */
   find(kid: string): Promise<SigningKey | undefined>
   all(): Promise<readonly SigningKey[]>
-  /** Replaces the signing key; old keys verify for another hour. Gateways and JWKS get the new key at once. */
+  /**
+   * Replaces the signing key. Replaced keys verify tokens for another hour. Gateways and the JWKS endpoint get the new
+   * key at once.
+   */
   rotate(by: Actor): Promise<SigningKey>
 }
 
 /**
- * Time for which a replaced key still verifies. Tokens are valid for 5 minutes, and another replica may sign with the
- * old key until its next read.
+ * Seconds for which a replaced key still verifies tokens. Tokens are valid for 5 minutes, and another replica may sign
+ * with the replaced key until its next read.
  */
 const OVERLAP_S = 3_600
 const LOOK_MS = 60_000
 /**
- * Minimum time between reads for unknown key ids. Another replica may have just rotated the key; the limit prevents one
- * query per invented key id.
+ * Minimum time in milliseconds between two reads for unknown key ids. A read is necessary because another replica may
+ * have just rotated the key; the minimum prevents one query per invented key id.
  */
 const UNKNOWN_LOOK_MS = 250
 

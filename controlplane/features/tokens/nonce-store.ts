@@ -2,7 +2,10 @@ import { TOKEN_LIFE_S } from '../../../core/token.ts'
 import type { Query } from '../../db/query.ts'
 
 export type NonceUse = 'verify' | 'execute' | 'cancel'
-/** One use of a nonce. `use`: id of the use. The same use, repeated because its answer was lost, is `spent` again. */
+/**
+ * One use of a nonce. `use` is the id of the use. A repeated use with the same id is `spent` again, because the answer
+ * of the first statement may have been lost.
+ */
 export type Spending = {
   readonly jti: string
   readonly actId: string
@@ -10,13 +13,14 @@ export type Spending = {
   readonly use?: string
 }
 /**
- * Outcome of a use. `unknown`: the nonce does not exist or belongs to another action; a purged nonce expired long ago.
+ * Outcome of the use of a nonce. `unknown`: the nonce does not exist or belongs to another action. Deleted nonces had
+ * expired long before.
  */
 export type Spent = 'spent' | 'used' | 'expired' | 'unknown'
 
 /**
- * Inserts the nonce of an action that was approved after a hold. An action that had a token before keeps its nonce, so
- * the earlier and the new token are valid for one use together.
+ * Inserts the nonce of an action that was approved after a hold. An action with an earlier token keeps its nonce, so
+ * the earlier and the new token together are valid for one use.
  */
 export async function insertNonce(
   q: Query,
@@ -32,13 +36,15 @@ export async function insertNonce(
   )
 }
 
-/** Maximum number of tries for a nonce that was released between the update and the second query. */
+/**
+ * Maximum number of attempts to use a nonce that another transaction released between the update and the second query.
+ */
 const MAX_TRIES = 3
 
 /**
- * Spends nonces, each at most once, and returns the outcome of each. One conditional update decides, on the clock of
- * the database; a second query reads the state of the nonces that the update did not take. Both use one order, so that
- * replicas with the same tokens rarely deadlock; in a deadlock the database aborts one statement, which then has no
+ * Spends nonces and returns the outcome of each. A nonce is spent at most once. One conditional update decides by the
+ * clock of the database; a second query reads the state of nonces that the update did not match. Both statements lock
+ * rows in the same order, so deadlocks between replicas are rare; the database then aborts one statement without
  * effect.
  */
 export async function spendNonces(
@@ -60,7 +66,7 @@ export async function spendNonces(
   return new Map([...outcomes, ...(await spendNonces(q, again, tries - 1))])
 }
 
-/** State of a nonce. `free`: the nonce is unused and not expired. */
+/** State of a nonce. `free`: the nonce is neither used nor expired. */
 type Looked = { readonly jti: string; readonly state: 'used' | 'expired' | 'free' }
 
 async function lookAt(q: Query, list: readonly Spending[]): Promise<readonly Looked[]> {
@@ -91,8 +97,8 @@ async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly
 }
 
 /**
- * Releases a nonce that `execute` took for an action that a gateway holds. Its token is invalid until the approval
- * renews it.
+ * Releases a nonce that `execute` used for an action which a gateway then held. The token stays invalid until the
+ * approval renews it.
  */
 export async function parkNonce(q: Query, actId: string): Promise<void> {
   await q.query(
@@ -103,7 +109,7 @@ export async function parkNonce(q: Query, actId: string): Promise<void> {
   )
 }
 
-/** Releases a nonce that `execute` took for an order that was not sent. */
+/** Releases a nonce that `execute` used for an order that was not sent. */
 export async function releaseNonce(q: Query, jti: string): Promise<void> {
   await q.query(
     "update nonces set used_at = null, used_by = null, use_id = null where jti = $1 and used_by = 'execute'",
@@ -111,7 +117,10 @@ export async function releaseNonce(q: Query, jti: string): Promise<void> {
   )
 }
 
-/** Spends the unused, unexpired tokens of these actions. Returns the ids of their actions. */
+/**
+ * Marks the unused, unexpired nonces of these actions as used, so that their tokens are invalid. Returns the ids of the
+ * affected actions.
+ */
 export async function cancelNonces(q: Query, actIds: readonly string[]): Promise<readonly string[]> {
   if (actIds.length === 0) return []
   const { rows } = await q.query<{ actId: string }>(

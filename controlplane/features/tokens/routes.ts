@@ -14,7 +14,7 @@ export type TokenRoutesDeps = { readonly verification: Verification; readonly to
 
 const VERIFY_LIMIT_BYTES = 128 * 1024
 
-/** Creates the routes with which any recipient verifies decision tokens. */
+/** Creates the routes with which the receiver of a decision token verifies the token. */
 export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps): readonly Route[] {
   return [
     route({

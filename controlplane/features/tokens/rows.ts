@@ -2,8 +2,8 @@ import type { Query } from '../../db/query.ts'
 import type { PublicKeyRow } from './public-key-store.ts'
 
 /**
- * Lists public keys of decision tokens, including those retired within the last day, because their tokens may still be
- * valid.
+ * Lists the public keys of decision tokens. Keys that were retired within the last day are included, because their
+ * tokens may still be valid.
  */
 export async function listPublicKeys(q: Query): Promise<readonly PublicKeyRow[]> {
   const { rows } = await q.query<PublicKeyRow>(

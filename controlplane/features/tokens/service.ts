@@ -20,7 +20,7 @@ import type { ActionRow } from '../actions/store.ts'
 import type { TokenKeys } from './keys.ts'
 import { type Spending, type Spent, spendNonces } from './nonce-store.ts'
 
-/** Subject of a token; the database adds the times. */
+/** Action for which a token is signed. The database supplies the times of the token. */
 export type TokenSubject = {
   readonly id: string
   readonly orgId: string
@@ -30,28 +30,34 @@ export type TokenSubject = {
 export type TokenSeed = { readonly jti: string; readonly kid: string }
 
 export type Tokens = {
-  /** Returns a nonce and the id of the signing key, to be stored with the action before its token is signed. */
+  /** Returns a nonce and the id of the signing key. Both must be stored with the action before its token is signed. */
   newSeed(): TokenSeed
   /**
-   * Signs the stored values; the bytes of the token are always the same. Null when the key no longer exists. `issuedAt`
-   * in epoch seconds.
+   * Signs the stored values. The same values always give the same bytes. Null when the signing key no longer exists.
+   * `issuedAt` is in epoch seconds.
    */
   signed(subject: TokenSubject, seed: TokenSeed, issuedAt: number): Promise<string | null>
-  /** Returns the token of an action in its present state: null unless it is allowed, unused and not expired. */
+  /**
+   * Returns the current token of an action. Null unless the action is allowed and its token is neither used nor
+   * expired.
+   */
   of(row: ActionRow): Promise<string | null>
   /**
-   * Returns the claims of a token with a valid signature, else the problem. Rejects malformed tokens before any
-   * cryptography. Does not use the nonce.
+   * Returns the claims of a token with a valid signature, otherwise the problem. Rejects malformed tokens before it
+   * verifies a signature. Does not spend the nonce.
    */
   read(token: string): Promise<TokenClaims | TokenProblem>
-  /** Spends the nonce, at most once. One statement spends all nonces that are queued during the previous one. */
+  /** Spends the nonce at most once. Uses that arrive during a statement are combined into the next statement. */
   spend(spending: Spending): Promise<Spent>
   ashOf(spec: ActionSpec): string
 }
 
 const MAX_SPENT_AT_ONCE = 256
 const USE_BYTES = 12
-/** Milliseconds for which a use with a lost answer is repeated: longer than a restart of the database. */
+/**
+ * Milliseconds for which a use is repeated after its answer was lost. The limit exceeds the duration of a database
+ * restart.
+ */
 const LOST_ANSWER_MS = 5_000
 const LOST_ANSWER_PAUSE_MS = 100
 
@@ -109,14 +115,14 @@ export function createTokens({ db, keys }: { readonly db: Db; readonly keys: Tok
   }
 }
 
-/** Returns the hex SHA-256 of the RFC 8785 JSON. */
+/** Returns the SHA-256, in hex, of the canonical JSON (RFC 8785) of the action. */
 function ashOf(spec: ActionSpec): string {
   return createHash('sha256').update(canonicalJson(spec)).digest('hex')
 }
 
 /**
- * Returns a compact JWS (RFC 7515). Ed25519 is deterministic: the same claims give the same token. `node:crypto` signs
- * in the calling thread, for a third of the CPU time of signing with `jose` (`test/bench/dependency-costs.ts`).
+ * Returns a compact JWS (RFC 7515). Ed25519 is deterministic, so the same claims give the same token. `node:crypto`
+ * signs in the calling thread and needs a third of the CPU time of `jose` (`test/bench/dependency-costs.ts`).
  */
 function compact(claims: TokenClaims, key: SigningKey): string {
   const signed = `${segment(tokenHeader(key.kid))}.${segment(claims)}`
@@ -127,7 +133,7 @@ function segment(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** Spends nonces. Of several uses of the same nonce in one batch, only the first one spends it. */
+/** Spends nonces. When a batch contains several uses of one nonce, only the first use spends the nonce. */
 async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spent[]> {
   const first = new Map<string, Spending>()
   for (const one of list) if (!first.has(one.jti)) first.set(one.jti, one)
@@ -139,8 +145,8 @@ async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spe
 }
 
 /**
- * Repeats a use whose answer was lost, under its own id, until the database returns its outcome. Otherwise the caller
- * that used the token would only ever receive "used".
+ * Repeats a use whose answer was lost, with the same id, until the database returns the outcome. Without the
+ * repetition, the caller whose use succeeded would only receive "used".
  */
 async function spendSurely(db: Db, list: readonly Spending[]): Promise<ReadonlyMap<string, Spent>> {
   const first = await asked(db, list)

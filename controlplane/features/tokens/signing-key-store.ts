@@ -6,11 +6,11 @@ export type SigningKeyRow = {
   readonly kid: string
   readonly alg: string
   readonly publicJwk: JWK
-  /** Private key as PKCS #8 PEM, sealed to the key id. */
+  /** Private key as PKCS #8 PEM, encrypted with the key id as additional authenticated data. */
   readonly privateKey: Sealed
 }
 
-/** Lists keys, newest first, without retired ones. Waits for another replica that creates the first key. */
+/** Lists the keys that are not retired, newest first. Waits while another replica creates the first key. */
 export async function listSigningKeys(q: Query): Promise<readonly SigningKeyRow[]> {
   await q.query('lock table signing_keys in share row exclusive mode')
   const { rows } = await q.query<SigningKeyRow>(
@@ -30,7 +30,7 @@ export async function insertSigningKey(q: Query, row: SigningKeyRow): Promise<vo
   ])
 }
 
-/** Retires all keys: they stop signing now, and verify for `afterS` seconds more. */
+/** Retires all keys. A retired key signs no new tokens, and verifies tokens for `afterS` more seconds. */
 export async function retireSigningKeys(q: Query, afterS: number): Promise<void> {
   await q.query(
     'update signing_keys set retired_at = now() + make_interval(secs => $1) where retired_at is null',

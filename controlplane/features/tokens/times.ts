@@ -1,11 +1,14 @@
 import * as z from 'zod'
 
-/** Epoch times of a token; null when not stated. */
+/** Times of a token since the epoch; null when the token does not state the time. */
 export type TokenTimes = { readonly issuedAtS: number | null; readonly expiresAtMs: number | null }
 
 const Claims = z.object({ iat: z.number().optional(), exp: z.number().optional() })
 
-/** Reads `iat` and `exp` of a JWT without checking its signature: trust them only for a reviewed token. */
+/**
+ * Reads `iat` and `exp` of a JWT without verifying the signature. Trust the times only after a TokenReview of the
+ * token.
+ */
 export function tokenTimes(token: string): TokenTimes {
   const claims = Claims.safeParse(json(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')))
   const { iat, exp } = claims.success ? claims.data : {}

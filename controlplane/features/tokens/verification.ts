@@ -14,12 +14,15 @@ export type VerificationDeps = {
   readonly orgId: string
   readonly tokens: Tokens
   readonly killChecks: ActionKillChecks
-  /** Counts a failed verification per address. */
+  /** Counts failed verifications per address of the caller. */
   readonly failures: { hit(address: string): Taken }
 }
 
 export type Verification = {
-  /** Verifies the token and uses it up when it is valid. Throws `rate_limited` for failures beyond the limit. */
+  /**
+   * Verifies the token and spends its nonce when the token is valid. Throws `rate_limited` when the address has too
+   * many failed verifications.
+   */
   verify(given: {
     readonly token: string
     readonly actionRequestId: string
@@ -60,12 +63,13 @@ export function createVerification(deps: VerificationDeps): Verification {
 const PROBLEM: Readonly<Record<Exclude<Spent, 'spent'>, TokenProblem>> = {
   used: 'used',
   expired: 'expired',
-  // A purged nonce is unknown; it expired long before the purge.
+  // A deleted nonce is unknown. Nonces are deleted long after their expiry, so the reason is `expired`.
   unknown: 'expired',
 }
 
 /**
- * Returns why the token is refused: it is expired or used, or a kill switch covers its action. Does not use the nonce.
+ * Returns the reason to refuse the token: its action is unknown or expired, the token was used, or a kill switch covers
+ * the action. Null when no reason applies. Does not spend the nonce.
  */
 async function killSwitchReason(
   { db, killChecks }: VerificationDeps,
@@ -84,7 +88,7 @@ function countFailure(taken: Taken): void {
     error: 'Rate limit exceeded',
     detail: `Too many tokens from this address failed within a minute: wait ${taken.retryAfterS} s`,
     retryAfterS: taken.retryAfterS,
-    // Omits `message`, because the body has only the fields of the specification.
+    // The body of this response has exactly the fields of the specification, so `message` is omitted.
     extra: { message: undefined },
   })
 }

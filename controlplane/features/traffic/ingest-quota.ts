@@ -1,13 +1,16 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 
-/** Owner of a quota: a Gateway with all its processes, or the sidecars of one agent. */
+/** Owner of an ingest quota: a Gateway with all its processes, or all sidecars of one agent. */
 export type IngestOwner = { readonly name: string; readonly agent: string | null }
 
 export type IngestQuota = {
-  /** Counts a batch of the owner. Throws `rate_limited` with the seconds to wait; a refused batch is not counted. */
+  /**
+   * Counts a batch against the owner's quota. Throws `rate_limited` with the seconds to wait; a refused batch is not
+   * counted.
+   */
   take(owner: IngestOwner, records: number): void
-  /** Number of refused batches since the start, by Gateway. */
+  /** Number of refused batches by Gateway, since the start of this process. */
   readonly refused: ReadonlyMap<string, number>
 }
 
@@ -19,12 +22,12 @@ export type IngestQuotaOptions = {
 
 type Bucket = { tokens: number; atMs: number }
 
-/** Size of a token bucket, as seconds of its rate: so much may arrive at once after an idle time. */
+/** Capacity of a token bucket, in seconds of its rate. After an idle time, this amount may arrive at once. */
 const BURST_S = 10
 
 /**
- * Limits the share of the database that one gateway uses, by a token bucket per owner. A batch of any size is accepted
- * while the bucket is not empty, so that no batch is refused for ever. `nowMs` is monotonic.
+ * Limits the database load of each owner by a token bucket. A bucket that is not empty accepts a batch of any size, so
+ * that a large batch is not refused for ever. `nowMs` must be monotonic.
  */
 export function createIngestQuota(options: IngestQuotaOptions): IngestQuota {
   const {
@@ -36,7 +39,7 @@ export function createIngestQuota(options: IngestQuotaOptions): IngestQuota {
   const refused = new Map<string, number>()
   let sweepAt = nowMs() + BURST_S * 1_000
 
-  /** Removes full buckets, because a missing bucket counts as full. */
+  /** Removes full buckets. A missing bucket counts as full, so the removal has no effect on quotas. */
   function sweep(now: number): void {
     if (now < sweepAt) return
     sweepAt = now + BURST_S * 1_000

@@ -1,12 +1,12 @@
 import type { LostRange } from '../../../core/wire/gateway/records.ts'
 import type { Query } from '../../db/query.ts'
 
-/** Serializes the batches of a process: the second of two identical uploads reads the rows of the first. */
+/** Serialises the uploads of one process, so that the second of two identical uploads finds the rows of the first. */
 export async function lockProcessRecords(q: Query, processId: string): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`records ${processId}`])
 }
 
-/** Inserts ranges of lost sequence numbers; inserting one again changes nothing. */
+/** Inserts ranges of lost sequence numbers. Repeating an insert changes nothing. */
 export async function insertLostRecords(
   q: Query,
   reportedBy: string,
@@ -25,7 +25,7 @@ export async function insertLostRecords(
   )
 }
 
-/** Returns the ids of the unrevoked agents with these names. */
+/** Returns the ids of the agents with these names. Revoked agents are omitted. */
 export async function findAgentIds(q: Query, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const { rows } = await q.query<{ id: string; name: string }>(
     "select id, name from agents where name = any($1::text[]) and status <> 'revoked'",
@@ -38,7 +38,7 @@ export type HoldAction = { readonly id: string; readonly act: string; readonly a
 
 /**
  * Returns the action request for which each of these holds was opened. A retry that joined the hold belongs to the
- * evidence chain of that action request.
+ * evidence chain of this action request.
  */
 export async function findHoldActions(
   q: Query,
@@ -51,7 +51,7 @@ export async function findHoldActions(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Returns the owner of each action: the agent of its first event; null for an event without an agent. */
+/** Returns the agent that owns each action, from the first event of the action; null for an event without an agent. */
 export async function findActionOwners(
   q: Query,
   actionIds: readonly string[],

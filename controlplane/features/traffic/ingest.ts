@@ -22,7 +22,8 @@ import { createReportedRefusals } from './reported-refusals.ts'
 import { insertTraffic } from './store.ts'
 
 /**
- * The process that uploads records. `sidecar`: the process runs in a tenant's pod and may report its own agent only.
+ * The process that uploads records. `sidecar` is set for a process in a tenant's pod, which may report records of its
+ * own agent only.
  */
 export type Uploader = {
   readonly gatewayId: string
@@ -33,9 +34,9 @@ export type Uploader = {
 
 export type Records = {
   /**
-   * Stores a batch in one transaction. Records that an earlier upload stored are not stored again. Returns the ids that
-   * are stored now. Throws `forbidden` when the batch names agents of another gateway, or records that began after the
-   * gateway had served these agents.
+   * Stores a batch in one transaction. Records that an earlier upload stored are skipped. Returns the ids of all
+   * records of the batch that are stored. Throws `forbidden` when the batch contains agents of another gateway, or
+   * records that began after the gateway stopped serving their agents.
    */
   ingest(gateway: Uploader, body: RecordsBody): Promise<string[]>
 }
@@ -48,7 +49,7 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
   return {
     async ingest(gateway, { records, lost }) {
       const owner = { name: gateway.name, agent: gateway.sidecar?.agent.name ?? null }
-      // The gateway of a record is the owner of the token, not the name in the record.
+      // The uploader's token determines the gateway of a record. The name inside the record is not trusted.
       const own = records.map((record) => ({ ...record, gateway: gateway.name }))
       const stored = await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
@@ -73,14 +74,15 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
 }
 
 /**
- * Throws for records of agents of another gateway, because their rows would be listed for another Gateway or namespace.
+ * Throws for records of agents of another gateway. Otherwise a gateway could insert records into the traffic log of
+ * another Gateway or namespace.
  */
 async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonly TrafficRecord[]) {
   const named = defined(records.map(({ agent }) => agent))
   const foreign = await foreignAgents(q, gateway, named)
   if (foreign.length === 0) return
   const leaseMs = leaseMsOf((await getGateway(q, gateway.gatewayId))?.spec)
-  // A disconnected gateway serves its agents until the end of its lease.
+  // A gateway that has lost its control plane serves its agents until the end of its lease, so the lease is added.
   const endOf = new Map(
     foreign.map(({ name, servedUntil }) => [name, servedUntil === null ? null : servedUntil + leaseMs]),
   )
@@ -95,7 +97,7 @@ function isTooNew({ agent, time }: TrafficRecord, endOf: ReadonlyMap<string, num
   return end !== null && Date.parse(time) > end
 }
 
-/** Removes action and approval ids that belong to another agent from the records. */
+/** Removes action ids and approval ids that belong to another agent from the records. */
 async function withoutForeign(
   q: Query,
   records: readonly TrafficRecord[],
@@ -116,7 +118,8 @@ async function withoutForeign(
 }
 
 async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
-  // Records of orders have no events here, because the replica that sent the order writes the events of its result.
+  // Records of execution orders cause no audit events here. The replica that sent the order writes the events of the
+  // result.
   const eventful = records.filter((record) => record.act_id !== null && record.transport !== 'order')
   if (eventful.length === 0) return
   const agents = await findAgentIds(q, defined(eventful.map((record) => record.agent)))
@@ -135,15 +138,15 @@ async function appendEvents(q: Query, orgId: string, records: readonly TrafficRe
 type Event = Pick<AuditEvent, 'type' | 'details'>
 
 /**
- * Returns the events for the audit log: denied, stopped by a kill switch, or executed after an approval. Other requests
- * are in the traffic log only.
+ * Returns the audit events of a record: denied, stopped by a kill switch, or executed after an approval. Other requests
+ * appear in the traffic log only.
  */
 function eventsOf(record: TrafficRecord): readonly Event[] {
   const wasHeld = record.approval_id !== null
   const isStopped = record.decision === 'ALLOW' && record.reason === 'kill_switch'
-  // The event `action.requested` of a held request was written at the hold.
+  // The event `action.requested` of a held request was written when the hold began.
   if (record.decision === 'DENY' || isStopped) {
-    // An aggregate record has no single requested action.
+    // An aggregate record stands for many requests, so it causes no `action.requested` event.
     const isAlone = wasHeld || isRow(record)
     return isAlone ? [denied(record)] : [requested(record), denied(record)]
   }
@@ -155,7 +158,7 @@ function requested(record: TrafficRecord): Event {
   return { type: 'action.requested', details }
 }
 
-/** Returns the defaults of fields that gateways of an earlier version do not send. */
+/** Returns defaults for fields that gateways of earlier versions do not send. */
 function unstated({ connector, why }: TrafficRecord): Record<string, unknown> {
   const resource = { provider: connector, target: null, environment: null }
   return { resource, parameters: {}, risk_score: riskOf(why), risk_hints: {} }

@@ -2,7 +2,10 @@ import type { TrafficRecord } from '../../../core/record.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { COLUMNS } from './rows.ts'
 
-/** Returns the record; searches each of the seven daily partitions, because the primary key begins with the time. */
+/**
+ * Returns the record. Searches each of the seven daily partitions, because the primary key begins with the time, which
+ * the caller does not have.
+ */
 export async function getTrafficRecord(
   q: ScopedQuery,
   orgId: string,

@@ -3,23 +3,26 @@ import { refusalsText } from '../../../core/state/refusal-windows.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { IngestOwner } from './ingest-quota.ts'
 
-/** Bounds the contribution of aggregate records to totals, because a gateway reports their counts itself. */
+/**
+ * Bounds the influence of aggregate records on totals. A gateway reports the counts of these records itself, so a
+ * compromised gateway could report any number.
+ */
 export type ReportedRefusals = {
   /**
-   * Returns the records with their counts reduced to the owner's ingest rate per minute, including stored aggregate
-   * records of that minute. A record that is not a refusal loses its count.
+   * Returns the records with bounded counts. The counts of one owner in one minute, stored records included, cannot
+   * exceed the owner's ingest rate. A record that is not a refusal gets no count.
    */
   bounded(owner: IngestOwner, records: readonly TrafficRecord[]): readonly TrafficRecord[]
   /** Adds stored records to the counts of the owner. */
   stored(owner: IngestOwner, records: readonly TrafficRecord[]): void
-  /** Returns the number of owners whose minutes are kept. */
+  /** Returns the number of owners in the cache. */
   remembered(): number
 }
 
 const WINDOW_S = 60
-/** Maximum number of minutes that are kept per owner. */
+/** Maximum number of minutes that are cached per owner. */
 const MAX_MINUTES = 256
-/** Maximum number of owners that are kept; the least recently used one is evicted. */
+/** Maximum number of cached owners. The least recently used owner is evicted. */
 const MAX_OWNERS = 10_000
 
 export function createReportedRefusals(
@@ -40,7 +43,7 @@ export function createReportedRefusals(
 
   function add(minutes: Map<string, number>, minute: string, requests: number): void {
     const before = minutes.get(minute) ?? 0
-    // Moves the minute to the end of the map, so that the least recently used minute is evicted first.
+    // Moves the minute to the end of the map, so that the first entry is always the least recently used minute.
     minutes.delete(minute)
     minutes.set(minute, before + requests)
     const [oldest] = minutes.keys()
@@ -79,7 +82,7 @@ function hasRefusals(record: TrafficRecord): record is Row {
   return record.refusals !== null && record.refusals !== undefined
 }
 
-/** Returns whether the record is a refusal: forwarded calls, holds and approvals have no aggregate records. */
+/** Returns whether the record is a refusal without a hold. Only these refusals are combined into aggregate records. */
 function isRefused({ decision, approval_id }: TrafficRecord): boolean {
   return decision === 'DENY' && approval_id === null
 }

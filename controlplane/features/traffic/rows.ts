@@ -6,7 +6,7 @@ export const COLUMNS = `id, process_id, seq, time, gateway, agent, connector, ac
   approval_id, act_id, method, host, path, status, error_type, latency_ms, overhead_ms, bytes_in, bytes_out, permission,
   policies, snapshot_version, transport, why, candidates, actions, action_count, refusals, handle, effects`
 
-/** Lists the requests of one action, oldest first: its own, and those that its approvals held. */
+/** Lists the requests of one action, oldest first. Requests that approvals of the action held are included. */
 export async function listTrafficOfAction(
   q: ScopedQuery,
   orgId: string,

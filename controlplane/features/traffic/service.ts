@@ -30,7 +30,7 @@ export function createTraffic({
   return {
     async list(namespaces, filter, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readCursor(cursor)
-      // Reads one more than requested, to detect a next page.
+      // Reads one row more than requested. The extra row shows that a next page exists.
       const rows = await listTraffic(read(namespaces), orgId, { filter, limit: limit + 1, cursor: after })
       const traffic = rows.slice(0, limit)
       const last = traffic.at(-1)

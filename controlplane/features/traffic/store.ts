@@ -9,16 +9,16 @@ export type TrafficFilter = {
   readonly actionType?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
-  /** Text to search for in action type, host, path, agent and reason. */
+  /** Text to find in action type, host, path, agent or reason. */
   readonly q?: string | undefined
 }
 
-/** Position of a page: it begins after this row. */
+/** Position in the list of records. The next page begins after this record. */
 export type TrafficCursor = { readonly time: string; readonly id: string }
 
 /**
- * Stores new records and creates the partitions of their days; a repeated record changes nothing. Returns the ids of
- * the new ones.
+ * Stores new records and creates the partitions of their days. Records that are stored already stay unchanged. Returns
+ * the ids of the new records.
  */
 export async function insertTraffic(
   q: Query,
@@ -37,7 +37,10 @@ export async function insertTraffic(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Returns the SQL of the time column in whole milliseconds, so that a cursor made from the ISO text is exact. */
+/**
+ * Returns the SQL expression of a column. Times are truncated to milliseconds, so that a cursor from the ISO text of a
+ * time matches exactly.
+ */
 function selectedAs(name: string | undefined): string {
   return name === 'time' ? "date_trunc('milliseconds', r.time)" : `r.${name}`
 }

@@ -16,8 +16,8 @@ export type AuthKeyRoutesDeps = { readonly approverKeys: ApproverKeys }
 const PATH = '/api/auth/keys'
 
 /**
- * Creates the routes of approver keys, which are not part of v1. Only the user in whose name a key answers can create
- * and revoke it.
+ * Creates the routes of approver keys, which are not part of API v1. Only the user in whose name a key answers can
+ * create and revoke the key.
  */
 export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readonly Route[] {
   return [
@@ -59,7 +59,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
   ]
 }
 
-/** Returns the user of a role route and the id of the session. */
+/** Returns the authenticated user and the id of the session. Only for routes that require a role. */
 export function ownerOf({ principal }: { readonly principal: Principal }): KeyOwner {
   const user = userOf(principal)
   return { user, sessionId: user.session?.id }

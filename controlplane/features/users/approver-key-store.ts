@@ -3,7 +3,7 @@ import { onlyRow } from '../../db/rows.ts'
 import { identityStateSql } from '../oidc/rows.ts'
 import type { SessionUser } from '../sessions/rows.ts'
 
-/** An approver key without its secret. */
+/** Metadata of an approver key. The secret of the key is not included. */
 export type UserKeyRow = {
   readonly id: string
   readonly name: string | null
@@ -30,7 +30,7 @@ export async function insertUserKey(q: Query, row: UserKeyInput): Promise<UserKe
   return onlyRow(rows)
 }
 
-/** Lists keys, newest first, expired ones included. */
+/** Lists the keys of a user, newest first. Expired keys are included. */
 export async function listUserKeys(q: Query, userId: string): Promise<readonly UserKeyRow[]> {
   const { rows } = await q.query<UserKeyRow>(
     `select ${COLUMNS} from approver_keys where user_id = $1 order by created_at desc, id`,
@@ -39,7 +39,7 @@ export async function listUserKeys(q: Query, userId: string): Promise<readonly U
   return rows
 }
 
-/** Returns active users with an unexpired key of this prefix; compare the hash of each. */
+/** Returns the active users with an unexpired key of this prefix. The caller must compare the hash of each key. */
 export async function findUserKeys(
   q: Query,
   prefix: string,
@@ -54,7 +54,7 @@ export async function findUserKeys(
   return rows
 }
 
-/** Records the use at most once a minute. */
+/** Updates the last use of a key at most once a minute. */
 export async function touchUserKey(q: Query, id: string): Promise<void> {
   await q.query(
     `update approver_keys set last_used_at = now()

@@ -22,15 +22,18 @@ const MAX_KEYS = 20
 export type NewApproverKey = { readonly name: string | null; readonly days: number }
 export type IssuedApproverKey = { readonly id: string; readonly key: string; readonly expiresAt: Date }
 
-/** A signed-in user and the session of the request. */
+/** A signed-in user, with the session that authenticated the request. */
 export type KeyOwner = { readonly user: UserPrincipal; readonly sessionId: string | undefined }
 
-/** Approver keys of the signed-in user. All methods throw `forbidden` for the admin token, which belongs to no user. */
+/**
+ * Manages the approver keys of the signed-in user. All methods throw `forbidden` for the admin token, because it
+ * belongs to no user.
+ */
 export type ApproverKeys = {
   list(owner: KeyOwner): Promise<readonly UserKeyRow[]>
   /**
-   * Creates a key and returns it; it is shown only once. Throws `conflict` beyond 20 keys and `unauthorized` when the
-   * session has ended since the request was authenticated.
+   * Creates a key and returns its secret, which is shown only once. Throws `conflict` beyond 20 keys, and
+   * `unauthorized` when the session ended after the request was authenticated.
    */
   create(owner: KeyOwner, wanted: NewApproverKey): Promise<IssuedApproverKey>
   /** Revokes a key. Throws `not_found` for a key of another user. */
@@ -63,7 +66,7 @@ type End = {
   readonly why: 'revoked' | 'password_changed' | 'password_reset' | 'role_changed' | 'suspended'
 }
 
-/** Ends every approver key of a user, in the transaction of the change that invalidates them. */
+/** Revokes all approver keys of a user, in the transaction of the change that invalidates them. */
 export async function endApproverKeys(q: Query, end: End & { readonly userId: string }): Promise<void> {
   for (const row of await deleteUserKeysOf(q, end.userId)) await noteRevoked(q, end, row)
 }
@@ -92,7 +95,7 @@ async function create(
 
 /**
  * Throws when a change of password or role ended the session after the request was authenticated. The caller must hold
- * the lock that these changes take.
+ * the lock of user changes (`lockUserChanges`).
  */
 async function refuseEndedSession(q: Query, userId: string, sessionId: string | undefined): Promise<void> {
   const [found] = sessionId === undefined ? [] : await useSessions(q, [sha256(sessionId)])

@@ -3,18 +3,18 @@ import { covers, hasRole, RIGHTS, type Right, type Role, reachOf } from '../../.
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import type { UserRow } from './rows.ts'
 
-/** A role and its namespaces; null = every namespace. */
+/** A role with the namespaces in which it counts; null means every namespace. */
 export type GivenRole = { readonly role: Role; readonly namespaces: readonly string[] | null }
 
-/** Returns every role of a user. */
+/** Returns all roles of a user, the highest role first. */
 export function rolesOf({ role, namespaces, lowerRoles }: UserRow): readonly GivenRole[] {
   return [{ role, namespaces }, ...lowerRoles]
 }
 
 /**
- * Throws `forbidden` for a cluster caller that assigns a role without holding every right of the role in all of its
- * namespaces, and `not_ready` when the API server does not answer. Ignores users with a role, whose role is checked
- * elsewhere.
+ * Throws `forbidden` for a cluster caller that assigns a role but lacks a right of this role in one of its namespaces.
+ * Throws `not_ready` when the API server does not answer. Ignores callers with a role in Chaperone, whose role is
+ * checked elsewhere.
  */
 export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly GivenRole[]): Promise<void> {
   for (const { role, namespaces } of given) {
@@ -31,8 +31,8 @@ export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly Given
 }
 
 /**
- * Throws `forbidden` for a cluster caller that adds a user to an approver group without the right to answer approvals
- * in all namespaces in which the user may answer.
+ * Throws `forbidden` for a cluster caller that adds a user to an approver group but cannot answer approvals in all
+ * namespaces in which the user may answer them.
  */
 export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): Promise<void> {
   const answering = rolesOf(user).filter(({ role }) => hasRole(role, RIGHTS['approvals/answer'].role))
@@ -44,7 +44,7 @@ export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): P
       )
 }
 
-/** Returns the rights that the caller lacks; empty for a user with a role, whose role decides. */
+/** Returns the rights that a cluster caller lacks. Empty for a caller with a role in Chaperone. */
 async function missingRights(
   { clusterRights }: UserPrincipal,
   rights: readonly Right[],
@@ -60,7 +60,8 @@ async function missingRights(
 }
 
 /**
- * Returns the rights of a role without those on approver keys, which need an account that cluster callers do not have.
+ * Returns the rights of a role, except the rights on approver keys. An approver key belongs to an account, and cluster
+ * callers have no account.
  */
 function rightsOfRole(role: Role): readonly Right[] {
   const all = Object.keys(RIGHTS) as readonly Right[]

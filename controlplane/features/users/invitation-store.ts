@@ -3,7 +3,7 @@ import type { Query } from '../../db/query.ts'
 
 export type Invitation = { readonly id: string; readonly email: string; readonly role: Role }
 
-/** Inserts an invitation, valid for 7 days and for one use. */
+/** Inserts an invitation, which is valid for 7 days and for one use. */
 export async function insertInvitation(
   q: Query,
   row: Invitation & { readonly orgId: string; readonly tokenSha256: Buffer; readonly invitedBy: string },
@@ -16,8 +16,8 @@ export async function insertInvitation(
 }
 
 /**
- * Marks the invitation as used and returns it; undefined for an unknown, expired or used invitation, and for another
- * address.
+ * Marks the invitation as used and returns it. Undefined for an unknown, expired or used invitation, and for another
+ * e-mail address than the invited address.
  */
 export async function takeInvitation(
   q: Query,

@@ -7,19 +7,19 @@ export type OwnerLinkSecret = {
   /** Name of the Secret, `namespace/name`. */
   readonly name: string
   /**
-   * Returns whether the token is that of the Secret and at most an hour old. Rejects with `not_ready` when the cluster
-   * does not answer.
+   * Returns whether the token equals the token in the Secret and is at most an hour old. Rejects with `not_ready` when
+   * the API server does not answer.
    */
   matches(token: string): Promise<boolean>
 }
 
 const Secret = z.object({ data: z.object({ token: z.string(), 'expires-at': z.string() }) })
-/** Maximum difference between the clocks of this machine and of the machine that wrote the Secret. */
+/** Maximum clock difference in milliseconds between this machine and the machine that wrote the Secret. */
 const CLOCK_SKEW_MS = 60_000
 
 /**
- * Creates the reader of a cluster's owner link. Only a user with the right to update the Secret can write the link; the
- * control plane reads it.
+ * Creates the reader for the Secret with the owner link. The control plane only reads the Secret; a user with the right
+ * to update the Secret writes the link.
  */
 export function createOwnerLinkSecret(
   kube: KubeClient,

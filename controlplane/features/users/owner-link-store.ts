@@ -2,7 +2,7 @@ import type { Query } from '../../db/query.ts'
 
 const MAX_LINKS = 20
 
-/** Inserts a link, valid for an hour and for one use. Only the newest 20 links are kept. */
+/** Inserts an owner link, which is valid for an hour and for one use. Only the newest 20 links are kept. */
 export async function insertOwnerLink(q: Query, tokenSha256: Buffer): Promise<void> {
   await q.query('insert into owner_links (token_sha256) values ($1)', [tokenSha256])
   await q.query(

@@ -13,32 +13,38 @@ import { lockRegistrations, lockUserChanges, updateUser } from './store.ts'
 export type OwnerLinksDeps = {
   readonly db: Db
   readonly orgId: string
-  /** The Secret that holds the link in a cluster; null elsewhere. */
+  /** In a cluster, the Secret that holds the link; otherwise null. */
   readonly secret: OwnerLinkSecret | null
 }
 
-/** Token of an owner link that was valid when it was checked. */
+/** Token of an owner link that was valid at the time of the check. */
 export type CheckedOwnerToken = { readonly token: string; readonly isOfSecret: boolean }
 
 export type OwnerLinks = {
   /**
-   * Creates a link and returns its token; null once there is an owner. `isRequired`: agents run on this machine, so
-   * from now on the first owner can only register through a link. Throws `conflict` in a cluster, where a Secret holds
+   * Creates a link and returns its token; null once an owner exists. `isRequired`: an agent was started on this
+   * machine, so the first owner can register through a link only. Throws `conflict` in a cluster, where a Secret holds
    * the link.
    */
   make(by: Actor, options: { readonly isRequired: boolean }): Promise<string | null>
-  /** Checks the token against the Secret of a cluster, if any. Call it before the transaction that uses the link. */
+  /**
+   * Checks the token against the Secret, if the installation is in a cluster. Must be called before the transaction
+   * that uses the link, because the check calls the API server.
+   */
   check(token: string | undefined): Promise<CheckedOwnerToken | null>
   /**
-   * Returns whether the token makes its user an owner. If so, deletes every link. Call it in the transaction that makes
-   * the owner.
+   * Returns whether the token entitles its user to become an owner. If so, deletes all links. Must be called in the
+   * transaction that gives the role.
    */
   use(q: Query, checked: CheckedOwnerToken | null): Promise<boolean>
-  /** Makes the signed-in user the first owner. Throws `forbidden` for an invalid link, and once there is an owner. */
+  /**
+   * Gives the signed-in user the role of the first owner. Throws `forbidden` for an invalid link, and once an owner
+   * exists.
+   */
   redeem(user: UserPrincipal, token: string): Promise<void>
 }
 
-/** Creates the links that make the first owner: random, for one use, valid for an hour. */
+/** Creates the service for owner links. The token of a link is random, for one use, and valid for an hour. */
 export function createOwnerLinks({ db, orgId, secret }: OwnerLinksDeps): OwnerLinks {
   const note = (q: Query, actor: Actor, change: string) =>
     recordEvent(q, { orgId, actor, type: 'settings.updated', details: { change } })

@@ -14,9 +14,9 @@ import { setPasswordHash } from './store.ts'
 
 export type PasswordChange = {
   /**
-   * Changes the password, ends every session and approver key of the user, and starts a new session for the caller.
-   * Throws `validation` for a wrong current password, `rate_limited` after too many wrong ones, and `conflict` when the
-   * password was changed at the same time.
+   * Changes the password, ends all sessions and approver keys of the user, and starts a new session for the caller.
+   * Throws `validation` for a wrong current password, `rate_limited` after too many wrong passwords, and `conflict`
+   * when the password was changed concurrently.
    */
   change(
     by: UserPrincipal,

@@ -13,9 +13,10 @@ import { setPasswordHash } from './store.ts'
 export type PasswordResetDeps = { readonly db: Db; readonly orgId: string; readonly passwords: Passwords }
 
 /**
- * Sets a new password from a command on the machine of the installation. Ends every session and approver key of the
- * user, and removes the counts of failed sign-ins, which would delay the next one. No route calls it, because the
- * holder of a token could take over an account. Throws `not_found` for an unknown e-mail address.
+ * Sets a new password from a CLI command on the machine of the installation. Ends all sessions and approver keys of the
+ * user, and deletes the counts of failed sign-ins, because these would delay the next sign-in. No API route calls the
+ * function, because the holder of an API token could then take over an account. Throws `not_found` for an unknown
+ * e-mail address.
  */
 export async function resetPassword(
   { db, orgId, passwords }: PasswordResetDeps,

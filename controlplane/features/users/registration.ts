@@ -21,8 +21,8 @@ export type RegistrationDeps = {
   readonly passwords: Passwords
   readonly registration: RegistrationMode
   /**
-   * Whether only this machine can reach the server. The first user then needs no link until an agent is started on this
-   * machine.
+   * Whether the server is reachable from this machine only. The first user then registers without a link, until an
+   * agent is started on this machine.
    */
   readonly isLoopback: boolean
 }
@@ -33,7 +33,7 @@ export type RegistrationInput = {
   readonly name: string
   readonly setup_token?: string | undefined
   readonly invite_token?: string | undefined
-  /** Whether the request came from another machine. */
+  /** True when a proxy or a page of another origin sent the request, so that the client may be on another machine. */
   readonly isForwarded?: boolean
   readonly address: string
 }

@@ -16,7 +16,7 @@ import type { Users } from './service.ts'
 export type UserRoutesDeps = {
   readonly users: Users
   readonly approverKeys: Pick<ApproverKeys, 'create'>
-  /** Returns the address of the dashboard without a slash at the end, for links that users open. */
+  /** Returns the address of the dashboard, without a slash at the end. Links for users begin with this address. */
   readonly baseUrl: () => string
 }
 
@@ -74,7 +74,7 @@ async function act(
   }
 }
 
-/** Creates a key for the caller only, because a key answers in the name of its user. */
+/** Creates an approver key for the caller only, because a key answers approvals in the name of its user. */
 async function createOwnKey(
   approverKeys: UserRoutesDeps['approverKeys'],
   owner: KeyOwner,

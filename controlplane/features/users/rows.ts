@@ -5,7 +5,7 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 export type LowerRole = {
   readonly role: 'member' | 'viewer'
-  /** Namespaces in which the role counts. Null = every namespace. */
+  /** Namespaces in which the role counts; null means every namespace. */
   readonly namespaces: readonly string[] | null
 }
 
@@ -18,7 +18,7 @@ export type UserRow = {
   readonly status: 'active' | 'suspended'
   readonly passwordHash: string
   readonly groups: readonly string[]
-  /** Namespaces in which the role counts. Null = every namespace. */
+  /** Namespaces in which the role counts; null means every namespace. */
   readonly namespaces: readonly string[] | null
   readonly lowerRoles: readonly LowerRole[]
   readonly createdAt: Date
@@ -37,13 +37,15 @@ export async function getUser(q: Query, id: string): Promise<UserRow | undefined
   return rows[0]
 }
 
-/** Locks the row until the transaction ends, which serializes changes of one user. */
+/** Locks the row until the transaction ends, so that changes of one user are serialised. */
 export async function lockUser(q: Query, id: string): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1 for update`, [id])
   return rows[0]
 }
 
-/** Locks the row against changes until the transaction ends; several transactions may share the lock. */
+/**
+ * Locks the row against changes until the transaction ends. Several transactions can hold the lock at the same time.
+ */
 export async function shareUser(q: Query, id: string): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1 for share`, [id])
   return rows[0]
@@ -70,8 +72,8 @@ export async function hasOwner(q: Query): Promise<boolean> {
 }
 
 /**
- * Returns whether another owner can sign in: by password where password sign-in is enabled, or confirmed by the
- * provider.
+ * Returns whether another owner can sign in. Owners with a password count where passwords are enabled; owners of the
+ * provider count while the provider confirms them.
  */
 export async function hasOtherOwner(
   q: Query,
@@ -88,7 +90,7 @@ export async function hasOtherOwner(
   return onlyRow(rows).some
 }
 
-/** Returns every group of active users with a role in the namespaces. */
+/** Lists the approver groups of active users with a role in the namespaces. */
 export async function listGroupsIn(q: ScopedQuery): Promise<ReadonlySet<string>> {
   const rows = await q.rows<{ name: string }>(
     [],
@@ -98,7 +100,7 @@ export async function listGroupsIn(q: ScopedQuery): Promise<ReadonlySet<string>>
   return new Set(rows.map((row) => row.name))
 }
 
-/** Returns every group of active users. */
+/** Lists the approver groups of active users. */
 export async function listGroups(q: Query): Promise<ReadonlySet<string>> {
   const { rows } = await q.query<{ name: string }>(
     "select distinct unnest(groups) as name from users where status = 'active'",

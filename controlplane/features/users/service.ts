@@ -23,7 +23,7 @@ export type Users = {
   suspend(by: UserPrincipal, userId: string): Promise<UserRow>
   activate(by: UserPrincipal, userId: string): Promise<UserRow>
   setGroups(by: UserPrincipal, userId: string, groups: readonly string[]): Promise<UserRow>
-  /** Invites a user and returns the token of the registration link. */
+  /** Invites a user. Returns the token of the registration link. */
   invite(by: UserPrincipal, email: string, role: Role): Promise<string>
 }
 
@@ -140,7 +140,9 @@ function endKeys(
   return endApproverKeys(q, { orgId, actor: actorOf(by), userId: user.id, email: user.email, why })
 }
 
-/** Throws for a change that the next confirmation by the identity provider would revert. */
+/**
+ * Throws for a user of the identity provider, because the next confirmation by the provider would revert the change.
+ */
 async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<void> {
   if ((await findIdentityOf(q, id)) === undefined) return
   throw new ChaperoneError('conflict', {
@@ -149,8 +151,8 @@ async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<voi
 }
 
 /**
- * Throws when another user than an owner changes an owner, or an owner changes their own role. One owner therefore
- * always remains.
+ * Throws when a user without the role owner changes an owner, or an owner changes their own role. Therefore at least
+ * one owner always remains.
  */
 function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   if (user.role !== 'owner' && role !== 'owner') return
@@ -163,7 +165,9 @@ function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   }
 }
 
-/** Throws when the user changed after the rights of a cluster caller were compared with those of the user (`seen`). */
+/**
+ * Throws when the user changed after the rights of a cluster caller were compared with the rights of the user (`seen`).
+ */
 function refuseChanged(
   { clusterRights }: UserPrincipal,
   { seen, now }: { readonly seen: UserRow | undefined; readonly now: UserRow },
@@ -174,12 +178,12 @@ function refuseChanged(
 }
 
 /**
- * Serializes changes of users and checks the caller's role again: if two owners remove each other's role at the same
+ * Serialises changes of users and checks the caller's role again. If two owners remove each other's role at the same
  * time, the second change is refused.
  */
 async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal> {
   await lockUserChanges(q)
-  // The route has already checked the right of a caller in the cluster.
+  // For a cluster caller, the route has checked the right already by a SubjectAccessReview.
   if (by.via === 'admin_token' || by.via === 'cluster') return by
   const user = await getUser(q, by.userId)
   const isActive = user?.status === 'active' && (await identityState(q, user.id)) !== 'ended'
@@ -207,8 +211,8 @@ async function note(
 }
 
 /**
- * Returns the error that only owners may make the change. Conditions other than the role decide here, so an owner may
- * receive it too.
+ * Returns the error for a change that only owners may make. Conditions other than the role may also cause the error, so
+ * an owner can receive it too.
  */
 function ownerGuard({ role }: Pick<UserPrincipal, 'role'>, detail: string): ChaperoneError {
   return new ChaperoneError('forbidden', { detail, extra: { required_role: 'owner', your_role: role } })

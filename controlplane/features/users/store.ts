@@ -4,17 +4,17 @@ import { COLUMNS, type UserRow } from './rows.ts'
 
 export type UserInput = Omit<UserRow, 'status' | 'createdAt' | 'namespaces' | 'lowerRoles'>
 
-/** Serializes the checks of whether an owner exists, which registrations make, until the transaction ends. */
+/** Serialises registrations until the transaction ends, because each registration checks whether an owner exists. */
 export async function lockRegistrations(q: Query): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone registrations'])
 }
 
-/** Serializes changes of roles, status and keys over all replicas, until the transaction ends. */
+/** Serialises changes of roles, status and keys over all replicas, until the transaction ends. */
 export async function lockUserChanges(q: Query): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone user changes'])
 }
 
-/** Inserts the user. Undefined when the e-mail address already has an account. */
+/** Inserts the user. Undefined when an account with the e-mail address exists. */
 export async function insertUser(q: Query, row: UserInput): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(
     `insert into users (id, org_id, email, name, role, password_hash, groups) values ($1, $2, $3, $4, $5, $6, $7)
