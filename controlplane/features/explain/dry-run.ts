@@ -6,7 +6,10 @@ import type { ScopedReads } from '../../db/scoped-query.ts'
 import type { Actions } from '../actions/service.ts'
 import { findAgentIn } from '../agents/rows.ts'
 
-/** Returns the decision that the named agent would get. Throws `not_found` when the agent does not exist. */
+/**
+ * Returns the decision that a submission of this action by the named agent would get. Stores nothing. Throws
+ * `not_found` when the agent does not exist.
+ */
 export type DryRun = (namespaces: Namespaces, agentName: string, spec: ActionSpec) => Promise<DryRunReply>
 
 export function createDryRun(deps: {

@@ -7,8 +7,8 @@ import type { Explain } from './service.ts'
 export type ExplainRoutesDeps = {
   readonly explain: Explain
   /**
-   * Resolves a name or id to an id. Without a name: the agent's own gateway, else the local or only one. Undefined
-   * when none.
+   * Resolves a gateway to its id. `gateway`: a name or an id. When absent, the agent's gateway applies, otherwise the
+   * gateway `default/local`, otherwise the only gateway. Resolves to undefined when there is no gateway.
    */
   readonly gatewayFor: (
     namespaces: Namespaces,

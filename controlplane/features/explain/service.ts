@@ -35,13 +35,16 @@ export type Question = {
   readonly url: string
   /** Names and values of the header fields, alternating. */
   readonly headers?: readonly string[]
-  /** Name of an agent. An agent that the gateway does not have is evaluated as active and without a history. */
+  /**
+   * Name of an agent. An agent that the gateway does not serve is evaluated as an active agent without earlier
+   * requests.
+   */
   readonly agent: string
 }
 
 export type Explanation = {
   readonly text: string
-  /** Name of the connector record; null when no connector owns the host. */
+  /** Name of the Connector that owns the host; null when no Connector does. */
   readonly connector: string | null
   readonly action: Action | null
   readonly decision: Decision
@@ -51,7 +54,8 @@ export type Explanation = {
 export type Explain = (question: Question) => Explanation
 
 /**
- * Evaluates with the gateway's configuration and the gateway's own code, so that the result is the gateway's verdict.
+ * Creates the evaluation of a request without sending it. The evaluation uses the configuration of the gateway and the
+ * decision code of gateways, so that the result is the verdict of the gateway.
  */
 export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
   const snapshots = new Map<string, Snapshot>()
@@ -97,7 +101,7 @@ type Finding = {
   readonly bound: BoundConnector | null
   readonly action: Action | null
   readonly decision: Decision
-  /** Lines below the text, for verdicts that depend on the body of the request. */
+  /** Lines that follow the explanation when the verdict depends on the request body. */
   readonly notes: readonly string[]
 }
 
@@ -124,7 +128,10 @@ function judge(asked: Case): Finding {
     : found
 }
 
-/** Evaluates the CONNECT request. The requests inside the tunnel carry the agent's own credential. */
+/**
+ * Evaluates the CONNECT request alone, because the gateway does not read the requests inside the tunnel. Those requests
+ * carry the agent's own credential.
+ */
 function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
   const request = tunnelRequest(asked.request)
   if (isRefusal(request)) return refusedFinding(request, bound)
@@ -132,7 +139,10 @@ function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
   return isRefusal(named) ? refusedFinding(named, bound) : judgeNamed({ ...asked, request, bound }, named)
 }
 
-/** Shows the verdict of each candidate action where the request body selects the candidate and the verdicts differ. */
+/**
+ * Decides the actions that the request may be. When the request body selects the action and the verdicts differ, the
+ * notes list the verdict of each candidate action.
+ */
 function judgeNamed(given: ProxiedCase, named: Named): Finding {
   const { bound } = given
   const { rules, inputs } = proxiedInputs(given, judgedActions(named))
@@ -148,7 +158,7 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
   return { bound, action: namingAction(named, decision), decision, notes }
 }
 
-/** Returns the action that the result is about: the first action of the request, or the candidate that decided. */
+/** Returns the action that the result shows: the first action of the request, or the candidate that decided. */
 function namingAction(named: Named, { actionType }: Decision): Action | null {
   if (named.kind === 'actions') return named.actions[0] ?? null
   return named.candidates.find(({ type }) => type === actionType) ?? named.candidates[0] ?? null

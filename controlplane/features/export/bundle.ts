@@ -17,7 +17,10 @@ import { createPolicy, disablePolicy, type NewPolicy } from '../policies/service
 import { untouchedDefaults } from '../policies/untouched-defaults.ts'
 import { manifestsOf } from './manifests.ts'
 
-/** Raised when older versions of the program can no longer read a bundle; they read every `1.x`. */
+/**
+ * Version of the bundle format. The major number rises when older versions of the program can no longer read a bundle.
+ * A version of the program that reads `1.0` reads every `1.x`.
+ */
 const BUNDLE_VERSION = '1.0'
 
 export type BundleDeps = {
@@ -27,12 +30,12 @@ export type BundleDeps = {
   readonly knownAction: (type: string) => KnownAction | null
 }
 
-/** One item of a bundle after its schema check: its value, or the error. */
+/** One item of a bundle after the check against its schema: the value, or the error of the check. */
 export type BundleItem<T> =
   | { readonly name: string; readonly value: T }
   | { readonly name: string; readonly error: string }
 
-/** `gateways`: names of the gateways that the policy is bound to; none means all gateways. */
+/** `gateways`: names of the gateways to which the policy is bound; a policy without names applies to all gateways. */
 type PolicyOfBundle = NewPolicy & Pick<ImportedPolicy, 'gateways'>
 
 export type ImportInput = {
@@ -43,11 +46,11 @@ export type ImportInput = {
 type ImportError = ImportReply['errors'][number]
 
 export type Bundle = {
-  /** Exports agents and policies, without any secret. */
+  /** Exports agents and policies as JSON, without any secret. */
   exportJson(namespaces: Namespaces, by: Actor): Promise<ExportReply>
   /** Exports gateways, connectors (without credentials), permissions and policies as manifests (YAML documents). */
   exportManifests(namespaces: Namespaces, by: Actor): Promise<string>
-  /** Stores all valid items in one transaction; the report lists the invalid ones. */
+  /** Stores all valid items in one transaction. The reply lists the invalid items with their errors. */
   import(by: Actor, input: ImportInput): Promise<ImportReply>
 }
 
@@ -85,7 +88,10 @@ function agentView(row: Awaited<ReturnType<typeof listAgentsIn>>[number]) {
   return { name, runtime, environment, status, capabilities, metadata }
 }
 
-/** Exports the active text: the import would disable a policy whose newest text fails its tests. */
+/**
+ * Converts a policy to its export. Exports the active text and not the newest one: the import would disable a policy
+ * whose newest text fails its tests.
+ */
 function policyView(row: PolicyRow, nameOf: (gatewayId: string) => string) {
   const { name, description, priority, enabled, tags, mode } = row
   const policyYaml = row.activeYaml ?? row.policyYaml
@@ -133,14 +139,20 @@ async function importAll(
   }
 }
 
-/** Throws for a missing gateway: a policy for one gateway must not decide for all of them. */
+/**
+ * Resolves the name of a gateway to its id. Throws when the gateway does not exist: without the binding, the policy
+ * would apply to all gateways.
+ */
 async function gatewayId(q: Query, name: string): Promise<string> {
   const row = await findGatewayByName(q, name)
   if (row !== undefined) return row.id
   throw validationError([`gateways: there is no gateway ${name} here: make it first, or leave it out`])
 }
 
-/** Stores each valid item. Returns the number of stored items and adds the others to `errors`. */
+/**
+ * Stores each item that is valid. Returns the number of stored items and adds the errors of the other items to
+ * `errors`.
+ */
 async function each<T>(
   q: Query,
   kind: ImportError['kind'],
@@ -158,7 +170,8 @@ async function each<T>(
 }
 
 /**
- * Returns null on success, and the message of a refusal that the user can correct. Any other error ends the import.
+ * Runs the work in a savepoint. Returns null on success, and the message of an error that the user can correct.
+ * Rethrows any other error, which ends the import.
  */
 async function attempt(q: Query, work: () => Promise<void>): Promise<string | null> {
   try {

@@ -16,16 +16,20 @@ export type ManifestExport = {
   readonly counts: Readonly<Record<string, number>>
 }
 
-/** Returns the configuration as manifests for a folder or a cluster, and the number of manifests of each kind. */
+/**
+ * Returns the configuration as YAML manifests, for a manifest folder or a cluster, and the number of manifests of each
+ * kind.
+ */
 export async function manifestsOf(
   q: ScopedQuery,
   platformNamespaces: ReadonlySet<string>,
 ): Promise<ManifestExport> {
   const rows = await readManifestRows(q, 'active')
-  // A Permission may reference Gateways of other namespaces, which are not exported themselves.
+  // A Permission may reference Gateways of other namespaces, whose manifests this export does not contain.
   const gateways = [...(await gatewayNamesIn(q))].map(([id, name]) => ({ id, name }))
   const placement = placementOf(gateways.toSorted(byName), platformNamespaces)
-  // Default policies have no namespace: only a user with the right in all namespaces sees whether one was removed.
+  // Default policies have no namespace. Therefore only a user with the right in all namespaces may learn whether a
+  // default policy was removed.
   const manifests = rowManifests(rows, { ...placement, isWhole: q.namespaces === 'all' })
   return { text: HEAD + manifestsText(manifests), counts: countsOf(manifests) }
 }
@@ -40,9 +44,10 @@ export function placementOf(
 }
 
 /**
- * Reads the rows of the namespaces, with the references of the manifests of policies.
+ * Reads the rows of the namespaces for the export. A policy of a manifest includes the references to Gateways from its
+ * manifest.
  *
- * @param text Text of a policy: the active one, or the newest, whose tests may fail.
+ * @param text Selects the text of a policy: the active text, or the newest text, whose tests may fail.
  */
 export async function readManifestRows(q: ScopedQuery, text: PolicyText): Promise<StoredRows> {
   const written = new Map(

@@ -66,8 +66,8 @@ function importRoute(deps: BundleRoutesDeps): Route {
 }
 
 /**
- * Returns the item without its version, which counts changes in the exporting installation. An imported policy begins
- * at 1.
+ * Returns the item without its version. The version counts changes in the exporting installation, and an imported
+ * policy begins at 1.
  */
 function withoutVersion(item: BundleItem<ImportedPolicy>) {
   if ('error' in item) return item
@@ -89,7 +89,7 @@ function checked<S extends z.ZodType>(schema: S, item: unknown): BundleItem<z.in
   }
 }
 
-/** Returns the name of an item for the report; empty when the item has none. */
+/** Returns the name of an item for the import report; empty when the item has no name. */
 function nameOf(item: unknown): string {
   const name = typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined
   return typeof name === 'string' ? name.slice(0, 253) : ''

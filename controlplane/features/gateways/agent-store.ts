@@ -5,13 +5,14 @@ import type { Query } from '../../db/query.ts'
 export type NamedGateway = { readonly gatewayId: string; readonly name: string }
 
 /**
- * An agent that the gateway does not serve. `servedUntil`: Unix ms; null unless the gateway served it within 7 days.
+ * An agent that the gateway does not serve. `servedUntil`: Unix time in ms until which the gateway served the agent;
+ * null if this was more than 7 days ago or never.
  */
 export type ForeignAgent = { readonly name: string; readonly servedUntil: number | null }
 
 /**
- * Returns those of these agents that the gateway does not serve: agents that are bound to another gateway, and names
- * without an agent in a namespace that is not the gateway's.
+ * Returns the agents in the list that the gateway does not serve: agents that are bound to another gateway, and unknown
+ * names in a namespace other than that of the gateway.
  */
 export async function foreignAgents(
   q: Query,
@@ -38,8 +39,8 @@ export async function foreignAgents(
 }
 
 /**
- * Reports whether the gateway may create an agent of this name: a name without a namespace, or one in the gateway's own
- * namespace.
+ * Reports whether the gateway may create an agent with this name. The name must have no namespace, or the namespace of
+ * the gateway.
  */
 export function mayName(gateway: string, agent: string): boolean {
   return !agent.includes('/') || namespaceOf(agent) === namespaceOf(gateway)

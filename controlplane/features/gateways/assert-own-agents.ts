@@ -2,8 +2,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { GatewayPrincipal } from './principal.ts'
 
 /**
- * Throws `forbidden` when a sidecar names other agents than its own. The field `refused` of the error lists their
- * names.
+ * Throws `forbidden` when the call of a sidecar names an agent other than the agent of the sidecar. The field `refused`
+ * of the error lists the names of these agents.
  */
 export function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: ReadonlyArray<string | null>): void {
   if (sidecar === null) return

@@ -3,33 +3,33 @@ import type { GatewayRef, LabelSelector } from '../../../core/crd/fields.ts'
 import type { PushProblem } from '../../../core/wire/operator/operator.ts'
 import type { BindableGateway } from './rows.ts'
 
-/** Member of `Gateway.spec.allowedNamespaces` for a kind. */
+/** Field of `Gateway.spec.allowedNamespaces` that admits objects of a kind. */
 export type BoundKind = 'permissions' | 'policies' | 'connectors'
 
 export type Asking = {
   readonly kind: BoundKind
   readonly namespace: string
-  /** Labels of the namespace; undefined when unknown. */
+  /** Labels of the object's namespace; undefined when they are unknown. */
   readonly labels: Labels | undefined
-  /** Gateways that this object was bound to since its last change, as `namespace/name`. */
+  /** Gateways to which this object was bound since its last change, as `namespace/name`. */
   readonly boundBefore: readonly string[]
-  /** True for an object of the platform team, which no Gateway has to admit. */
+  /** True for an object of the platform team. Such an object needs no admission by a Gateway. */
   readonly isPlatform?: boolean
 }
 
 export type BindingProblem = Extract<PushProblem, 'GatewayNotFound' | 'NamespaceNotAllowed'>
 
-/** The Gateways that an object is in force at. */
+/** The Gateways at which an object is in force. */
 export type Binding = {
   readonly gateways: readonly BindableGateway[]
-  /** Gateways that the object was bound to and that no longer admit it. */
+  /** Gateways to which the object was bound and that have ceased to admit the object. */
   readonly lost: readonly BindableGateway[]
   /**
-   * All Gateways of other namespaces that the object is or was bound to, whether they exist or not, as
-   * `namespace/name`.
+   * All Gateways of other namespaces that the object references or was bound to, as `namespace/name`. Includes Gateways
+   * that do not exist.
    */
   readonly bound: readonly string[]
-  /** Reasons for the unresolved references; `problem` is that of the first. */
+  /** Reasons for the unresolved Gateway references. `problem` is the problem of the first reference. */
   readonly reasons: readonly string[]
   readonly problem: BindingProblem | null
 }
@@ -40,9 +40,10 @@ export function namespaceOf({ name }: Pick<BindableGateway, 'name'>): string {
 }
 
 /**
- * Binds an object to the Gateways that it references, else to all of its own namespace. A reference without a
- * namespace means the object's own, so that no object of another tenant can change its meaning. A Gateway of another
- * namespace must admit the object's namespace for this kind; otherwise any tenant could grant itself access.
+ * Binds an object to the Gateways that it references, or without references to all Gateways of its namespace. A
+ * reference without a namespace means the namespace of the object, so that no object of another tenant can change its
+ * meaning. A Gateway of another namespace must admit this kind of object from the object's namespace; otherwise any
+ * tenant could grant itself access.
  */
 export function bindGateways(
   rows: readonly BindableGateway[],
@@ -70,8 +71,8 @@ export function bindGateways(
 }
 
 /**
- * Binds an object to the Gateways of the namespaces that the selector selects. A namespace with unknown labels counts
- * as selected: policies of the platform team can only tighten.
+ * Binds an object to the Gateways in the namespaces that the label selector selects. A namespace with unknown labels
+ * counts as selected, because policies of the platform team can only tighten.
  */
 export function bindSelected(
   rows: readonly BindableGateway[],
@@ -91,8 +92,8 @@ export function bindSelected(
 }
 
 /**
- * Splits the Gateways of the last accepted version of an object into those that still admit the object and those that
- * do not.
+ * Divides the Gateways to which the last accepted version of an object was bound: Gateways that still admit the object,
+ * and Gateways that do not.
  */
 export function standing(rows: readonly BindableGateway[], asking: Omit<Asking, 'boundBefore'>) {
   const [gateways, lost] = partition(rows, (row) => isBound(row, asking))
@@ -119,8 +120,8 @@ function isBound(
 type Unresolved = { readonly reason: string; readonly problem: BindingProblem }
 
 /**
- * Returns the reason for an unresolved reference. It is the same for a missing Gateway and for one that does not admit
- * the namespace, so that it does not disclose the Gateways of other namespaces.
+ * Returns the reason for an unresolved Gateway reference. A missing Gateway and a Gateway that does not admit the
+ * namespace give the same reason, so that the reason does not disclose which Gateways other namespaces have.
  */
 function unresolvedRef(target: string, named: string | undefined, { kind, namespace }: Asking): Unresolved {
   if (namespaceOf({ name: target }) !== namespace) {

@@ -11,7 +11,9 @@ import {
   type Resolve,
 } from '../../../core/request/outbound-address.ts'
 
-/** Address of a gateway, resolved and checked once. Calls connect only to the checked addresses. */
+/**
+ * Address of a gateway. The host name is resolved and checked once, and calls connect only to the checked addresses.
+ */
 export type GatewayAddress = { readonly url: URL; readonly addresses: readonly Address[] }
 
 export type Call = {
@@ -22,7 +24,7 @@ export type Call = {
   readonly headers: readonly string[]
   readonly body: Buffer | null
   readonly timeoutMs: number
-  /** Limit of the response body. A longer body is truncated, and `isWhole` is false. */
+  /** Limit of the response body in bytes. A longer body is truncated, and `isWhole` is false. */
   readonly maxBytes: number
 }
 
@@ -33,7 +35,10 @@ export type Answer = {
   readonly isWhole: boolean
 }
 
-/** A failed call. `isSent`: the connection was established, so the gateway may have received the request. */
+/**
+ * A failed call to a gateway. `isSent`: the connection was established, so the gateway may have received the request.
+ * `isLate`: the call exceeded its time limit.
+ */
 export class CallError extends Error {
   readonly isSent: boolean
   readonly isLate: boolean
@@ -47,8 +52,9 @@ export class CallError extends Error {
 export const resolveByDns: Resolve = (host) => lookup(host, { all: true, order: 'verbatim' })
 
 /**
- * Returns why a gateway at this address may not be called, or the checked address. An administrator has set it, so
- * private networks are allowed and cloud metadata is not.
+ * Resolves and checks the address of a gateway. Returns the checked addresses, or the reason why the address is
+ * refused. Private networks are allowed, because an administrator configured the address. Addresses of cloud metadata
+ * services are refused.
  */
 export async function checkAddress(text: string, resolve: Resolve): Promise<GatewayAddress | string> {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -61,7 +67,8 @@ export async function checkAddress(text: string, resolve: Resolve): Promise<Gate
 }
 
 /**
- * Returns why no agent key may be sent to the address, or null. Plaintext is allowed only within a private network.
+ * Returns the reason why no agent key may be sent to the address; null when a key may be sent. HTTP without TLS is
+ * allowed only within a private network.
  */
 export function exposesKey({ url, addresses }: GatewayAddress): string | null {
   if (url.protocol === 'https:') return null
@@ -79,7 +86,7 @@ async function resolveInTime(resolve: Resolve, host: string): Promise<readonly A
   return found
 }
 
-/** Sends one request on its own connection. Never follows a redirect, never retries. Rejects with `CallError`. */
+/** Sends one request on a connection of its own. Follows no redirects and does not retry. Rejects with `CallError`. */
 export function callGateway({ url, addresses }: GatewayAddress, call: Call): Promise<Answer> {
   const isTls = url.protocol === 'https:'
   const limit = AbortSignal.timeout(call.timeoutMs)
@@ -137,7 +144,9 @@ function collect(response: IncomingMessage, limit: number, done: (answer: Answer
   response.on('close', () => size > limit && finish(false))
 }
 
-/** Messages name the host and the kind of failure, never the request. */
+/**
+ * Returns the error of a failed call. The message names the host and the kind of failure, but no part of the request.
+ */
 function failure(
   cause: Error,
   { isSent, isLate, url }: { isSent: boolean; isLate: boolean; url: URL },

@@ -3,11 +3,14 @@ import type { HandlesBody, HandlesReply } from '../../../core/wire/gateway/handl
 import type { Query } from '../../db/query.ts'
 import type { DeleteBatch } from '../maintenance/store.ts'
 
-/** Maximum number of handles that are kept per agent; the oldest are discarded first. */
+/**
+ * Maximum number of provider handles (ids of sessions, responses, files) that are kept per agent. The oldest are
+ * deleted first.
+ */
 const MAX_OF_AGENT = 100_000
 const KEPT_DAYS = 90
 
-/** Stores the handles that providers gave to the agents of these records. */
+/** Stores the handles that providers returned to the agents of these traffic records. */
 export async function insertHandles(q: Query, records: readonly TrafficRecord[]): Promise<void> {
   const given = records.flatMap(({ agent, gateway, given }) =>
     (given ?? []).map(({ kind, hash }) => ({ agent, gateway, kind, hash })),
@@ -24,7 +27,10 @@ export async function insertHandles(q: Query, records: readonly TrafficRecord[])
   )
 }
 
-/** Returns for each hash whether this agent owns it (`own`), only other agents do (`foreign`), or it is unknown. */
+/**
+ * Returns for each hash of a handle whether this agent owns the handle (`own`), only other agents own it (`foreign`),
+ * or no agent does (`unknown`).
+ */
 export async function findHandleOwners(q: Query, { agent, hashes }: HandlesBody): Promise<HandlesReply> {
   const { rows } = await q.query<{ hash: string; own: boolean }>(
     `select hash, bool_or(agent_id in (select id from agents where name = $2 and status <> 'revoked')) as own

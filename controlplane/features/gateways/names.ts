@@ -16,12 +16,12 @@ import {
 /** The gateway that runs with the control plane on one machine. */
 export const LOCAL_GATEWAY = 'default/local'
 
-/** Returns the local gateway; undefined when the installation has none. */
+/** Returns the gateway `default/local`; undefined when the installation has none. */
 export async function defaultGateway(q: Query): Promise<GatewayRow | undefined> {
   return findGatewayByName(q, LOCAL_GATEWAY)
 }
 
-/** Finds a gateway by id, by full name, or by the name inside the namespace `default`. */
+/** Finds a gateway by its id, by its full name, or by its name in the namespace `default`. */
 export async function findGateway(q: Query, nameOrId: string): Promise<GatewayRow | undefined> {
   return (
     (await getGateway(q, nameOrId)) ??
@@ -30,12 +30,14 @@ export async function findGateway(q: Query, nameOrId: string): Promise<GatewayRo
   )
 }
 
-/** Finds a gateway as `findGateway` does. Throws `not_found` when there is none. */
+/** Finds a gateway in the same way as `findGateway`. Throws `not_found` when the gateway does not exist. */
 export async function requireGateway(q: Query, nameOrId: string): Promise<GatewayRow> {
   return (await findGateway(q, nameOrId)) ?? refuse(nameOrId)
 }
 
-/** Finds a gateway within the namespaces. Throws `not_found` when there is none. */
+/**
+ * Finds a gateway in the namespaces of the caller, by id or name. Throws `not_found` when the gateway does not exist.
+ */
 export async function requireGatewayIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow> {
   return (await findIn(q, nameOrId)) ?? refuse(nameOrId)
 }
@@ -51,9 +53,9 @@ function refuse(nameOrId: string): never {
 }
 
 /**
- * Returns the id of the named gateway, else of the agent's own, else of the local or the only one. The agent's own
- * gateway may be in a namespace that the caller cannot read. Undefined when there is no gateway; throws `not_found`
- * for an agent outside of the namespaces.
+ * Returns the id of the gateway for an agent. A named gateway takes precedence; otherwise the agent's gateway applies,
+ * then `default/local`, then the only gateway. The agent's gateway may be in a namespace that the caller cannot read.
+ * Returns undefined when there is no gateway. Throws `not_found` for an agent outside the caller's namespaces.
  */
 export async function gatewayOfAgent(
   q: ScopedQuery,
@@ -72,7 +74,7 @@ export async function gatewayOfAgent(
   )
 }
 
-/** Returns the agent's own gateway if it is the named one. */
+/** Returns the id of the agent's gateway if `nameOrId` names this gateway; undefined otherwise. */
 async function named(q: ScopedQuery, nameOrId: string, own: string | undefined): Promise<string | undefined> {
   if (own === undefined) return undefined
   const name = (await gatewayNamesIn(q)).get(own)

@@ -19,8 +19,9 @@ export type ProbeReport =
     }
 
 /**
- * Requests the health of a gateway. Only configured addresses are allowed (`gateway_url`, or host and port of a
- * gateway in the namespaces). Any other address throws `validation`, so that the endpoint cannot scan the network.
+ * Requests the health of a gateway. Permits only configured addresses: the setting `gateway_url`, and host and port of
+ * gateways in the caller's namespaces. Throws `validation` for any other address, so that the endpoint cannot be used
+ * to scan the network.
  */
 export type GatewayProbe = (namespaces: Namespaces, url: string | undefined) => Promise<ProbeReport>
 
@@ -48,8 +49,7 @@ export function createGatewayProbe(deps: GatewayProbeDeps): GatewayProbe {
 }
 
 /**
- * Removes connector types of other namespaces from the health of a gateway, which reports the types of all its
- * connectors.
+ * Removes connector types of other namespaces from a health report. A gateway reports the types of all its connectors.
  */
 async function shownTo(
   { read }: GatewayProbeDeps,
@@ -62,8 +62,8 @@ async function shownTo(
 }
 
 /**
- * Returns the addresses that the caller may probe. Excludes `gateway_url` for a user with some namespaces: the setting
- * has no namespace, and its gateway reports the connectors of all tenants.
+ * Returns the addresses that the caller may probe. The setting `gateway_url` is excluded for a user whose right is
+ * limited to some namespaces: the setting has no namespace, and its gateway reports the connectors of all tenants.
  */
 async function allowedAddresses(
   { read, gatewayUrl }: GatewayProbeDeps,

@@ -1,22 +1,21 @@
 import type { Query } from '../../db/query.ts'
 
 /**
- * Time for which a process id stays owned. It is longer than the time in which records of an ended process can still be
- * uploaded.
+ * Time for which an owner keeps a process id. The time exceeds the period in which a gateway can still upload records
+ * of an ended process.
  */
 const KEEP = "interval '30 days'"
-/** Limit of new process ids of one owner within an hour. A process makes one id at its start. */
+/**
+ * Limit of new process ids that one owner may claim within an hour. A gateway process generates one id at its start.
+ */
 export const MAX_NEW_PER_HOUR = 1_000
 
-/**
- * Process ids by result: owned by the caller, or by another owner. Ids in neither list are new ones beyond
- * `MAX_NEW_PER_HOUR`.
- */
+/** Process ids by owner: the caller, or another owner. An id in neither list is new and exceeds `MAX_NEW_PER_HOUR`. */
 export type ClaimedProcesses = { readonly own: readonly string[]; readonly foreign: readonly string[] }
 
 /**
- * Claims these process ids for `owner` and returns which belong to it; unknown ids become its own. A gateway that no
- * longer exists owns nothing: its successor may upload the journal of its processes.
+ * Claims process ids for `owner`. Returns which ids belong to the owner and which to others. The owner gets all unknown
+ * ids, and the ids of gateways that were deleted, so that a successor may upload the journal of their processes.
  */
 export async function claimProcesses(
   q: Query,

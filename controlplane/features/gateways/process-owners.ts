@@ -5,14 +5,17 @@ import { claimProcesses, MAX_NEW_PER_HOUR } from './process-owner-store.ts'
 /** The gateway or pod whose credential authenticated a call. */
 export type ProcessOwner = {
   readonly gatewayId: string
-  /** Pod of a sidecar; null for a gateway process outside pods, which the gateway's enrolment token authenticates. */
+  /**
+   * Pod of a sidecar. Null for a gateway process outside pods, which authenticates with the enrolment token of its
+   * gateway.
+   */
   readonly sidecar: { readonly podUid: string } | null
 }
 
 /**
- * Claims unknown processes for the owner. `isUrgent`: reads the database for unknown processes only, and accepts
- * expired cache entries. Throws `forbidden` when a process belongs to another owner, with the ids in `refused`. Throws
- * `rate_limited` when the owner has used too many new ids.
+ * Checks that processes belong to the owner, and claims unknown processes for the owner. `isUrgent`: accepts expired
+ * cache entries and reads the database for unknown processes only. Throws `forbidden` when a process belongs to another
+ * owner; the field `refused` lists its id. Throws `rate_limited` when the owner has claimed too many new ids.
  */
 export type OwnProcesses = (
   owner: ProcessOwner,
@@ -21,8 +24,8 @@ export type OwnProcesses = (
 ) => Promise<void>
 
 /**
- * Time for which a cached owner counts. Ownership never changes while the owner exists; expiry keeps the rows of
- * running processes recent in the database.
+ * Time for which a cached owner needs no database read, in milliseconds. Ownership does not change while the owner
+ * exists. The expiry only refreshes the database rows of running processes, because rows without a refresh are deleted.
  */
 const TTL_MS = 3_600_000
 const MAX_CACHED = 20_000

@@ -3,16 +3,19 @@ import type { HostedWorkReport } from '../../../core/wire/gateway/hosted-work.ts
 import type { Query } from '../../db/query.ts'
 import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
 
-/** Payload on SYNC_CHANNEL when processes connected, disconnected or acknowledged a kill state. */
+/** Payload of the notification on SYNC_CHANNEL after processes connected, disconnected or acknowledged a kill state. */
 export const PROCESSES_PAYLOAD = 'processes'
 
 /** Seconds without a report after which a replica counts as unresponsive. A replica reports every two seconds. */
 const SILENT_S = 10
-/** Seconds after which a disconnected process is deleted: longer than it counts as recently disconnected. */
+/**
+ * Seconds after which a disconnected process is deleted. The value exceeds the time for which a process counts as
+ * recently disconnected.
+ */
 const FORGET_S = 300
 /**
- * Seconds after which a process of an unresponsive replica is deleted. It counts until its lease ends, after at most a
- * day.
+ * Seconds after which a process of an unresponsive replica is deleted. The process may continue to run until its lease
+ * ends, after at most a day.
  */
 const FORGET_SILENT_S = 86_400 + 400
 
@@ -21,13 +24,13 @@ export type ProcessFacts = {
   readonly name: string
   /** The only agent that the process serves; null or absent for all agents of the gateway. */
   readonly agent?: string | null
-  /** Protocol and version that the process named; absent in rows of a replica that does not know them. */
+  /** Protocol and program version that the process sent when it connected. Absent in rows of older replicas. */
   readonly greeting?: Greeting
   readonly applied_version: number | null
   readonly sent_version: number | null
   readonly agents: number
   readonly uptime_seconds: number
-  /** Why the process refused its configuration; null or absent when it did not. */
+  /** Reason why the process refused its configuration; null or absent when the process accepted it. */
   readonly rejected?: string | null
   readonly conditions?: readonly string[]
   readonly warnings?: readonly string[]
@@ -47,13 +50,14 @@ export type Report = {
   readonly replicaId: string
   readonly changed: readonly ProcessReport[]
   readonly left: readonly { readonly process_id: string; readonly age_s: number }[]
-  /** Disconnected processes that another process of the same owner (gateway or pod) has replaced. */
+  /** Disconnected processes that were replaced by another process of the same owner (gateway or pod). */
   readonly replaced: readonly string[]
 }
 
 /**
- * Stores that the replica is alive, and the changes of its processes. If two replicas report the same process, the one
- * with the later connection keeps it: the other has not yet detected that its stream is closed.
+ * Stores that the replica is alive, and the changes of its processes. When two replicas report the same process, the
+ * replica with the later connection keeps the process: the other replica has not yet detected that its stream is
+ * closed.
  */
 export async function reportProcesses(q: Query, report: Report, isNews: boolean): Promise<void> {
   await q.query(
@@ -85,7 +89,7 @@ function isAlive(process: string): string {
     and r.seen_at > clock_timestamp() - make_interval(secs => ${SILENT_S}))`
 }
 
-/** Withdraws a replica that shuts down. Its processes count as disconnected until another replica reports them. */
+/** Removes a replica that shuts down. Its processes count as disconnected until another replica reports them. */
 export async function withdrawReplica(q: Query, replicaId: string): Promise<void> {
   await q.query(
     `with own as (delete from replicas where id = $1)
@@ -96,8 +100,8 @@ export async function withdrawReplica(q: Query, replicaId: string): Promise<void
 }
 
 /**
- * Removes the replicas that were killed and could not withdraw. The processes of the named gateway ended with the
- * replicas; other processes may continue under their leases.
+ * Removes all replicas, which were killed before they could withdraw. Marks only the processes of the named gateway as
+ * disconnected: they ended with the replicas, while other processes may continue under their leases.
  */
 export async function withdrawAllReplicas(q: Query, gatewayName: string): Promise<void> {
   await q.query(
@@ -111,9 +115,9 @@ export async function withdrawAllReplicas(q: Query, gatewayName: string): Promis
 export type KnownProcess = {
   readonly processId: string
   readonly gatewayId: string
-  /** Pod or gateway that owns the process, as in the table `process_owners`. */
+  /** Pod or gateway that owns the process, as stored in the table `process_owners`. */
   readonly owner: string
-  /** True when the Pod object no longer exists. */
+  /** True when the Pod object of the process no longer exists. */
   readonly isPodDeleted: boolean
   readonly replicaId: string
   readonly facts: ProcessFacts
@@ -122,13 +126,19 @@ export type KnownProcess = {
   readonly connectedS: number
   /** Seconds since the last report of its replica. */
   readonly silentS: number
-  /** Seconds since the process disconnected, or since the last report of its silent replica; null while connected. */
+  /**
+   * Seconds since the process disconnected, or since the last report of its unresponsive replica. Null while the
+   * process is connected.
+   */
   readonly awayS: number | null
-  /** True when the process did not disconnect, but its replica stopped reporting. */
+  /** True when the process did not disconnect, but its replica ceased to report. */
   readonly isSilent: boolean
 }
 
-/** Lists the processes that any replica has, and those that disconnected recently. Deletes expired rows. */
+/**
+ * Lists the processes that are connected to any replica, and processes that disconnected recently. Deletes expired
+ * rows.
+ */
 export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> {
   const { rows } = await q.query<KnownProcess & { forgotten: boolean }>(
     `with listed as (

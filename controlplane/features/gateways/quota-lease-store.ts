@@ -6,8 +6,8 @@ import type { DeleteBatch } from '../maintenance/store.ts'
 export type Borrower = { readonly gatewayId: string; readonly processId: string }
 
 /**
- * Lends slots of an agent's quotas to gateway processes. The counts are exact over all processes and replicas:
- * concurrent calls for one agent run one after the other.
+ * Lends slots of an agent's request quota to a gateway process. The counts are exact over all processes and replicas,
+ * because concurrent calls for one agent are serialised.
  */
 export async function lendSlots(
   q: Query,
@@ -21,7 +21,7 @@ export async function lendSlots(
   return onlyRow(rows)
 }
 
-/** Deletes slots that no quota counts any more, after 10 minutes. */
+/** Deletes slots that were used more than 10 minutes ago. Quotas count the slots of the last 60 seconds only. */
 export const deleteOldSlots: DeleteBatch = async (q, limit) => {
   const { rowCount } = await q.query(
     `delete from quota_uses where ctid = any(array(

@@ -44,8 +44,8 @@ export type GatewayRoutesDeps = {
   readonly handleOwners: (asked: HandlesBody) => Promise<HandlesReply>
   readonly lend: (borrower: Borrower, asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
   /**
-   * Returns the key that signs messages to the gateway: SHA-256 of `sync:` and its token. Undefined when the gateway no
-   * longer exists.
+   * Returns the key that signs messages to the gateway: the SHA-256 of `sync:` followed by the gateway's token.
+   * Undefined when the gateway does not exist.
    */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }
@@ -53,7 +53,7 @@ export type GatewayRoutesDeps = {
 const RECORDS_LIMIT_BYTES = 16 * 1024 * 1024
 const RESULT_LIMIT_BYTES = 12 * 1024 * 1024
 
-/** Returns the routes that gateways call, as specified in `core/wire/gateway/sync.ts`. */
+/** Returns the routes that gateways call. `core/wire/gateway/sync.ts` specifies these routes. */
 export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
   return [
     stream(deps),
@@ -84,7 +84,7 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
       const sink = takeOver(raw.reply)
       const greeting = greetingOf(raw.request.headers)
       const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey, greeting }, sink)
-      // The stream may have closed before the listener was added; then no close event follows.
+      // If the stream closed before the listener was added, no close event follows.
       if (sink.destroyed) closed()
       else sink.once('close', closed)
       return undefined
@@ -92,7 +92,7 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
   })
 }
 
-/** Sends the head of the response now. Lines follow until the stream closes. */
+/** Sends the response head at once and returns the raw response. Lines of JSON follow until the stream closes. */
 function takeOver(reply: FastifyReply): FastifyReply['raw'] {
   reply.hijack()
   const { raw } = reply
@@ -214,8 +214,8 @@ function commands({ commands: run }: GatewayRoutesDeps): Route {
       const owner = gatewayOf(principal)
       if (owner.sidecar !== null) return { status: 200, body: NOT_IN_A_POD }
       if (!isStop(body)) refuseRestricted(principal)
-      // The result of the command is wrapped: it has `status` and `body` for the gateway's caller, which the route
-      // would otherwise use as its own result.
+      // The reply of the command is wrapped in a body. It has the members `status` and `body` for the gateway's caller,
+      // which the route would otherwise use as its own status and body.
       return { status: 200, body: await run(owner, body) }
     },
   })
@@ -226,8 +226,8 @@ function isStop(body: CommandBody): boolean {
 }
 
 /**
- * Error for commands from a sidecar, which runs in the pod of a tenant: commands for its Gateway go to the control
- * plane instead.
+ * Reply to commands from a sidecar. A sidecar runs in the pod of a tenant; commands for its Gateway must go to the
+ * control plane instead.
  */
 const NOT_IN_A_POD = {
   status: 403,

@@ -14,11 +14,11 @@ export type GatewayRow = {
   readonly port: number
   readonly spec: GatewaySpec
   readonly tokenSha256: Buffer | null
-  /** SHA-256 of `sync:` and the token: the key that signs messages to this gateway. */
+  /** Key that signs messages to this gateway: the SHA-256 of `sync:` followed by the gateway's token. */
   readonly syncKey: Buffer | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Origin of the row; null for a row of a manifest. */
+  /** Interface that created the row; null for a row of a manifest. */
   readonly origin: RowOrigin | null
   readonly createdAt: Date
 }
@@ -31,18 +31,21 @@ export async function listGateways(q: Query): Promise<readonly GatewayRow[]> {
   return rows.map(withDefaults)
 }
 
-/** The fields of a Gateway that determine which objects it admits. */
+/** The fields of a Gateway that determine which objects of other namespaces it admits. */
 export type BindableGateway = Pick<GatewayRow, 'id' | 'name'> & {
   readonly spec: Pick<GatewaySpec, 'allowedNamespaces'>
 }
 
-/** Selects Gateways by full names, by ids or by their namespaces. */
+/** Selects Gateways by full names, by ids or by namespaces. */
 export type GatewaySelection =
   | { readonly names: readonly string[] }
   | { readonly ids: readonly string[] }
   | { readonly namespaces: readonly string[] }
 
-/** Lists Gateways with what binds objects to them; without a selection all Gateways. */
+/**
+ * Lists Gateways with the fields that determine which objects they admit. Lists all Gateways when there is no
+ * selection.
+ */
 export async function listBindableGateways(
   q: Query,
   selection?: GatewaySelection,
@@ -73,7 +76,7 @@ export async function listGatewaysIn(q: ScopedQuery): Promise<readonly GatewayRo
   return rows.map(withDefaults)
 }
 
-/** Finds a gateway of the namespaces by id or full name. */
+/** Finds a gateway in the namespaces of the caller, by id or full name. */
 export async function findGatewayIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow | undefined> {
   const rows = await q.rows<GatewayRow>(
     [nameOrId],
@@ -84,7 +87,8 @@ export async function findGatewayIn(q: ScopedQuery, nameOrId: string): Promise<G
 }
 
 /**
- * Returns names by id: Gateways in the namespaces, and Gateways elsewhere that objects of the namespaces reference.
+ * Returns the names of Gateways by id: Gateways in the caller's namespaces, and other Gateways that objects of these
+ * namespaces reference.
  */
 export async function gatewayNamesIn(q: ScopedQuery): Promise<ReadonlyMap<string, string>> {
   const rows = await q.rows<{ readonly id: string; readonly name: string }>(
@@ -125,12 +129,15 @@ export async function one(q: Query, where: string, value: unknown): Promise<Gate
   return row === undefined ? undefined : withDefaults(row)
 }
 
-/** Adds the schema's defaults: a row of an older version lacks newer fields. */
+/** Adds the default values of the schema, because a row of an older version lacks newer fields. */
 export function withDefaults(row: GatewayRow): GatewayRow {
   return { ...row, spec: GatewaySpec.parse(row.spec) }
 }
 
-/** Returns the lease: milliseconds for which a gateway admits requests without its control plane. */
+/**
+ * Returns the lease in milliseconds: the time for which a gateway admits requests while its control plane does not
+ * answer.
+ */
 export function leaseMsOf(spec: Pick<GatewaySpec, 'failurePolicy'> | undefined): number {
   return (spec?.failurePolicy.everythingAfterSeconds ?? LIMITS.leaseEverythingMs / 1_000) * 1_000
 }

@@ -2,16 +2,19 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { COLUMNS, type GatewayRow, one, withDefaults } from './rows.ts'
 
-/** Input of `upsertGateway`; an absent token keeps its value. */
+/** Input of `upsertGateway`. An absent token leaves the stored token unchanged. */
 export type GatewayInput = Pick<GatewayRow, 'id' | 'orgId' | 'name' | 'spec' | 'source' | 'managedBy'> &
   Partial<Pick<GatewayRow, 'host' | 'port' | 'tokenSha256' | 'syncKey' | 'origin'>>
 
-/** Reads and locks the row until the transaction ends, so that changes of one gateway are serialised. */
+/** Reads the row and locks it until the transaction ends, so that changes of one gateway are serialised. */
 export async function lockGateway(q: Query, id: string): Promise<GatewayRow | undefined> {
   return one(q, 'id = $1 for update', id)
 }
 
-/** Inserts the row, or replaces the one with this id. Absent host, port and token keep their values. */
+/**
+ * Inserts the row, or replaces the row with this id. Absent values of host, port and token leave the stored values
+ * unchanged.
+ */
 export async function upsertGateway(q: Query, row: GatewayInput): Promise<GatewayRow> {
   const { rows } = await q.query<GatewayRow>(
     `insert into gateways (id, org_id, name, host, port, spec, token_sha256, sync_key, source, managed_by, origin)
@@ -39,7 +42,7 @@ export async function upsertGateway(q: Query, row: GatewayInput): Promise<Gatewa
   return withDefaults(onlyRow(rows))
 }
 
-/** Deletes the gateway with its permissions. Returns true when it existed. */
+/** Deletes the gateway and its permissions. Returns true when the gateway existed. */
 export async function deleteGateway(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query('delete from gateways where id = $1', [id])
   return rowCount > 0

@@ -16,16 +16,16 @@ export type MetricsDeps = {
   readonly orgId: string
   /** Returns the number of gateway processes that are connected to any replica. */
   readonly processes: () => number
-  /** Returns the versions of these processes; null for a process that names none. */
+  /** Returns the program versions of the connected gateway processes; null for a process that sends no version. */
   readonly versions: () => ReadonlyArray<string | null>
-  /** Number of batches of records that the ingest quota refused, by Gateway. */
+  /** Number of batches of traffic records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>
   readonly platformNamespaces: ReadonlySet<string>
 }
 
 export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetrics {
   let counting: Promise<ActionCounts> | undefined
-  // Counting all traffic is expensive for the database: concurrent scrapes share one result.
+  // Concurrent scrapes share one result, because counting all traffic is expensive for the database.
   const counts = () => {
     counting ??= countActions(deps.db, deps.orgId).finally(() => {
       counting = undefined
@@ -45,7 +45,10 @@ async function invalidPolicies({ db, platformNamespaces }: MetricsDeps): Promise
   return { platform, tenant: rows.length - platform }
 }
 
-/** Builds a registry per scrape, because every value is read from the database or the hub at that moment. */
+/**
+ * Builds the metrics of one scrape. Each scrape has its own registry, because all values are read at the time of the
+ * scrape.
+ */
 function exposition(
   { total, lastHour, decisions24h }: ActionCounts,
   invalid: InvalidPolicies,

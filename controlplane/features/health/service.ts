@@ -12,7 +12,7 @@ type FailedCheck = NonNullable<Check['error']>
 
 export type HealthDeps = {
   readonly db: Db
-  /** Ids of the gateways that are connected to any replica. */
+  /** Returns the ids of the gateways that are connected to any replica. */
   readonly connected: () => ReadonlySet<string>
   /** Returns the setting `gateway_url`; null when it is not set. */
   readonly gatewayUrl: () => Promise<string | null>
@@ -20,9 +20,9 @@ export type HealthDeps = {
 }
 
 export type Health = {
-  /** Checks database and gateway, each within 2 s (spec 4.4). */
+  /** Checks the database and the gateway, each within 2 s (spec 4.4). */
   report(): Promise<HealthReply>
-  /** Reports whether the database answers, without which this process cannot serve requests. */
+  /** Reports whether the database answers. This process cannot serve requests without the database. */
   ready(): Promise<boolean>
 }
 
@@ -31,7 +31,8 @@ export function createHealth(deps: HealthDeps): Health {
   let looking: Promise<HealthReply> | null = null
   let asking: Promise<boolean> | null = null
   return {
-    // Neither check needs a sign-in. Concurrent callers share one result, so that they cannot overload the database.
+    // Both checks are public. Concurrent callers share one result, so that unauthenticated callers cannot overload the
+    // database.
     report() {
       looking ??= look(deps, database).finally(() => {
         looking = null
@@ -60,14 +61,14 @@ async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<H
 }
 
 /**
- * Checks the configured address of the gateway. Without an address, the check passes when a gateway is connected or
- * when there is no gateway at all.
+ * Checks the gateway at the setting `gateway_url`. Without the setting, the check passes when a gateway is connected,
+ * or when no gateway can connect.
  */
 async function gateway(deps: HealthDeps): Promise<void> {
   const url = await deps.gatewayUrl()
   if (url !== null) return probe(url, deps.resolve ?? resolveByDns)
   if (deps.connected().size > 0) return
-  // A Gateway without a token cannot connect (a manifest without a process, as in policy-only use), so its absence is
+  // A Gateway without a token cannot connect: a manifest without a process, when only policies are used. Its absence is
   // no failure.
   const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
   if (!canConnect) return
@@ -88,8 +89,8 @@ async function probe(url: string, resolve: Resolve): Promise<void> {
 }
 
 /**
- * The part of a failure that a public response discloses. Messages of drivers are excluded, because they name hosts and
- * roles.
+ * Error of a health check. `outcome` is the part that a public response discloses. The messages of drivers are
+ * excluded, because they name hosts and database roles.
  */
 class CheckFailure extends Error {
   readonly outcome: FailedCheck

@@ -5,15 +5,15 @@ import type { Hub } from '../../sync/hub.ts'
 import { keptOf } from '../../sync/kill-switch/views.ts'
 
 /**
- * Limit of the pending kill switches of one caller and source while the database does not answer. The scope `all` is
- * admitted beyond the limit.
+ * Maximum number of pending kill switches of one caller and source while the database does not answer. A kill switch of
+ * the scope `all` is admitted beyond the limit.
  */
 const MAX_PENDING = 100
 
 /**
- * Bounds the kill switches of one caller that the database has not stored yet. At the limit, a new kill switch replaces
- * a pending one of the same scope, and throws `not_ready` when there is none. Other callers and the scope `all` are not
- * affected.
+ * Bounds the kill switches of one caller that are not stored in the database yet. At the limit, a new kill switch
+ * replaces a pending one of the same scope. Throws `not_ready` when no pending kill switch has this scope. The scope
+ * `all` is exempt, and other callers are not affected.
  */
 export function makeRoom(
   kill: Pick<Hub['kill'], 'retract'>,
@@ -31,8 +31,8 @@ export function makeRoom(
 }
 
 /**
- * Returns the warning for the kill switch `id` that is in force but not stored: how many are pending, and how it could
- * be lost.
+ * Returns the warning for the kill switch `id`, which is in force but not stored. The warning states how many kill
+ * switches are pending, and how they could be lost.
  */
 export function notStored(pending: readonly KillAnnouncement[], id: string): string {
   const isLost = pending.some((each) => each.id === id) && !keptOf(pending).some((each) => each.id === id)

@@ -6,7 +6,7 @@ import {
   MAX_WORK_RESULTS,
 } from '../../../core/wire/gateway/hosted-work.ts'
 
-/** Hosted work that one connected gateway process reports. */
+/** Report of one connected gateway process about hosted work: work that a provider continues after its response. */
 export type ProcessWork = {
   /** Full name of the gateway, `namespace/name`. */
   readonly gateway: string
@@ -14,8 +14,8 @@ export type ProcessWork = {
 }
 
 /**
- * Returns the cancelled hosted work of all connected processes: results of agents in the namespaces, and counts of
- * gateways in them. Undefined when no process reports.
+ * Returns the cancelled hosted work of all connected processes, limited to agents and gateways in the namespaces.
+ * Undefined when no process reports hosted work.
  */
 export function hostedWorkState(
   processes: readonly ProcessWork[],
@@ -39,8 +39,8 @@ export function hostedWorkState(
 }
 
 /**
- * Returns a sentence on the limits of the lists: work before the gateways' start, discarded entries, work without an
- * id.
+ * Returns a sentence about hosted work that the lists do not contain: work from before the start of the gateways,
+ * discarded entries, and work without an id.
  */
 function noteOf(reports: readonly HostedWorkReport[]): string {
   const since = reports

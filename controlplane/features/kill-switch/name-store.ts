@@ -2,7 +2,8 @@ import type { KillNames } from '../../../core/decision/kill-switch/kill-scope-na
 import type { Query } from '../../db/query.ts'
 
 /**
- * Lists the names that the scope of a kill switch can have, with at most 10,000 agents. Revoked agents are left out.
+ * Lists the names of agents, connectors and gateways that the scope of a kill switch may contain. Omits revoked agents,
+ * and agents beyond 10,000.
  */
 export async function listKillNames(q: Query, orgId: string): Promise<KillNames> {
   const { rows } = await q.query<KillNames>(

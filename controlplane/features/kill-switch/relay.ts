@@ -4,13 +4,13 @@ import { systemActor } from '../audit/actor.ts'
 import { checkedScope, type KillReply, type KillSwitch } from './service.ts'
 
 /**
- * Applies the kill switches that the operator reads in the cluster. They are in force on this replica before they are
- * stored.
+ * Applies the kill switches that the operator reads from the cluster. A kill switch is in force on this replica before
+ * it is stored.
  */
 export type KillRelay = {
   /** Sets the kill switches of one source; idempotent. Throws `validation` for an invalid scope. */
   apply(body: KillRelayBody): Promise<KillRelayReply>
-  /** Returns the number of sources whose newest revision is kept, for tests. */
+  /** Returns the number of sources whose newest revision is cached. For tests. */
   remembered(): number
 }
 
@@ -21,14 +21,14 @@ export type KillRelayDeps = {
 }
 
 /**
- * Milliseconds within which a lower revision counts as overtaken in transit. Later, a lower revision counts as newer:
- * a cluster that was restored from a backup counts from a lower revision.
+ * Time in milliseconds within which a lower revision counts as an older report that arrived late. After this time, a
+ * lower revision counts as newer, because a cluster that was restored from a backup restarts at a lower revision.
  */
 const MAX_REVISION_AGE_MS = 30_000
 const NOTHING = { acked: 0, total: 0, ms: 0 }
 
 export function createKillRelay({ killSwitch, nowMs = () => performance.now() }: KillRelayDeps): KillRelay {
-  /** Newest revision of each source's object that this replica received, and the time of its receipt. */
+  /** Newest revision of each source that this replica received, and the time at which it was received. */
   const newest = new Map<string, { readonly revision: number; readonly at: number }>()
   const isOlder = (source: string, revision: number) => {
     const known = newest.get(source)
@@ -36,8 +36,8 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
   }
   function remember(source: string, revision: number): void {
     const now = nowMs()
-    // Entries are in the order of their times. An expired entry has no effect, and a deleted object sends no further
-    // reports, so expired entries are removed.
+    // Removes expired entries. The entries are in the order of their times. An expired entry has no effect, and the
+    // object of a source that was deleted sends no further report that would remove its entry.
     for (const [known, { at }] of newest) {
       if (now - at < MAX_REVISION_AGE_MS) break
       newest.delete(known)
@@ -75,7 +75,8 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
 }
 
 /**
- * Limits the scope `all` to the reach of the source: the object of one tenant must not affect the agents of another.
+ * Limits the scope `all` to the widest scope that the source may have: the manifest of one tenant must not affect the
+ * agents of another tenant.
  */
 function scopeOf(source: string, scope: string): string {
   const checked = checkedScope(scope)
@@ -83,8 +84,8 @@ function scopeOf(source: string, scope: string): string {
 }
 
 /**
- * Returns the reply with the slowest acknowledgements. Leaves out scopes that match nothing: no process acknowledges
- * them, and their `0 of 0` would hide the other scopes.
+ * Returns the acknowledgements of the slowest scope. Ignores scopes that match nothing, because no process acknowledges
+ * them and `0 of 0` would hide the other scopes.
  */
 function slowest(replies: readonly KillReply[]): KillRelayReply['acknowledged'] {
   const known = replies.filter((reply) => reply.nearest === undefined)

@@ -33,11 +33,11 @@ export type KillSwitchDeps = KillStoringDeps & {
 }
 
 export type KillWaits = {
-  /** Time limit of the whole answer, in ms. */
+  /** Time limit of the reply, in ms. */
   readonly answerMs: number
   /**
-   * Time limit of the database look-up for a repeated kill switch, in ms. Beyond it, a kill switch younger than
-   * `YOUNG_MS` is broadcast without the result of the look-up.
+   * Time limit of the database look-up for a repeated kill switch, in ms. When the look-up takes longer, a kill switch
+   * younger than `YOUNG_MS` is broadcast without its result.
    */
   readonly settledMs: number
 }
@@ -48,30 +48,28 @@ export type KillChange = {
   readonly scope?: string | undefined
   readonly reason?: string | undefined
   /**
-   * Origin of the change: `api`, `dashboard`, `cli`, `gateway:<name>` or `manifest:<ns/name>`. Each source latches a
-   * scope independently.
+   * Origin of the change: `api`, `dashboard`, `cli`, `gateway:<name>` or `manifest:<ns/name>`. Each source activates
+   * and lifts its kill switches independently of other sources.
    */
   readonly source: string
   readonly by: Actor
-  /**
-   * False when the caller could not be authenticated, because the database or the cluster did not answer. Default true.
-   */
+  /** False when the caller was not authenticated, because the database or the cluster did not answer. Default: true. */
   readonly isChecked?: boolean
-  /** Lifts the scope for every source; the audit event names the sources. */
+  /** Lifts the kill switches of every source for this scope. The audit event names these sources. */
   readonly override?: boolean
-  /** Namespaces in which the caller has the right; the answer names no objects outside of them. Default `all`. */
+  /** Namespaces in which the caller has the right. The reply names no objects of other namespaces. Default: `all`. */
   readonly namespaces?: Namespaces
   /**
-   * Id that a gateway gave to its own kill switch. Repeats are the same kill switch, and do not activate it again
-   * after its lift.
+   * Id that a gateway gave to the kill switch that it forwards. A repeated call with the same id concerns the same kill
+   * switch and does not activate it again after its lift.
    */
   readonly own?: ForwardedKill | undefined
 }
 
 export type ForwardedKill = {
-  /** Id of the announcement. It is bound to the gateway: no other gateway can choose it. */
+  /** Id of the announcement. The id contains the id of the gateway, so that no other gateway can choose the same id. */
   readonly id: string
-  /** Age of the kill switch at a repeated attempt, in ms. */
+  /** Age of the kill switch in ms when the gateway repeats its call; undefined at the first call. */
   readonly retriedAfterMs?: number | undefined
 }
 
@@ -81,49 +79,59 @@ export type KillReply = {
   readonly scope: string
   readonly effective: readonly KillEntry[]
   readonly acknowledged: KillAcks
-  /** Present for a stored kill switch: the order of a kill state from which on every state contains it or its lift. */
+  /**
+   * Present for a stored kill switch: its position in the total order of kill states. The state at this position and
+   * all later states contain the kill switch or its lift.
+   */
   readonly order?: StateOrder
-  /** Present when the kill switch is in force on connected gateways and not stored yet. */
+  /** False when the kill switch is in force on connected gateways but not stored yet; otherwise absent. */
   readonly stored?: false
   /**
    * Present when the kill switch is in force on connected gateways but not stored yet, or when nothing matches the
    * scope.
    */
   readonly warning?: string
-  /** Present for a lift: the sources that had latched the scope; empty when none had. */
+  /** Present for a lift: the sources whose kill switches for the scope were lifted; may be empty. */
   readonly released?: readonly string[]
-  /** Present when nothing matches the scope: similar scopes. */
+  /** Present when no agent, connector or gateway matches the scope: similar scopes. */
   readonly nearest?: readonly string[]
-  /** Present for an activated kill switch: the work cancelled at providers so far. The answer does not wait for it. */
+  /**
+   * Present for an activation: the hosted work that gateways have cancelled at providers so far. The reply does not
+   * wait for further cancellations.
+   */
   readonly hosted_work?: HostedWorkState
 }
 
 export type KillSwitch = {
   effective(): readonly KillEntry[]
-  /** Returns the work cancelled at providers so far within the namespaces. Undefined when no gateway reports. */
+  /**
+   * Returns the hosted work that gateways in the namespaces have cancelled at providers so far. Undefined when no
+   * gateway reports hosted work.
+   */
   hostedWork(namespaces: Namespaces): HostedWorkState | undefined
-  /** Returns the kill switches that are in force and not stored yet. */
+  /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
   announced(): readonly KillEntry[]
   /**
-   * Activates or lifts a kill switch. An activation answers within 2 s with the acknowledgements so far and whether it
-   * is stored; a lift waits for the database. Throws `validation` for an invalid scope.
+   * Activates or lifts a kill switch. The reply to an activation takes at most 2 s; it contains the acknowledgements so
+   * far and states whether the kill switch is stored. A lift waits for the database. Throws `validation` for an invalid
+   * scope.
    */
   set(change: KillChange): Promise<KillReply>
-  /** Replaces the scopes that one source latches, in the caller's transaction. Returns true when anything changed. */
+  /** Replaces all kill switches of one source, in the caller's transaction. Returns true when a kill switch changed. */
   replaceSource(q: Query, source: KillSource): Promise<boolean>
 }
 
 /**
- * Time limits of one answer. Together with the check of the caller (`URGENT_MS`), the answer takes at most 2 s, even if
- * gateways or the database do not answer.
+ * Time limits of one reply. Together with the authentication of the caller (`URGENT_MS`), the reply takes at most 2 s,
+ * even if gateways or the database do not answer.
  */
 const WAITS: KillWaits = { answerMs: 1_300, settledMs: 500 }
-/** Age up to which a repeated kill switch is broadcast without an answer of the database. */
+/** Maximum age in ms of a repeated kill switch that is broadcast without an answer of the database. */
 const YOUNG_MS = 10 * 60_000
 const NO_REASON = 'no reason given'
 /**
- * Actor of a kill switch that this replica adopted: the user is recorded only at the announcing replica, or in the lost
- * audit event.
+ * Actor in the audit event of a kill switch that this replica adopted from a gateway or another replica, or restored
+ * after the database lost it. This replica does not have the name of the user.
  */
 const ADOPTED_FROM = {
   gateway: 'another replica',
@@ -161,7 +169,10 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
   }
 }
 
-/** Returns the warning about a scope that matches nothing; null also when the database does not answer. */
+/**
+ * Returns the warning about a scope that matches nothing. Returns null when the scope matches, and when the database
+ * does not answer.
+ */
 async function unknownScopeOf(
   { db, orgId }: KillSwitchDeps,
   { scope, namespaces = 'all' }: Pick<Scoped, 'scope' | 'namespaces'>,
@@ -171,7 +182,7 @@ async function unknownScopeOf(
   return known === null ? null : unknownScope(scope, namesIn(known, namespaces))
 }
 
-/** Removes the names of other namespaces, so that a warning does not disclose them. */
+/** Removes the names of other namespaces, so that the warning about a scope does not disclose them. */
 function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
   if (namespaces === 'all') return names
   const isIn = (name: string) => covers(namespaces, namespaceOf(name) || null)
@@ -182,7 +193,7 @@ function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
   }
 }
 
-/** Returns the optional fields of the answer. */
+/** Returns the optional fields of the reply. */
 function notes({ warning, order, released }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
   const warnings = [warning, unknown?.warning].filter((text) => text !== undefined)
   return {
@@ -190,7 +201,8 @@ function notes({ warning, order, released }: Done, acknowledged: KillAcks, unkno
     ...(warning === undefined ? {} : { stored: false as const }),
     ...(order == null ? {} : { order }),
     ...(released === undefined ? {} : { released }),
-    // The gateways acknowledged the kill switch, but the scope matches nothing at any of them.
+    // Gateways have acknowledged the kill switch, but the scope matches nothing at any of them. The reply therefore
+    // counts no acknowledgements.
     ...(unknown && { acknowledged: { acked: 0, total: 0, ms: acknowledged.ms }, nearest: unknown.nearest }),
   }
 }
@@ -204,7 +216,10 @@ type Done = {
   readonly released?: readonly string[]
 }
 
-/** Broadcasts first and stores afterwards: a database that fails or hangs must not delay a kill switch. */
+/**
+ * Activates a kill switch. Broadcasts first and stores afterwards, because a database that fails or hangs must not
+ * delay a kill switch.
+ */
 async function activate(context: Context, change: Scoped, deadline: Deadline): Promise<Done> {
   const { hub, clock, storing } = context
   if (change.own !== undefined && (await isSettled(context, change.own, deadline)))
@@ -223,8 +238,9 @@ async function activate(context: Context, change: Scoped, deadline: Deadline): P
 }
 
 /**
- * Reports whether a gateway repeats a kill switch that was stored, and perhaps lifted, before. Throws `not_ready` when
- * the database does not answer and the kill switch is older than `YOUNG_MS`: activating it again could undo a lift.
+ * Reports whether a gateway repeats a kill switch that was stored before, and that may have been lifted since. Throws
+ * `not_ready` when the database does not answer and the kill switch is older than `YOUNG_MS`, because a second
+ * activation could undo a lift.
  */
 async function isSettled(
   { db, hub, waits = WAITS }: Context,
@@ -244,8 +260,8 @@ async function isSettled(
 }
 
 /**
- * Handles a repeated kill switch that was stored before: broadcasts the stored state, which shows whether it is still
- * in force.
+ * Handles a repeated kill switch that was stored before. Broadcasts the stored kill state, which contains the kill
+ * switch only if it is still in force.
  */
 async function settled({ kill }: Context['hub'], { id }: ForwardedKill, deadline: Deadline): Promise<Done> {
   const isRead = await deadline.limit(
@@ -265,9 +281,9 @@ function after(ms: number): Promise<null> {
 }
 
 /**
- * Stores the lift first and broadcasts afterwards: no agent is released while the database still holds the kill
- * switch. The lift waits for the database, because every other replica would undo a lift that only one replica
- * applied.
+ * Lifts kill switches. Stores the lift first and broadcasts afterwards, so that no agent is released while the database
+ * still contains the kill switch. The lift waits for the database, because every other replica would undo a lift that
+ * only one replica applied.
  */
 async function lift({ hub, storing }: Context, change: Scoped): Promise<Done> {
   const released = await storing.lift({ ...change, id: change.own?.id })
@@ -275,7 +291,7 @@ async function lift({ hub, storing }: Context, change: Scoped): Promise<Done> {
   return { barrier: hub.kill.broadcast(), released }
 }
 
-/** Returns the scope as stored; absent means `all`. Throws `validation` for an invalid scope. */
+/** Returns the scope in its stored form; an absent scope means `all`. Throws `validation` for an invalid scope. */
 export function checkedScope(scope: string | undefined): string {
   if (scope === undefined || isKillScope(scope)) return normaliseScope(scope)
   const detail = `scope: ${KILL_SCOPE_FORMS}`

@@ -12,7 +12,7 @@ export type KillSource = {
   readonly by: string
 }
 
-/** Replaces the scopes that one source latches, in the caller's transaction. Returns true when anything changed. */
+/** Replaces all kill switches of one source, in the caller's transaction. Returns true when a kill switch changed. */
 export async function replaceSource(
   { orgId, cancelKilled }: { readonly orgId: string; readonly cancelKilled: CancelKilled },
   q: Query,

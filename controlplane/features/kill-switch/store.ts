@@ -13,7 +13,7 @@ export type KillInput = {
   readonly activatedBy: string
 }
 
-/** The latched kill switches, and the position of this state in the total order of all states. */
+/** The stored kill switches, and the position of this kill state in the total order of kill states. */
 export type StoredKills = { readonly order: StateOrder; readonly entries: readonly KillEntry[] }
 
 export async function readKillSwitches(q: Query): Promise<StoredKills> {
@@ -38,8 +38,8 @@ function firstRow(rows: readonly Joined[]): Joined {
 }
 
 /**
- * Marks an announcement as stored or lifted. Returns false when it was already marked, so it must not be stored again.
- * Deletes marks after 90 days; no replica adopts an announcement of that age.
+ * Marks an announced kill switch as settled: stored or lifted. Returns false when the announcement was already settled
+ * and must not be stored again. Deletes marks after 90 days, because no replica adopts announcements of this age.
  */
 export async function settleAnnouncement(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query(
@@ -52,7 +52,7 @@ export async function settleAnnouncement(q: Query, id: string): Promise<boolean>
   return rowCount > 0
 }
 
-/** Returns those of these announcements that are stored or lifted. */
+/** Returns the ids of the list whose announcements are settled: stored or lifted. */
 export async function listSettled(q: Query, ids: readonly string[]): Promise<readonly string[]> {
   const { rows } = await q.query<{ id: string }>(
     'select id from kill_announcements where id = any($1::text[])',
@@ -62,8 +62,9 @@ export async function listSettled(q: Query, ids: readonly string[]): Promise<rea
 }
 
 /**
- * Returns those of these kill switches that the audit log shows as lifted after their activation. `marginS`: ignores
- * lifts within this number of seconds after `since`, because another clock than the database's may have set `since`.
+ * Returns the scope and source of the kill switches in the list that the audit log shows as lifted after their
+ * activation. `marginS`: number of seconds after `since` in which lifts are ignored, because `since` may come from a
+ * clock other than the clock of the database.
  */
 export async function listLifted(
   q: Query,
@@ -82,12 +83,12 @@ export async function listLifted(
   return rows
 }
 
-/** Largest difference between the clocks of a replica and of the database, in seconds. */
+/** Maximum difference between the clocks of a replica and of the database, in seconds. */
 const CLOCK_MARGIN_S = 10
 
 /**
- * Returns those of these announcements whose scope was lifted for their source after the announcement: they must not
- * be stored.
+ * Returns the announcements in the list whose scope was lifted for their source after the announcement. These
+ * announcements must not be stored.
  */
 export async function listLiftedSince(
   q: Query,
@@ -100,7 +101,10 @@ export async function listLiftedSince(
   return announcements.filter(({ entry }) => lifted.has(keyOf(entry)))
 }
 
-/** Latches a scope for a source. Returns true when the source had not latched it with this reason before. */
+/**
+ * Stores a kill switch for a scope and a source. Returns true when the source had no kill switch with this scope and
+ * reason.
+ */
 export async function latchKillSwitch(q: Query, row: KillInput): Promise<boolean> {
   const { rowCount } = await q.query(
     `insert into kill_switches (org_id, scope, source, reason, activated_by) values ($1, $2, $3, $4, $5)
@@ -112,7 +116,7 @@ export async function latchKillSwitch(q: Query, row: KillInput): Promise<boolean
   return rowCount > 0
 }
 
-/** Lifts the scope that this source latched. Returns true when it had. */
+/** Lifts the kill switch of this source for the scope. Returns true when the source had one. */
 export async function releaseKillSwitch(
   q: Query,
   row: Pick<KillInput, 'orgId' | 'scope' | 'source'>,
@@ -126,7 +130,7 @@ export async function releaseKillSwitch(
 }
 
 /**
- * Lifts the kill switches of all sources for a scope, also those stored under another spelling of it. Returns the
+ * Lifts the kill switches of all sources for a scope, including rows with another spelling of the scope. Returns the
  * sources.
  */
 export async function releaseKillScope(q: Query, orgId: string, scope: string): Promise<string[]> {
@@ -139,7 +143,7 @@ export async function releaseKillScope(q: Query, orgId: string, scope: string): 
 }
 
 /**
- * Returns the stored spellings of a scope. A row of an earlier version, or of a restored backup, may hold it in another
+ * Returns the spellings of a scope in stored rows. A row of an older version, or of a restored backup, may have another
  * spelling.
  */
 async function spellingsOf(q: Query, orgId: string, scope: string): Promise<string[]> {
@@ -151,7 +155,7 @@ async function spellingsOf(q: Query, orgId: string, scope: string): Promise<stri
   return rows.map((row) => row.scope).filter((stored) => normaliseScope(stored) === wanted)
 }
 
-/** Lists the scopes that one source has latched. */
+/** Lists the scopes of the kill switches of one source. */
 export async function scopesOfSource(q: Query, orgId: string, source: string): Promise<string[]> {
   const { rows } = await q.query<{ scope: string }>(
     'select scope from kill_switches where org_id = $1 and source = $2 order by scope',

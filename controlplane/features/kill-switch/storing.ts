@@ -15,23 +15,24 @@ import {
   settleAnnouncement,
 } from './store.ts'
 
-/** Stores announced kill switches, and lifts them. */
+/** Stores kill switches that were announced to gateways, and lifts kill switches. */
 export type KillStoring = {
   /**
-   * Stores a kill switch. Resolves to false when the first attempt failed, and retries until it is stored or lifted.
-   * Never rejects.
+   * Stores a kill switch. Resolves to false when the first attempt failed; further attempts follow until the kill
+   * switch is stored or lifted. Never rejects.
    */
   store(stop: AnnouncedKill): Promise<boolean>
-  /** Returns the announcements of one setter and source that are not stored yet, oldest first. */
+  /** Returns the announcements by one caller and source that are not stored yet, oldest first. */
   pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
   /**
-   * Marks and audits a kill switch that was lifted before it was stored, so that no replica stores it. Never rejects.
+   * Settles a kill switch that was lifted before it was stored, so that no replica stores it, and records its audit
+   * event. Never rejects.
    */
   settleLifted(stop: AnnouncedKill): Promise<void>
   /**
-   * Lifts the kill switches that are latched or announced at the moment of the call. A kill switch that is announced
-   * later stays, unless it has `id`. The lift is one transaction: when the answer of the commit is lost, the next read
-   * shows whether it took effect. Returns the sources that had latched the scope.
+   * Lifts the kill switches that are stored or announced at the time of the call. A kill switch that is announced later
+   * stays in force, unless its id is `id`. The lift is one transaction: when the answer to the commit is lost, the next
+   * read shows whether the lift took effect. Returns the sources whose kill switches were lifted.
    */
   lift(change: KillLift): Promise<readonly string[]>
 }
@@ -39,7 +40,7 @@ export type KillStoring = {
 export type AnnouncedKill = {
   readonly announcement: KillAnnouncement
   readonly by: Actor
-  /** False when the caller could not be checked, because the database or the cluster did not answer. Default true. */
+  /** False when the caller was not authenticated, because the database or the cluster did not answer. Default: true. */
   readonly isChecked?: boolean
 }
 type Setter = Omit<AnnouncedKill, 'announcement'>
@@ -49,9 +50,9 @@ export type KillLift = {
   readonly source: string
   readonly reason?: string | undefined
   readonly by: Actor
-  /** Lifts the kill switches of all sources for the scope. Default: only that of `source`. */
+  /** Lifts the kill switches of all sources for the scope. Default: only the kill switch of `source`. */
   readonly override?: boolean
-  /** Id of an announcement that may still be in flight to this replica. */
+  /** Id of an announcement that may not have reached this replica yet. */
   readonly id?: string | undefined
 }
 
@@ -68,11 +69,11 @@ const RETRY_MS = 1_000
 export function createKillStoring(deps: KillStoringDeps): KillStoring {
   const { db, orgId, hub, cancelKilled, log } = deps
   /**
-   * Lifts in progress, whose answer of the database is pending. A kill switch that is activated after them is stored
-   * after them.
+   * Lift transactions in progress. A kill switch that is activated after a lift is stored after the transaction of the
+   * lift.
    */
   const lifts = new Set<Promise<unknown>>()
-  /** Setter of each announcement, until the announcement is stored or lifted. */
+  /** Caller that set each announced kill switch, until the kill switch is stored or lifted. */
   const actors = new Map<string, Setter>()
 
   /**
@@ -138,7 +139,7 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       const isRetried = actors.has(id)
       if (!isRetried) actors.set(id, setterOf(stop))
       await Promise.allSettled(earlier)
-      // A lift on another replica may be later than the announcement, and may have retracted it.
+      // A lift on another replica may be newer than the announcement and may have retracted it.
       if (!hub.kill.isAnnounced(id)) return true
       const isStored = await tryToStore(stop, isRetried)
       if (!isStored && !isRetried) retryLater(stop)
@@ -181,8 +182,8 @@ async function settleLifted(
 }
 
 /**
- * Settles announcements, so that no replica stores them later. Returns the sources of those that no replica had
- * stored.
+ * Settles announcements, so that no replica stores them later. Returns the sources of the announcements that no replica
+ * had stored.
  */
 async function liftUnstored(
   q: Query,
@@ -195,7 +196,8 @@ async function liftUnstored(
     const { scope, source, reason } = entry
     const setter = actors.get(id) ?? { by: systemActor(`another replica (${source})`) }
     await auditActivated(q, { orgId, scope, source, reason, activatedBy: setter.by.label }, setter)
-    // The kill switch was in force before the lift, so it cancels the actions and approvals that it covered.
+    // The kill switch was in force before the lift. It therefore cancels the actions and approvals in its scope, also
+    // if it was never stored.
     await cancelKilled(q, { ...entry, by })
     sources.push(source)
   }
@@ -226,7 +228,7 @@ export async function auditActivated(
       reason,
       source,
       ...(isChecked ? {} : { checked: false }),
-      // Set when the kill switch was in force on the gateways of one replica and was lifted before it was stored.
+      // True when the kill switch was in force on the gateways of one replica, and was lifted before it was stored.
       ...(isLifted ? { lifted: true } : {}),
     },
   })
