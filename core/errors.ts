@@ -48,7 +48,7 @@ export type ErrorCode = keyof typeof ERRORS
  */
 export type ErrorOptions = {
   readonly detail?: string
-  /** The problems that `detail` lists. */
+  /** Problems that `detail` lists, for clients that process them one by one. */
   readonly problems?: readonly Problem[]
   readonly error?: string
   readonly retryAfterS?: number

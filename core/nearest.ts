@@ -25,7 +25,7 @@ function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0
 }
 
-/** Returns the candidates close to the word, best first, at most `most`. */
+/** Returns the candidates that resemble the word, best first, at most `most`. */
 export function nearestNames(word: string, candidates: readonly string[], most: number): readonly string[] {
   const found: string[] = []
   let left = [...new Set(candidates)]

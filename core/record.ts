@@ -3,7 +3,7 @@ import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
 
 /**
  * Reason of a decision other than a plain allow: its source, the sentence, the matching rules, the risk. Records store
- * it, because rules change and questions arise weeks later.
+ * the reason because rules change, while users examine a decision weeks later.
  */
 export const RecordWhySchema = z.object({
   source: z.enum([
@@ -28,23 +28,23 @@ export const RecordWhySchema = z.object({
 export type RecordWhy = z.infer<typeof RecordWhySchema>
 
 /**
- * Additional details for the audit events of a refused or held request (spec 6.1). Records of allowed traffic have
- * none, and the traffic log stores none.
+ * Additional details for the audit events of a refused or held request (spec 6.1). Only the records of these requests
+ * have them. The traffic log does not store them.
  */
 const RecordAuditSchema = z.object({
   /** Details of `action.requested` without the action type. */
   requested: z.record(z.string(), z.unknown()),
-  /** Reason that the agent's response states. */
+  /** Reason in the response to the agent. */
   reason: z.string(),
   matched_policy: z.string().nullable(),
   matched_rule: z.string().nullable(),
-  /** An integer from 0 to 100; null for an unknown action. */
+  /** Risk as an integer from 0 to 100; null for an unknown action. */
   risk_score: z.int().min(0).max(100).nullable(),
 })
 
 export type RecordAudit = z.infer<typeof RecordAuditSchema>
 
-/** Counts of a row that stands for many refusals of one agent. */
+/** Counts of an aggregate record, which stands for many refusals of one agent. */
 export const RefusalsSchema = z.object({
   count: z.int().min(1).max(1_000_000_000),
   /** Times of the first and last refusal, ISO 8601 UTC. */
@@ -53,25 +53,25 @@ export const RefusalsSchema = z.object({
   distinct_targets: z.int().min(0),
   /** True if there were more distinct targets than the gateway tracks. */
   more_targets: z.boolean(),
-  /** First distinct targets, at most 32. */
+  /** The first distinct targets, at most 32. */
   targets: z.array(z.string().max(400)).max(32),
   /** Number of refusals by reason. */
   reasons: z.record(z.string().max(100), z.int().min(1)),
   /**
-   * Number of refusals by action type, for a limited number of types; `mcp.*` and `*` for all others. Absent from rows
-   * of earlier versions.
+   * Number of refusals by action type, for a limited number of types. The keys `mcp.*` and `*` count the refusals of
+   * all other types. Absent in records of earlier versions.
    */
   actions: z.record(z.string().max(400), z.int().min(1)).optional(),
 })
 
 /**
- * The one record of a governed request: in the journal, in uploads, in `/internal/traffic` and in
- * `/api/dashboard/traffic`. Paths are stored without credentials; bodies are never stored.
+ * Record of a governed request, one for each request: in the journal, in uploads, in `/internal/traffic` and in
+ * `/api/dashboard/traffic`. Paths are stored without credentials. Bodies are never stored.
  */
 export const RecordSchema = z.object({
   id: z.string().max(100),
   process_id: z.string().max(128),
-  /** Increases by one per record of a process: a gap is a lost record. */
+  /** Sequence number, which increases by one per record of a process. A gap is a lost record. */
   seq: z.number().int().nonnegative(),
   /** Time at which the gateway accepted the request, ISO 8601 UTC. */
   time: z.iso.datetime(),
@@ -82,26 +82,26 @@ export const RecordSchema = z.object({
    * Action that represents the request: the riskiest of several actions, or the candidate with the strictest decision.
    */
   action_type: z.string().nullable(),
-  /** All candidates of a request whose action stayed undetermined; absent otherwise. */
+  /** All candidates of a request whose action could not be determined; absent for other requests. */
   candidates: z.array(z.string()).nullish(),
-  /** Distinct action names of a request with several actions, in order; absent otherwise. */
+  /** Distinct action names of a request with several actions, in order; absent for other requests. */
   actions: z.array(z.string()).max(64).nullish(),
-  /** Number of actions of the request; absent for a single one. */
+  /** Number of actions of the request; absent for one action. */
   action_count: z.int().min(2).nullish(),
   /**
-   * Effect classes of the request's actions, with `unknown` if those of one action are not known. Absent if there are
-   * none.
+   * Effect classes of the request's actions, including `unknown` if the classes of an action are unknown. Absent if
+   * there are none.
    */
   effects: z.array(z.string().max(32)).max(16).nullish(),
   decision: z.enum(['ALLOW', 'HOLD', 'DENY']),
-  /** Verdict of full enforcement, if it differs from `decision`. */
+  /** Verdict of full enforcement; null if it equals `decision`. */
   would: z.enum(['ALLOW', 'HOLD', 'DENY']).nullable(),
   /**
-   * Short remark: `approved`, `executed` (an order by token), `would deny`, `would hold`, `unknown` (crashed between
-   * intent and result), …
+   * Short remark on the request: `approved`, `executed` (by a decision token), `would deny`, `would hold`, `unknown`
+   * (the process crashed between intent and result), …
    */
   note: z.string().nullable(),
-  /** For a refusal, one of the closed reasons of spec 4.5; else a short sentence. */
+  /** Reason. For a refusal, one of the closed list of spec 4.5; otherwise a short sentence. */
   reason: z.string().nullable(),
   approval_id: z.string().nullable(),
   /**
@@ -113,11 +113,11 @@ export const RecordSchema = z.object({
   host: z.string().nullable(),
   path: z.string().nullable(),
   /**
-   * Owner of the handles in the request. For several, `foreign` and `unknown` take precedence over `own`. Absent if it
-   * has none.
+   * Owner of the handles in the request. If the owners differ, `foreign` and `unknown` take precedence over `own`.
+   * Absent if the request has no handles.
    */
   handle: HandleOwnerSchema.nullish(),
-  /** Handles that the provider's response gave to the agent. */
+  /** Handles in the provider's response, which belong to the agent from then on. */
   given: z.array(GivenHandle).max(8).nullish(),
   /** HTTP status of the response that the agent received. */
   status: z.int().min(0).max(999).nullable(),
@@ -131,14 +131,14 @@ export const RecordSchema = z.object({
   snapshot_version: z.number().int().nullable(),
   transport: z.string(),
   /**
-   * Explanation of a request that was denied, held, or allowed only by the level. A plain allow names its permission
-   * above.
+   * Explanation of a request that was denied, held, or allowed only because of the enforcement level. Absent for a
+   * plain allow.
    */
   why: RecordWhySchema.nullish(),
   audit: RecordAuditSchema.nullish(),
   /**
-   * Counts of a row that stands for several refusals; absent from the record of one request. In such a row, fields that
-   * differ are null, or `*` for the method.
+   * Counts of an aggregate record, which stands for several refusals; absent in the record of one request. In an
+   * aggregate record, fields in which the refusals differ are null, except that `method` is `*`.
    */
   refusals: RefusalsSchema.nullish(),
 })

@@ -4,9 +4,12 @@ import { createCatalogue } from './catalogue.ts'
 import { once } from './once.ts'
 import { TYPES_WITHOUT_CATALOGUE, TYPES_WITHOUT_HOSTS } from './registry.ts'
 
-/** Connector types whose action names come from Connectors (`spec.actions`), from servers or from code. */
+/**
+ * Connector types that have action names outside the catalogue: tools of MCP servers, actions that Connectors declare
+ * (`spec.actions`), or types without a catalogue.
+ */
 const OPEN: ReadonlySet<string> = new Set([...TYPES_WITHOUT_HOSTS, ...TYPES_WITHOUT_CATALOGUE])
-/** Endings of action names that every connector type has besides its catalogue. */
+/** Ends of action names that every connector type has without a catalogue row. An HTTP method follows `unmapped.`. */
 const OF_EVERY_TYPE = ['tunnel.open', 'websocket.open', 'unmapped.']
 
 const known = once(() => {
@@ -19,8 +22,9 @@ const known = once(() => {
 })
 
 /**
- * Returns a warning about a pattern that matches no action of the catalogue, or null. Names whose first part is no
- * connector type belong to agents (`acme.deploy`): they cause a warning only if they resemble a connector type.
+ * Returns a warning about an action pattern that matches no action of the catalogue; null if there is no warning. A
+ * name whose first part is no connector type is an action that an agent defines (`acme.deploy`). It causes a warning
+ * only if its first part resembles a connector type.
  */
 export function unknownActionWarning(text: string): string | null {
   const pattern = parsePattern(text)
@@ -48,9 +52,9 @@ export function unknownActionWarning(text: string): string | null {
 }
 
 /**
- * Returns a warning about a text that a condition compares with an action name, or with its beginning, although no
- * known action is spelled like it. Conditions compare exactly and treat `*` as a character. Null if there is no
- * warning.
+ * Returns a warning about a text that a policy condition compares with an action name, or with the beginning of one,
+ * although no known action name matches exactly; null if there is no warning. Conditions compare exactly and treat `*`
+ * as a character.
  */
 export function comparedActionWarning(text: string, isBeginning: boolean): string | null {
   const unknown = unknownActionWarning(isBeginning ? `${text}*` : text)
@@ -65,7 +69,7 @@ export function comparedActionWarning(text: string, isBeginning: boolean): strin
     : `"${text}" is not the name of an action: conditions compare names exactly. Did you mean ${fold(text)}?`
 }
 
-/** Returns a warning about a text that is compared with a connector type; null for an existing type. */
+/** Returns a warning about a text that a policy condition compares with a connector type; null for an existing type. */
 export function unknownConnectorWarning(text: string): string | null {
   const { types } = known()
   if (types.includes(text)) return null
@@ -75,9 +79,9 @@ export function unknownConnectorWarning(text: string): string | null {
 }
 
 /**
- * Returns a warning about a pattern that cannot match in an allow rule although it matches in a deny rule: allow
- * compares names exactly and matches no part of `unmapped`. Null if there is no warning. `declared`: action names of
- * Connectors' rows.
+ * Returns a warning about an action pattern that would match in a deny rule but never matches in an allow rule; null
+ * if there is no warning. Allow rules compare names exactly, and their wildcards match no part of `unmapped`.
+ * `declared`: action names that Connectors declare in `spec.actions`.
  */
 export function idleAllowWarning(text: string, declared: readonly string[] = []): string | null {
   const pattern = parsePattern(text)
@@ -92,7 +96,10 @@ export function idleAllowWarning(text: string, declared: readonly string[] = [])
   return `"${text}" allows nothing: allow rules compare names exactly.${hint}`
 }
 
-/** Matches `codehost.unmapped.*` and `codehost.unmapped.post`, which have no row. */
+/**
+ * Matches patterns of unmapped actions, such as `codehost.unmapped.*` and `codehost.unmapped.post`. No catalogue row
+ * names these actions.
+ */
 function isUnmappedPattern({ text }: Pattern): boolean {
   return /^[a-z_]+\.unmapped\.(\*|[a-z]+)$/.test(text)
 }

@@ -3,7 +3,10 @@ import type { KnownAction } from '../action/spec.ts'
 import type { CatalogueRow, Connector } from './connector.ts'
 import { BUILT_IN } from './registry.ts'
 
-/** The connectors' named actions, for access rules, policy tests and actions submitted by name. */
+/**
+ * All action names of the connector types, with their facts. Access rules, policy tests and actions submitted by name
+ * use them.
+ */
 export type Catalogue = {
   /** Connector types in registration order. */
   readonly connectors: readonly string[]

@@ -22,7 +22,7 @@ const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com
 /** Hosts that serve the chat API, including workspaces (`acme.slack.com`) and `mcp.slack.com`. */
 export const CHAT_HOST = /^([^/]*[.])?slack(-gov)?[.]com$/
 
-/** Each path of these hosts (incoming webhooks) posts to one channel, which a user chose for it. */
+/** Hosts of incoming webhooks. Each path of these hosts posts to the one channel that a user chose for the webhook. */
 export const WEBHOOK_HOSTS: readonly string[] = ['hooks.slack.com', 'hooks.slack-gov.com']
 
 const CHAT_TOKEN = /xox[a-z][.-][\w.-]+/i
@@ -32,10 +32,10 @@ export function chatTokenIn(credential: string): string | null {
   return CHAT_TOKEN.exec(credential)?.[0] ?? null
 }
 
-/** Parameters with the channels that a method of the chat affects. */
+/** Parameters of chat API methods that name the affected channels. */
 export const CHANNEL_FIELDS = ['channel', 'channels', 'channel_id', 'channel_ids'] as const
 
-/** Parameters of a few methods with channels besides the affected one. */
+/** Parameters of a few chat API methods that name channels other than the affected one. */
 export const FURTHER_CHANNEL_FIELDS = ['additional_channels', 'context_channel_id'] as const
 
 const CLASSIFIER: RowClassifier = {
@@ -51,7 +51,10 @@ function channelOf({ channel, channel_id, user, file }: Parameters): { target?: 
   return typeof target === 'string' ? { target } : {}
 }
 
-/** The team chat: `/api/<method>` by any HTTP method, parameters in query, form or JSON. */
+/**
+ * Connector type of the team chat (Slack). The API accepts `/api/<method>` by any HTTP method, with parameters in the
+ * query, a form or JSON.
+ */
 export const chat: Connector<'chat'> = {
   name: 'chat',
   label: { title: 'Team chat', credential: 'Bot token' },

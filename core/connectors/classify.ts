@@ -7,8 +7,9 @@ import type { BoundConnector } from './registry.ts'
 import { nameByUserRows, userRowIsOpaque, withDeclaredWrites } from './rows/user-rows.ts'
 
 /**
- * Classifies a request. Without a body, a body-dependent class is returned as `candidates`; with a body (see
- * `parseBody`) it is settled. An MCP POST has no finite candidates: without its body the result is a refusal.
+ * Classifies a request: determines its actions. Without `body`, actions that depend on the body are returned as
+ * `candidates`; `body` (see `parseBody`) settles them. A POST to an MCP endpoint has no finite set of candidates, so
+ * its result without `body` is a refusal.
  */
 export function classify(bound: BoundConnector, request: CanonicalRequest, body?: BodyView): Classification {
   if (request.method === 'CONNECT') return oneAction(channel(bound, request, 'tunnel'))
@@ -22,7 +23,10 @@ export function classify(bound: BoundConnector, request: CanonicalRequest, body?
   )
 }
 
-/** Returns which configuration declares this request's bodies opaque: its Connector or its row; null if none does. */
+/**
+ * Returns the configuration that declares the bodies of this request opaque: its Connector or a row; null if none
+ * does.
+ */
 export function opaqueBy(bound: BoundConnector, request: CanonicalRequest): 'Connector' | 'row' | null {
   if (bound.entry.bodies === 'opaque') return 'Connector'
   const { connector, config, userRows } = bound
@@ -33,21 +37,27 @@ export function opaqueBy(bound: BoundConnector, request: CanonicalRequest): 'Con
 }
 
 /**
- * Returns the body keys that the class of this request depends on, for `parseBody` and `createKeyScan`; empty if it
- * does not depend on the body.
+ * Returns the body keys that the classification of this request depends on, for `parseBody` and `createKeyScan`; empty
+ * if it does not depend on the body.
  */
 export function decidingKeys(bound: BoundConnector, request: CanonicalRequest): readonly string[] {
   if (request.method === 'CONNECT' || request.isUpgrade) return []
   return bound.connector.decidingKeys?.(request, bound.config) ?? []
 }
 
-/** Returns the members for a full scan of this request's body, independent of the rules; null for other requests. */
+/**
+ * Returns the JSON members to read in a full scan of the body, whatever the policies use; null if the body is not
+ * scanned in full.
+ */
 export function scannedMembers(bound: BoundConnector, request: CanonicalRequest): readonly string[] | null {
   if (request.method === 'CONNECT' || request.isUpgrade) return null
   return bound.connector.scannedMembers?.(request, bound.config) ?? null
 }
 
-/** True if the class cannot be settled without the body: always for an MCP POST, otherwise if there are candidates. */
+/**
+ * True if the classification cannot be settled without the body: always for an MCP POST, otherwise if there are
+ * candidates.
+ */
 export function needsBody(bound: BoundConnector, request: CanonicalRequest): boolean {
   if (bound.connector.bodyMayAct?.(request, bound.config) === true) return false
   if (decidingKeys(bound, request).length > 0) return true
@@ -57,7 +67,8 @@ export function needsBody(bound: BoundConnector, request: CanonicalRequest): boo
 }
 
 /**
- * Returns the format in which this request's body could override the method, if its server may support that; else null.
+ * Returns the format in which the body could override the request's method (`_method`); null if the server supports no
+ * override in this format.
  */
 export function overridableBody(
   { connector }: BoundConnector,
@@ -70,7 +81,10 @@ export function overridableBody(
 
 const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE'] as const
 
-/** Returns the actions of a POST whose server takes another method from the body; null if they cannot be determined. */
+/**
+ * Returns the possible actions of a POST whose server takes another method from the body; null if they cannot be
+ * determined.
+ */
 export function overriddenActions(
   bound: BoundConnector,
   request: CanonicalRequest,
@@ -81,8 +95,8 @@ export function overriddenActions(
 }
 
 /**
- * Returns the action of a streamed request from the keys that a scan found in its body; null if it stays undetermined.
- * Completes the record, never decides.
+ * Returns the action of a streamed request from the body keys that a scan found; null if the keys do not determine it.
+ * The action completes the traffic record. Decisions never use it.
  */
 export function nameSeen(
   bound: BoundConnector,
@@ -94,8 +108,9 @@ export function nameSeen(
 }
 
 /**
- * Classifies a WebSocket upgrade. A server without WebSocket support at this path executes the request line, and some
- * GET rows are writes: these actions are added. Reads are not, because their response is not forwarded.
+ * Classifies a WebSocket upgrade. A server without WebSocket support at this path executes the request as a plain GET,
+ * and some GET rows are writes, so these actions are added. Reads are not added, because the gateway does not forward
+ * their response.
  */
 function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classification {
   const socket = nameMessageSocket(bound, request)
@@ -117,8 +132,8 @@ const UNREAD_MESSAGES =
   'The messages of this WebSocket are requests of their own, and the gateway does not read them here. Send each request over HTTP.'
 
 /**
- * Returns `<connector>.websocket.connect` for an upgrade to a WebSocket whose messages are separate requests. It
- * announces their actions and does nothing else. Null for every other request.
+ * Returns `<connector>.websocket.connect` for an upgrade to a WebSocket whose messages are separate requests. The
+ * upgrade announces the actions of the messages and performs none of them. Null for other requests.
  */
 export function nameMessageSocket(bound: BoundConnector, request: CanonicalRequest): Named | null {
   const { connector, config } = bound
@@ -142,8 +157,8 @@ function channel(bound: BoundConnector, request: CanonicalRequest, kind: 'tunnel
 }
 
 /**
- * Reports whether a row that the Connector declares may rename the action. Built-in rows take precedence; the bare
- * method of generic or webhook is not a row.
+ * Reports whether a row that the Connector declares may rename the action. Built-in rows take precedence. The method
+ * actions of `generic` and `webhook` (`generic.post`) come from no row, so a declared row may rename them.
  */
 function mayRename(bound: BoundConnector, named: Named): boolean {
   if (named.kind === 'actions' && named.actions.length > 1) return false

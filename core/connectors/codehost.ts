@@ -87,7 +87,8 @@ const CLASSIFIER: RowClassifier = {
   surface(request, config) {
     const other = otherNameSurface(request, config)
     if (other !== null) return other
-    // Only the public code host separates git and REST by host name; a self-hosted one serves both on one name.
+    // The public code host separates git (github.com) and REST (api.github.com) by host name. A self-hosted instance
+    // serves both on one host name.
     if (request.host === GIT_HOST) return { tries: [gitOverHttp()], path: request }
     if (PUBLIC_API.has(request.host)) return { tries: [rest()], path: request }
     const base = baseOf(config)
@@ -96,7 +97,7 @@ const CLASSIFIER: RowClassifier = {
       return path === null ? { tries: [rest(), gitOverHttp()], path: request } : { tries: [rest()], path }
     }
     const path = stripPrefix(request, restPrefixes(base.segments))
-    // Outside the prefix the instance serves web pages, not REST.
+    // Outside the prefix, a self-hosted instance serves git and web pages, not REST.
     if (path === null) return { tries: [gitOverHttp()], path: request }
     return { tries: [rest()], path }
   },
@@ -108,8 +109,8 @@ const CLASSIFIER: RowClassifier = {
 }
 
 /**
- * Returns the REST surface for a domain that is not the host of the base URL. It may be another name of the same
- * instance, with REST below the same path.
+ * Returns the REST rows for a domain that is not the host of the base URL; null if the path has none. The domain may
+ * be another name of the same instance, with REST below the same path.
  */
 function otherNameSurface(
   request: CanonicalRequest,
@@ -136,7 +137,7 @@ function isGraphqlPath(host: string, path: string, config: ConnectorConfig): boo
   return GRAPHQL_PATHS.has(path) || (own !== '' && path === `${own}/graphql`)
 }
 
-/** Reports whether a lenient server reads the path as the GraphQL endpoint. Its name would hide the operations. */
+/** Reports whether a lenient server may read the path as the GraphQL endpoint, whose body selects the operations. */
 function isNearGraphql({ host, rawPath, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
   if (!rawPath.includes('%') && !/graphql/i.test(rawPath)) return false
   return lenientReadings(segments).some((reading) => isGraphqlPath(host, reading.join('/'), config))
@@ -146,14 +147,15 @@ const PUBLIC_API = new Set(['api.github.com', 'uploads.github.com'])
 
 const GRAPHQL_PATHS: ReadonlySet<string> = new Set(['graphql', 'api/graphql', 'api/v3/graphql'])
 
-/** Paths of REST and uploads on a self-hosted instance, with or without a matching base URL. */
+/** Path prefixes of REST and uploads on a self-hosted instance, used where no base URL states a path. */
 const USUAL_PREFIXES: readonly (readonly string[])[] = [
   ['api', 'v3'],
   ['api', 'uploads'],
 ]
 
 /**
- * Returns the path prefixes of REST below a base URL. For `/api/v3` they include the neighbouring prefix of uploads.
+ * Returns the path prefixes of REST for the path of a base URL. `/api/v3` implies `/api/uploads`, the prefix of
+ * uploads.
  */
 function restPrefixes(base: readonly string[]): readonly (readonly string[])[] {
   return base.join('/') === 'api/v3' ? USUAL_PREFIXES : [base]
@@ -177,8 +179,8 @@ const catalogue = once(() => [
 ])
 
 /**
- * The code host: REST, git over HTTP, and GraphQL by field. Self-hosted instances by `baseUrl`, including its path
- * prefix.
+ * Connector type of the code host (GitHub): REST, git over HTTP, and GraphQL requests by root field. `baseUrl` with
+ * its path prefix selects a self-hosted instance.
  */
 export const codehost: Connector<'codehost'> = {
   name: 'codehost',
@@ -238,14 +240,14 @@ export const codehost: Connector<'codehost'> = {
     executeByRows(restRows(), spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
 }
 
-/** True for the request that sends a push, false for the discovery request before it. */
+/** True for the request that sends a push; false for the discovery request (`info/refs`) that precedes it. */
 function isPush(request: CanonicalRequest): boolean {
   return request.method === 'POST' && request.segments.at(-1) === 'git-receive-pack' && isGitOverHttp(request)
 }
 
 /**
- * Completes the classification with the kinds of pushes. The discovery request only announces them; a push among
- * several candidates may be any kind.
+ * Adds the actions that a push may perform. A discovery request only announces them. A push among several candidates
+ * is replaced by all actions that it may perform.
  */
 function withPushes(
   named: Classification,
@@ -282,7 +284,7 @@ function pushOf(request: CanonicalRequest, config: ConnectorConfig): Action | un
   return named.kind === 'actions' ? named.actions.find(({ type }) => type === PUSH) : undefined
 }
 
-/** Returns Basic authentication, which git requires. An explicit `basic` or `none` stays unchanged. */
+/** Returns Basic authentication, which git over HTTP requires. An explicit `basic` or `none` stays unchanged. */
 function gitAuth(auth: AuthScheme): AuthScheme {
   return auth.type === 'basic' || auth.type === 'none' ? auth : { type: 'basic', username: 'x-access-token' }
 }

@@ -8,8 +8,8 @@ const API_TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 const API_TOKEN_VOLUME = /^kube-api-access-/
 
 /**
- * Returns the pod with every security field set that a governed pod must not leave unset. Contradicting values were
- * refused before.
+ * Returns the pod with a value for every security field that a governed pod must not leave unset. Contradicting values
+ * never get here, because `refusePod` refuses them first.
  */
 export function hardenPod(pod: Pod): Pod {
   const { securityContext } = pod.spec
@@ -27,13 +27,13 @@ export function hardenPod(pod: Pod): Pod {
 }
 
 /**
- * True if a pod's agent keeps the token of the Kubernetes API: the pod must request it, and the Gateway must allow it.
+ * Reports whether a pod's agent keeps the token of the Kubernetes API: the pod requests it, and the Gateway allows it.
  */
 export function keepsApiToken(pod: Pod, isAllowed: boolean): boolean {
   return isAllowed && pod.spec.automountServiceAccountToken === true
 }
 
-/** Returns the pod without the token of the Kubernetes API and the volume that the API server added for it. */
+/** Returns the pod without the token of the Kubernetes API and without the volume that the API server added for it. */
 export function withoutApiToken(pod: Pod): Pod {
   const bare = mapContainers(pod, (container) => ({
     ...container,
@@ -47,7 +47,7 @@ export function withoutApiToken(pod: Pod): Pod {
   return { ...bare, spec: { ...bare.spec, automountServiceAccountToken: false, ...(volumes && { volumes }) } }
 }
 
-/** Returns the container with every security field set that a governed container must not leave unset. */
+/** Returns the container with a value for every security field that a governed container must not leave unset. */
 export function hardenContainer(container: Container): Container {
   const { securityContext } = container
   const kept = securityContext?.capabilities?.add?.filter((name) => ALLOWED_CAPABILITIES.includes(name)) ?? []

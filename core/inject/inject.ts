@@ -15,14 +15,14 @@ export type Injection =
   | {
       readonly kind: 'injected'
       readonly pod: Pod
-      /** Sentences about settings of the pod that the injector removed, for the user who applied it. */
+      /** Sentences about settings that the injector removed from the pod, for the user who applied it. */
       readonly warnings: readonly string[]
     }
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
 
 /**
- * Injects the sidecar and its settings into a pod, or returns every reason to refuse the pod. Unset security fields are
- * set; settings that contradict governance are refused. A second pass over the result changes nothing.
+ * Injects the sidecar and its settings into a pod, or returns every reason to refuse the pod. Sets unset security
+ * fields, and refuses settings that contradict governance. A second injection of the result changes nothing.
  */
 export function inject(given: Pod, gateway: InjectGateway, options: InjectOptions): Injection {
   const pod = withoutSidecar(given)
@@ -54,14 +54,17 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
   }
 }
 
-/** Reports whether the pod has the annotation of an injector, which an author can forge. */
+/**
+ * Reports whether the pod has the annotation of an injector. The annotation proves nothing, because authors can forge
+ * it.
+ */
 function isMarked({ metadata }: Pod): boolean {
   return metadata.annotations?.[ANNOTATIONS.injected] !== undefined
 }
 
 /**
- * Returns the pod as its author wrote it, so that a second pass gives the same result. Only a pod with the injected
- * annotation is changed; in any other pod the product's names are reserved and refused.
+ * Returns the pod as its author wrote it, so that a second injection gives the same result. Only a pod with the
+ * injected annotation is changed. In any other pod the product's names are reserved, and the injector refuses them.
  */
 function withoutSidecar(pod: Pod): Pod {
   if (!isMarked(pod)) return pod
@@ -85,7 +88,7 @@ function keptUid(pod: Pod, { keepsUid }: InjectOptions): number | null {
   return isPossible && keepsUid(uid) ? uid : null
 }
 
-/** Returns the first uid from `freshUid` on that no container of the pod requests. */
+/** Returns the first uid, counted from `freshUid`, that no container of the pod requests. */
 function freeUid(pod: Pod, freshUid: number): number {
   const taken = new Set([
     pod.spec.securityContext?.runAsUser,
@@ -100,7 +103,7 @@ type MarkFacts = {
   readonly gateway: InjectGateway
   readonly agent: string
   readonly proxyUid: number
-  /** Containers with programs that change their user, as `PATH: PROGRAM`. */
+  /** Containers with programs that change their user, as `PATH: PROGRAM`, for the annotation `bypass-possible`. */
   readonly needs: readonly string[]
 }
 

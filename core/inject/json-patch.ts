@@ -6,8 +6,8 @@ export type PatchOperation =
 type Json = { readonly [key: string]: unknown }
 
 /**
- * Returns the operations that turn one JSON value into another, applied in order. List elements with a name are matched
- * by it, so that a prepended container is one operation instead of a rewrite of the list.
+ * Returns the operations, in order, that turn one JSON value into another. List elements with a name are matched by
+ * name, so that a prepended container takes one operation instead of a rewrite of the list.
  */
 export function jsonPatch(before: unknown, after: unknown, path = ''): readonly PatchOperation[] {
   if (isEqual(before, after)) return []
@@ -48,7 +48,9 @@ function listPatch(
   return [...removals, ...changes]
 }
 
-/** Returns the keys of list elements: their names, or the elements themselves; null if the keys are not unique. */
+/**
+ * Returns the keys of list elements: the elements' names, or the elements themselves. Null if the keys are not unique.
+ */
 function keysOf(list: readonly unknown[]): readonly string[] | null {
   const keys = list.map((element) => {
     if (typeof element === 'string') return element
@@ -60,7 +62,7 @@ function keysOf(list: readonly unknown[]): readonly string[] | null {
   return named.length === list.length && new Set(named).size === list.length ? named : null
 }
 
-/** Returns a member of an object that the object itself has: a label may be called `constructor`. */
+/** Returns an own property of the object, because the name of a label may be `constructor`. */
 function member(object: Json, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
@@ -69,7 +71,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Compares JSON values deeply. An undefined member counts as absent. */
+/** Compares JSON values deeply. A member with the value undefined counts as absent. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a) && Array.isArray(b))

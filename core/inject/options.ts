@@ -14,15 +14,15 @@ export type InjectGateway = {
 /** Images and commands of the injected containers, the same for all pods of an installation. */
 export type SidecarImages = {
   readonly proxy: string
-  /** Program of the proxy and its arguments; empty for those of the image. */
+  /** Program of the proxy with its arguments. If empty, the image's own command applies. */
   readonly proxyCommand: readonly string[]
   readonly rules: string
   readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never'
 }
 
 /**
- * Program of the released image. Without `--disable-sigusr1`, SIGUSR1 would open the Node inspector on the loopback
- * that the agent shares.
+ * Command of the released proxy image. Without `--disable-sigusr1`, SIGUSR1 would open the Node inspector on the
+ * loopback interface that the agent shares.
  */
 export const DEFAULT_PROXY_COMMAND: readonly string[] = [
   'node',
@@ -39,16 +39,16 @@ export type InjectOptions = {
     readonly url: string
     /**
      * True if the ConfigMap `chaperone-control-plane-ca` in the pod's namespace contains the certificate authorities
-     * for that URL.
+     * for the control plane's URL.
      */
     readonly hasOwnCertificateAuthority: boolean
   }
   readonly logLevel: string
-  /** A random number in `PROXY_UIDS`, for a pod that has no uid yet. */
+  /** Random number in `PROXY_UIDS`, for a pod that has no uid for its proxy yet. */
   readonly freshUid: number
   /**
-   * Reports whether an injector assigned the uid that the pod has. A pod that merely claims a uid receives another one,
-   * because an image may be built to run with a uid that its author chose.
+   * Reports whether an injector assigned the proxy uid that the pod has. A pod that merely claims a uid receives
+   * another one, because the author may have built an image that runs with the claimed uid.
    */
   readonly keepsUid: (uid: number) => boolean
 }

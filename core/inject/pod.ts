@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * The fields of a Kubernetes pod that the injector reads. Every other field passes through unchanged. Numbers and
- * booleans have the types of the API server, so that values which it rejects are rejected here too.
+ * Fields of a Kubernetes pod that the injector reads. All other fields stay unchanged. Numbers and booleans have the
+ * types of the API server, so that both reject the same values.
  */
 const EnvVar = z.looseObject({
   name: z.string(),
@@ -68,7 +68,7 @@ const Container = z.looseObject({
   livenessProbe: Action.optional(),
   lifecycle: z.looseObject({ postStart: Action.optional(), preStop: Action.optional() }).optional(),
   restartPolicy: z.string().optional(),
-  /** Name of the container that an ephemeral container debugs; only for ephemeral containers. */
+  /** Name of the container that an ephemeral container debugs. Absent in other containers. */
   targetContainerName: z.string().optional(),
 })
 

@@ -1,10 +1,10 @@
-/** One setting of a pod that contradicts governance. */
+/** Setting of a pod that contradicts governance. */
 export type Refusal = {
-  /** Exact path of the setting, e.g. `spec.containers[0].securityContext.privileged`. */
+  /** Exact path of the setting, such as `spec.containers[0].securityContext.privileged`. */
   readonly field: string
-  /** Problem of the setting and its reason. */
+  /** Statement of the problem and its reason. */
   readonly problem: string
-  /** Change that resolves the problem. */
+  /** Change of the pod that resolves the problem. */
   readonly change: string
 }
 

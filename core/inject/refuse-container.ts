@@ -4,7 +4,7 @@ import { type Refusal, refusal } from './refusal.ts'
 import { refuseSecurity } from './refuse-security.ts'
 import { RESERVED_CONTAINERS, RESERVED_PORTS, RESERVED_VOLUMES } from './reserved.ts'
 
-/** Capabilities that a governed container may keep: those that PodSecurity `restricted` allows. */
+/** Capabilities that a governed container may keep: the same as in PodSecurity `restricted`. */
 export const ALLOWED_CAPABILITIES: readonly string[] = ['NET_BIND_SERVICE']
 
 type Check = (container: Container, path: string, proxyUid: number) => readonly Refusal[]
@@ -20,7 +20,7 @@ const CHECKS: readonly Check[] = [
   debugTarget,
 ]
 
-/** Returns all settings of one container that contradict governance. `proxyUid`: the uid of the pod's proxy. */
+/** Returns all settings of one container that contradict governance. `proxyUid` is the uid of the pod's proxy. */
 export function refuseContainer(container: Container, path: string, proxyUid: number): readonly Refusal[] {
   return CHECKS.flatMap((check) => check(container, path, proxyUid))
 }
@@ -95,7 +95,9 @@ function hostPorts({ ports = [] }: Container, path: string): readonly Refusal[] 
   ])
 }
 
-/** Refuses probes and hooks with a `host`: the kubelet sends them from the node, outside of any capture. */
+/**
+ * Refuses probes and hooks with a `host`: the kubelet sends these requests from the node, where capture has no effect.
+ */
 function probeHosts(container: Container, path: string): readonly Refusal[] {
   const actions = {
     startupProbe: container.startupProbe,
@@ -149,7 +151,7 @@ function debugTarget({ targetContainerName }: Container, path: string): readonly
   ]
 }
 
-/** Reports whether one folder is the other, is inside of it, or contains it. */
+/** Reports whether the two folders are equal, or one of them contains the other. */
 function isBelow(a: string, b: string): boolean {
   const [first, second] = [a, b].map((path) => `${path.replace(/\/+$/, '')}/`)
   return first !== undefined && second !== undefined && (first.startsWith(second) || second.startsWith(first))

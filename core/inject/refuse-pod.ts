@@ -6,7 +6,7 @@ import { refuseContainer } from './refuse-container.ts'
 import { refuseSecurity } from './refuse-security.ts'
 import { everyContainer, RESERVED_VOLUMES } from './reserved.ts'
 
-/** Volume types that a governed pod may use: those of PodSecurity `restricted`, and images. */
+/** Volume types that a governed pod may use: those of PodSecurity `restricted`, and `image`. */
 export const ALLOWED_VOLUMES: readonly string[] = [
   'configMap',
   'csi',
@@ -44,7 +44,7 @@ const HOST_SWITCHES = {
 
 /**
  * Returns all settings of a pod that contradict governance, in the order of its fields. An unset field is no
- * contradiction, because the injector sets it. `pod` is without the injected parts.
+ * contradiction, because the injector sets it. `pod` must not contain the injected parts.
  */
 export function refusePod(pod: Pod, gateway: InjectGateway, proxyUid: number): readonly Refusal[] {
   return [

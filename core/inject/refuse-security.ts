@@ -6,7 +6,10 @@ type Shared = Pick<
   'seccompProfile' | 'appArmorProfile' | 'windowsOptions' | 'runAsUser' | 'seLinuxOptions'
 >
 
-/** Returns the contradictions in profiles and users, whose fields pods and containers share. */
+/**
+ * Returns the contradictions in the profiles and users of a security context, which pods and containers have in
+ * common.
+ */
 export function refuseSecurity(
   security: Shared | undefined,
   path: string,

@@ -7,7 +7,7 @@ export const RESERVED_PORTS: ReadonlySet<number> = new Set(Object.values(POD_POR
 
 const LISTS = ['initContainers', 'containers', 'ephemeralContainers'] as const
 
-/** Returns every container of a pod, with its path. */
+/** Returns every container of a pod, init and ephemeral ones included, with its path. */
 export function everyContainer(
   pod: Pod,
 ): readonly { readonly path: string; readonly container: Container }[] {
@@ -16,7 +16,7 @@ export function everyContainer(
   )
 }
 
-/** Returns the pod with every container changed. */
+/** Returns the pod with `change` applied to every container. */
 export function mapContainers(pod: Pod, change: (container: Container) => Container): Pod {
   const { initContainers, containers, ephemeralContainers } = pod.spec
   return {

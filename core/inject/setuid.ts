@@ -1,12 +1,12 @@
 import type { Container, Pod } from './pod.ts'
 import { everyContainer } from './reserved.ts'
 
-/** Programs that change their user. They fail without capabilities. */
+/** Programs that change their user. They fail in a governed container, because it has no capabilities. */
 const CHANGERS = [
   ...['gosu', 'su-exec', 'sudo', 'su', 'doas', 'runuser', 'setpriv', 'chpst', 'setuidgid', 's6-setuidgid'],
   's6-applyuidgid',
 ]
-/** Images whose first program changes its user if started as root. */
+/** Images whose entrypoint changes its user if started as root. */
 const CHANGING_IMAGES = [
   'postgres',
   'mysql',
@@ -21,7 +21,8 @@ const CHANGING_IMAGES = [
 
 /**
  * Returns the containers with programs that change their user, as `PATH: PROGRAM`. These programs fail in a governed
- * pod. Restoring the capabilities would allow a bypass of the capture, so the injector only warns about them.
+ * pod. The injector only warns about them, because the capabilities that they need would allow a bypass of the
+ * capture.
  */
 export function setuidNeeds(pod: Pod): readonly string[] {
   return everyContainer(pod).flatMap(({ path, container }) => {
@@ -30,7 +31,7 @@ export function setuidNeeds(pod: Pod): readonly string[] {
   })
 }
 
-/** Returns the warning about one such container, for the user who applied the pod. */
+/** Returns the warning about one container of `setuidNeeds`, for the user who applied the pod. */
 export function setuidWarning(need: string): string {
   return `${need} changes the user, which a governed container cannot; set securityContext.runAsUser instead`
 }

@@ -18,7 +18,7 @@ export type SidecarFacts = {
   readonly options: InjectOptions
 }
 
-/** Maximum size of the journal: half of its volume. */
+/** Maximum size of the journal: half of the size of its volume. */
 const JOURNAL_MAX_BYTES = 32 * 1024 * 1024
 const RULES_RESOURCES = {
   limits: { memory: '64Mi' },
@@ -28,12 +28,15 @@ const PROXY_RESOURCES = {
   limits: { memory: '384Mi' },
   requests: { cpu: '25m', memory: '96Mi' },
 }
-/** Defaults of the API server, set explicitly so that a second pass over a stored pod changes nothing. */
+/**
+ * Fields with the defaults of the API server. They are set explicitly so that a second injection of a stored pod
+ * changes nothing.
+ */
 const DEFAULTS = { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' }
 
 /**
- * Returns the injected containers in the order in which they must start before any other: the rules first, then the
- * proxy as a native sidecar. `proxyEnv` has no rules.
+ * Returns the injected containers in the order in which they must start, before any other container: first the rule
+ * setter, then the proxy as a native sidecar. With `proxyEnv` there is no rule setter.
  */
 export function sidecarContainers(facts: SidecarFacts): readonly Container[] {
   const isTransparent = facts.gateway.spec.interception === 'transparent'
@@ -73,10 +76,10 @@ function proxy(facts: SidecarFacts): Container {
     restartPolicy: 'Always',
     env: environment(facts),
     ports: [{ containerPort: POD_PORTS.health, name: 'chaperone', protocol: 'TCP' }],
-    // The first snapshot may take 30 s, longer on a slow node; after the limit the kubelet restarts the container.
+    // The first snapshot may take 30 s, longer on a slow node. After 90 failures the kubelet restarts the container.
     startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 90 }),
     readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
-    // A restart ends all connections of the agent. A loop that still turns on a busy node responds within 10 s.
+    // A restart ends all connections of the agent. An event loop that still runs on a busy node responds within 10 s.
     livenessProbe: {
       ...probe(HEALTH_PATHS.live, { periodSeconds: 10, failureThreshold: 3 }),
       timeoutSeconds: 10,
@@ -158,7 +161,7 @@ function probe(
   }
 }
 
-/** Returns a variable. An empty value is left out, because the API server drops it when it stores a pod. */
+/** Returns an environment variable. Omits an empty value, because the API server drops it when it stores a pod. */
 function variable(name: string, value: string) {
   return value === '' ? { name } : { name, value }
 }

@@ -17,14 +17,17 @@ const TRUST: ClientTrust = {
 }
 const PROXY_URL = `http://127.0.0.1:${POD_PORTS.proxy}`
 const PROXY_NAMES = Object.keys(proxyVariables(PROXY_URL))
-/** Variable with the pod's own Java options if they come from a ConfigMap or Secret, whose values only the node has. */
+/**
+ * Variable for the pod's own Java options if they come from a ConfigMap or Secret. The kubelet resolves their values,
+ * so the injector cannot merge them.
+ */
 const GIVEN_JAVA = `CHAPERONE_GIVEN_${JAVA_OPTIONS_VARIABLE}`
 
 export type Interception = 'transparent' | 'proxyEnv'
 
 /**
- * Sets every variable that clients need: existing values of the container are merged (Java) or replaced. In transparent
- * mode all proxy variables are removed, because the named proxy is not reachable.
+ * Sets every variable that clients need. Existing values of Java options are merged, all others are replaced. In
+ * transparent mode, removes all proxy variables, because the proxies in them are not reachable.
  */
 export function withClientVariables(container: Container, interception: Interception): Container {
   const proxied = interception === 'proxyEnv' ? proxyVariables(PROXY_URL) : {}
@@ -33,7 +36,7 @@ export function withClientVariables(container: Container, interception: Intercep
   return { ...container, env: withPlaceholders(container, withJava(replace(given, wanted), interception)) }
 }
 
-/** Returns warnings about values of the container that were removed, for its author. */
+/** Returns warnings about removed values of the container, for the user who applied the pod. */
 export function variableWarnings(
   container: Container,
   path: string,
@@ -63,7 +66,7 @@ function withoutProxies(env: readonly EnvVar[]): readonly EnvVar[] {
   return env.filter(({ name }) => !PROXY_NAMES.includes(name))
 }
 
-/** Sets the wanted variables. Existing ones keep their position, because variables may refer to earlier ones. */
+/** Sets the wanted variables. Existing variables keep their position, because a variable may refer to earlier ones. */
 function replace(env: readonly EnvVar[], wanted: Readonly<Record<string, string>>): readonly EnvVar[] {
   const seen = new Set<string>()
   const kept = env.flatMap((variable) => {
@@ -77,7 +80,10 @@ function replace(env: readonly EnvVar[], wanted: Readonly<Record<string, string>
   return [...kept, ...missing.map(([name, value]) => ({ name, value }))]
 }
 
-/** Returns the value for a variable; undefined if there is none. A variable may be called `constructor`. */
+/**
+ * Returns the value for a variable; undefined if there is none. Only own properties count, because the name may be
+ * `constructor`.
+ */
 function valueFor(values: Readonly<Record<string, string>>, name: string): string | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }
@@ -99,8 +105,8 @@ function withJava(env: readonly EnvVar[], interception: Interception): readonly 
 }
 
 /**
- * Returns the Java options of a container that takes them from a ConfigMap or Secret. An optional reference is dropped:
- * unresolved, it would reach Java as literal text.
+ * Returns the Java options of a container that takes them from a ConfigMap or Secret. Drops an optional reference,
+ * because an unresolved one would reach Java as the literal text `$(…)`.
  */
 function fromElsewhere(given: EnvVar, options: string): readonly EnvVar[] {
   const isOptional = Object.values(given.valueFrom ?? {}).some(({ optional }) => optional === true)
@@ -112,8 +118,8 @@ function fromElsewhere(given: EnvVar, options: string): readonly EnvVar[] {
 }
 
 /**
- * Adds placeholder keys where no variable is set. Not with `envFrom`: its names are unknown here, and a placeholder
- * would hide a value.
+ * Adds placeholder keys where a variable is unset. Adds none to a container with `envFrom`: the injector cannot read
+ * the names there, and a placeholder would override a real key.
  */
 function withPlaceholders(container: Container, env: readonly EnvVar[]): EnvVar[] {
   if ((container.envFrom ?? []).length > 0) return [...env]

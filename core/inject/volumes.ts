@@ -2,10 +2,10 @@ import { TOKEN_AUDIENCE, TOKEN_TTL_S, VOLUMES } from '../capture/pod-contract.ts
 import type { InjectGateway, InjectOptions } from './options.ts'
 import type { Container, Volume } from './pod.ts'
 
-/** File mode 0644 of the mounted files. The kubelet restricts a token further where possible. */
+/** Mode 0644 of the mounted files. Where possible, the kubelet restricts the token file further. */
 const READABLE = 420
 
-/** Returns the volumes of the injected containers. The agent's containers mount only `trust`, read-only. */
+/** Returns the volumes of the injected containers. Of these, the agent's containers mount only `trust`, read-only. */
 export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): readonly Volume[] {
   const { token, admin, data, trust, controlPlane, extraTrust } = VOLUMES
   const extra = gateway.spec.trust?.extraSecretRef
@@ -43,14 +43,14 @@ export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): 
 }
 
 /**
- * Returns the medium of the journal's volume. In memory, `audit: sync` has no benefit; on the node's disk the journal
- * survives a restart of the node, like the pod.
+ * Returns the medium of the journal's volume: with `audit: sync` the node's disk, where the journal and the pod
+ * survive a restart of the node. In memory, syncing would have no benefit.
  */
 function dataMedium({ spec }: InjectGateway): { medium?: 'Memory' } {
   return spec.audit === 'sync' ? {} : { medium: 'Memory' }
 }
 
-/** Mounts the certificates in the container. */
+/** Mounts the trust folder with the certificates in the container. */
 export function withTrustMount(container: Container): Container {
   const { name, path } = VOLUMES.trust
   const others = (container.volumeMounts ?? []).filter((mount) => mount.name !== name)

@@ -16,8 +16,8 @@ const WORKLOADS = ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Repl
 export type WorkloadPod = { readonly namespace: string | undefined; readonly pod: Pod }
 
 /**
- * Returns the pod in a manifest: the manifest itself, or the template of a workload as its controller would create the
- * pod. Null for any other kind. Throws a ZodError for an invalid manifest.
+ * Returns the pod of a manifest: the manifest itself, or the pod that a controller would create from the template of a
+ * workload. Null for any other kind. Throws a ZodError for an invalid manifest.
  */
 export function podOf(manifest: unknown): WorkloadPod | null {
   const parsed = Named.safeParse(manifest)

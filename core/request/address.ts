@@ -1,17 +1,17 @@
-/** A range of addresses: the network's bytes (4 or 16) and its prefix length. */
+/** Range of addresses: the bytes of the network address (4 or 16) and the prefix length. */
 export type Cidr = { readonly network: Uint8Array; readonly bits: number }
 
-/** Addresses of `this network`. A connection to 0.0.0.0 reaches the machine itself. */
+/** Addresses of `this network` (RFC 791). A connection to 0.0.0.0 reaches the machine itself. */
 const UNSPECIFIED = ['0.0.0.0/8']
 
 /**
- * Never a destination, regardless of settings: link-local addresses, where clouds and platforms serve credentials of
- * the machine (instance metadata, task and pod identities), their metadata services elsewhere, and addresses that do
- * not identify a single host.
+ * Addresses that are never a destination, regardless of settings: link-local addresses, where clouds and platforms
+ * serve credentials of the machine (instance metadata, task and pod identities); metadata services at other addresses;
+ * addresses that do not identify a single host.
  */
 const SPECIAL = [
   '169.254.0.0/16',
-  // Metadata outside of the link-local range: Alibaba, Azure (WireServer), Oracle.
+  // Metadata services outside of the link-local range: Alibaba, Azure (WireServer), Oracle.
   '100.100.100.200/32',
   '168.63.129.16/32',
   '192.0.0.192/32',
@@ -19,7 +19,7 @@ const SPECIAL = [
   '255.255.255.255/32',
   '::/128',
   'fe80::/10',
-  // Amazon (metadata, identities, resolver), Google, Scaleway, Oracle, Linode.
+  // Metadata, identity and resolver services of Amazon; metadata services of Google, Scaleway, Oracle and Linode.
   'fd00:ec2::/32',
   'fd20:ce::254/128',
   'fd00:42::42/128',
@@ -46,7 +46,7 @@ const PRIVATE = ranges([
   '192.168.0.0/16',
   '198.18.0.0/15',
   '240.0.0.0/4',
-  // IPv6: loopback and IPv4-compatible, IPv4-mapped, NAT64 (well-known and local), discard, Teredo, 6to4
+  // IPv6 ranges: loopback and IPv4-compatible, IPv4-mapped, NAT64 (well-known and local), discard, Teredo, 6to4.
   '::/96',
   '::ffff:0:0/96',
   '::ffff:0:0:0/96',
@@ -55,39 +55,39 @@ const PRIVATE = ranges([
   '100::/64',
   '2001::/32',
   '2002::/16',
-  // unique local, the old site-local
+  // IPv6 ranges: unique local, deprecated site-local.
   'fc00::/7',
   'fec0::/10',
 ])
 
 /**
- * IPv6 networks whose addresses contain an IPv4 address, with the possible offsets of its bytes. `isExact`: the offset
- * is certain. Otherwise an address in 0.0.0.0/8 means that there is no IPv4 address.
+ * IPv6 networks whose addresses contain an IPv4 address, with the possible offsets of its bytes. With `isExact`, the
+ * offset is certain. Without it, bytes in 0.0.0.0/8 at the offset do not count as an IPv4 address.
  */
 const CARRIERS: ReadonlyArray<{
   readonly range: Cidr
   readonly at: ReadonlyArray<readonly number[]>
   readonly isExact: boolean
 }> = [
-  // IPv4-mapped and -translated, NAT64, 6to4
+  // Networks with an exact offset: IPv4-mapped, IPv4-translated, NAT64, 6to4.
   ...carrier('::ffff:0:0/96', true, LAST),
   ...carrier('::ffff:0:0:0/96', true, LAST),
   ...carrier('64:ff9b::/96', true, LAST),
   ...carrier('2002::/16', true, [2, 3, 4, 5]),
-  // IPv4-compatible; NAT64 with a local prefix of any length (RFC 6052); the server of Teredo
+  // Networks with several possible offsets: IPv4-compatible; NAT64 with a local prefix (RFC 6052); servers of Teredo.
   ...carrier('::/96', false, LAST),
   ...carrier('64:ff9b:1::/48', false, [6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST),
   ...carrier('2001::/32', false, [4, 5, 6, 7]),
 ]
 
-/** Reason why the gateway does not connect to an address. `isFinal`: no setting allows it. */
+/** Reason why the gateway does not connect to an address. If `isFinal` is true, no setting can allow the address. */
 export type AddressRefusal = { readonly why: string; readonly isFinal: boolean }
 
 /**
- * Returns the reason why an address must not be dialled; null if it may. Only canonical text is accepted; anything that
- * is not an IP address is refused. IPv6 forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) count as
- * private, because the network determines their destination. `allowPrivate`: all private ranges, or these, which must
- * also contain a private IPv4 address inside an IPv6 address.
+ * Returns the reason why an address must not be dialled; null if dialling is allowed. Refuses any text other than a
+ * canonical IP address. IPv6 forms that contain an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) count as
+ * private, because the network determines their destination. `allowPrivate` allows all private ranges, or the given
+ * ranges. These must then also contain any private IPv4 address inside an IPv6 address.
  */
 export function refusedAddress(
   address: string,
@@ -111,7 +111,7 @@ function isWithinAll(bytes: Uint8Array, allowed: readonly Cidr[]): boolean {
   return isWithin(bytes, allowed) && carried.every((address) => isWithin(address, allowed))
 }
 
-/** Returns the IPv4 addresses that an IPv6 address contains at certain (exact) offsets. */
+/** Returns the IPv4 addresses that an IPv6 address contains at exact offsets (`isExact`). */
 function carriedExactly(bytes: Uint8Array): readonly Uint8Array[] {
   if (bytes.length !== 16) return []
   const found = CARRIERS.filter(({ range, isExact }) => isExact && hasPrefix(bytes, range))
@@ -127,16 +127,16 @@ function carriesRefused(bytes: Uint8Array): boolean {
 }
 
 /**
- * Returns the client's address in a Teredo address (2001::/32), which contains it with every bit inverted; empty for
- * other addresses.
+ * Returns the client's IPv4 address in a Teredo address (2001::/32), which contains that address with every bit
+ * inverted. Empty for any other address.
  */
 function teredoClient(bytes: Uint8Array): Uint8Array {
   return hasPrefix(bytes, TEREDO) ? pick(bytes, LAST).map((byte) => byte ^ 0xff) : NONE
 }
 
 /**
- * Returns the IPv4 address in an ISATAP address: it follows the interface identifier `0:5efe` or `200:5efe`, in any
- * network. Empty for other addresses.
+ * Returns the IPv4 address in an ISATAP address, where it follows the interface identifier `0:5efe` or `200:5efe`, in
+ * any network. Empty for any other address.
  */
 function isatap(bytes: Uint8Array): Uint8Array {
   const isOne = (bytes[8] ?? 0) % 2 === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
@@ -192,7 +192,7 @@ function parseIpv6(text: string): Uint8Array | null {
   return Uint8Array.from(all.flatMap((group) => [group >> 8, group & 0xff]))
 }
 
-/** Returns the 16-bit groups of one side of `::`; the last one may be an IPv4 address at the end of the address. */
+/** Returns the 16-bit groups of one side of `::`. With `mayEnd`, the last group may be an IPv4 address. */
 function groups(text: string, mayEnd: boolean): readonly number[] | null {
   if (text === '') return []
   const parts = text.split(':')

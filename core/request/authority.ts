@@ -1,6 +1,6 @@
 import { type RawRequest, type Refusal, refusal } from './canonical.ts'
 
-/** Host and port as one part of a request names them. The port is absent if that part has none (SNI). */
+/** Host and port in one part of a request. The port is absent if that part never has one (SNI). */
 export type Authority = { readonly host: string; readonly port?: number }
 type Named = Required<Authority>
 
@@ -18,7 +18,7 @@ export function parseAuthority(text: string, scheme: 'http' | 'https'): Named | 
   return read
 }
 
-/** Cache of the authorities in recent requests. Bounded, because clients may invent names. */
+/** Cache of the parsed authorities of recent requests. The cache has a bound, because clients may invent names. */
 const known = { http: new Map<string, Named>(), https: new Map<string, Named>() } as const
 const MAX_KNOWN = 1_024
 
@@ -38,7 +38,7 @@ function readAuthority(text: string, scheme: 'http' | 'https'): Named | Refusal 
   return port === null ? badHost(text) : { host, port }
 }
 
-/** Returns a host in the form for comparisons; null if it is invalid. IPv6 literals lose their brackets. */
+/** Normalises a host for comparisons; null if it is invalid. An IPv6 literal loses its brackets. */
 export function normaliseHost(text: string): string | null {
   if (text.startsWith('['))
     return /^\[[0-9a-f:.]{2,45}\]$/i.test(text) ? text.slice(1, -1).toLowerCase() : null
@@ -48,8 +48,8 @@ export function normaliseHost(text: string): string | null {
 }
 
 /**
- * Checks that CONNECT authority, SNI, Host, `:authority` and an absolute-form target name the same host; else returns a
- * refusal (421). `first` and `second` are the parts of the request itself.
+ * Checks that CONNECT authority, SNI, Host, `:authority` and an absolute-form target contain the same host. Returns a
+ * refusal (421) if they differ. `first` and `second` are the host parts of the request itself.
  */
 export function agreeOnHost(
   raw: RawRequest,

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../errors.ts'
 
-/** Raw header fields as received: name, value, name, value, … Order, case and duplicates are kept. */
+/** Header fields as received: name, value, name, value, … Order, case and duplicates are unchanged. */
 export type RawHeaders = readonly string[]
 
-/** A request as received by a listener, before any checks. Strings are latin-1 of the bytes on the wire. */
+/** Request as received by a listener, before any check. Strings contain one latin-1 character per byte on the wire. */
 export type RawRequest = {
   readonly method: string
   /** Origin-form target exactly as forwarded (`/path?query`), or absolute-form for the explicit proxy. */
@@ -14,12 +14,18 @@ export type RawRequest = {
   readonly sources: RequestSources
 }
 
-/** The parts of a request that name its host. All parts that are present must agree (421 otherwise). */
+/**
+ * Parts of the connection and request that name the host. All parts that are present must agree; otherwise the gateway
+ * answers 421.
+ */
 export type RequestSources = {
   /** Authority `host:port` of the CONNECT request that opened the tunnel. */
   readonly connectAuthority?: string
   readonly sni?: string
-  /** `:authority` of HTTP/2. The Host header and an absolute-form target are read from the request itself. */
+  /**
+   * Pseudo-header `:authority` of HTTP/2. The Host header and an absolute-form target are read from the request
+   * itself.
+   */
   readonly authority?: string
 }
 
@@ -34,7 +40,7 @@ export type BodyInfo = {
   readonly encoding?: string | undefined
 }
 
-/** The single interpretation of a request. Classification, approval binding and forwarding use only this. */
+/** The only interpretation of a request. Classification, approval binding and forwarding all use it. */
 export type CanonicalRequest = {
   readonly method: string
   readonly scheme: 'http' | 'https'
@@ -42,8 +48,8 @@ export type CanonicalRequest = {
   readonly host: string
   readonly port: number
   /**
-   * Origin-form, byte for byte as sent upstream (before removal of a credential from the query). For CONNECT the
-   * authority.
+   * Target in origin-form, byte for byte as sent upstream, before a credential is removed from the query. For CONNECT,
+   * the authority.
    */
   readonly rawTarget: string
   readonly rawPath: string
@@ -51,9 +57,7 @@ export type CanonicalRequest = {
   readonly rawQuery: string
   /** Path segments still percent-encoded. `/a/b` has two; `/` has none. */
   readonly rawSegments: readonly string[]
-  /**
-   * Path segments, decoded once. A segment whose decoded text contains `/` is only valid inside a `{name+}` parameter.
-   */
+  /** Path segments, decoded once. A decoded segment may contain `/` only inside of a `{name+}` parameter. */
   readonly segments: readonly string[]
   readonly query: ReadonlyArray<readonly [name: string, value: string]>
   readonly rawHeaders: RawHeaders
@@ -61,7 +65,7 @@ export type CanonicalRequest = {
   readonly isUpgrade: boolean
 }
 
-/** A refusal as a value. `detail` states the problem and the correction. */
+/** Refusal as a return value. `detail` states the problem and its correction. */
 export type Refusal = { readonly kind: 'refusal'; readonly code: ErrorCode; readonly detail: string }
 
 export function isRefusal(value: unknown): value is Refusal {

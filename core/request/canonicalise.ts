@@ -6,9 +6,9 @@ import { judgePairs } from './method-override.ts'
 import { readPairs, readPath, type SplitTarget, splitTarget } from './target.ts'
 
 /**
- * Reads a request once, for classification, approval binding and forwarding. If two reasonable servers could read it
- * differently, the result is a refusal: `ambiguous_request` or `malformed_request` (400), `method_not_allowed` (405),
- * `misdirected` (421), `headers_too_large` (431). Never changes a byte of path or query.
+ * Parses a request once, for classification, approval binding and forwarding. Never changes a byte of path or query.
+ * Returns a refusal if two common servers could read the request differently: `ambiguous_request` or
+ * `malformed_request` (400), `method_not_allowed` (405), `misdirected` (421), `headers_too_large` (431).
  */
 export function canonicalise(raw: RawRequest): CanonicalRequest | Refusal {
   const facts = readHeaders(raw)
@@ -39,7 +39,8 @@ function judgeMethod(method: string): Refusal | null {
 function agreeOnScheme(raw: RawRequest, target: SplitTarget): 'http' | 'https' | Refusal {
   if (target.scheme === undefined || target.scheme === raw.scheme) return raw.scheme
   if (raw.httpVersion === '2') return refusal('malformed_request', 'an HTTP/2 :path must begin with /')
-  // An explicit proxy connection in plain HTTP may request https. A request inside of TLS must not request plain http.
+  // A client of the explicit proxy may request https over plain HTTP. A request inside of TLS must not request plain
+  // http.
   if (raw.scheme === 'http' && raw.sources.connectAuthority === undefined) return target.scheme
   return refusal('misdirected', `the target says ${target.scheme} on a connection that is ${raw.scheme}`)
 }
@@ -68,7 +69,7 @@ function assemble(
   }
   const overriding = judgePairs(query, target.rawQuery, 'query parameter')
   if (overriding !== null) return overriding
-  // Written as one literal without spreads for speed: this runs for every request.
+  // One object literal without spreads is faster; this code runs for every request.
   return {
     method: raw.method,
     scheme,
@@ -91,16 +92,16 @@ function asksForUpgrade({ upgrade, connection }: HeaderFacts): boolean {
 }
 
 /**
- * True for a WebSocket, the only protocol upgrade that is supported. Any other offer (`h2c`, a list) is ignored, as RFC
- * 9110 allows: its hop-by-hop fields are dropped, and the request is served over HTTP.
+ * Reports whether the upgrade is to WebSocket, the only supported protocol. Any other offer (`h2c`, a list) is
+ * ignored, as RFC 9110 allows: the gateway drops its hop-by-hop fields and serves the request over HTTP.
  */
 export function isWebSocket(upgrade: string | null | undefined): boolean {
   return upgrade?.length === 9 && upgrade.toLowerCase() === 'websocket'
 }
 
 /**
- * Reads a CONNECT for a tunnel whose content is not inspected. It has no path: its target is the authority, which Host
- * must repeat if present.
+ * Parses a CONNECT for a tunnel whose content is not inspected. The request has no path. Its target is the authority,
+ * and a Host field, if present, must equal it.
  */
 function readConnect(raw: RawRequest, facts: HeaderFacts): CanonicalRequest | Refusal {
   const authority = agreeOnHost(raw, 'https', raw.target, facts.host)

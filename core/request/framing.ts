@@ -1,7 +1,7 @@
 import { type BodyInfo, isRefusal, type RawRequest, type Refusal, refusal } from './canonical.ts'
 import type { HeaderFacts } from './header-rules.ts'
 
-/** Returns the length and format of the body; a refusal if two readers could differ about them. */
+/** Returns the length and format of the body. Returns a refusal if two parsers could determine different ones. */
 export function readBodyInfo(facts: HeaderFacts, httpVersion: RawRequest['httpVersion']): BodyInfo | Refusal {
   const length = readLength(facts, httpVersion)
   if (isRefusal(length)) return length
@@ -17,7 +17,10 @@ export function readBodyInfo(facts: HeaderFacts, httpVersion: RawRequest['httpVe
   }
 }
 
-/** Returns the length in bytes. `unknown` if the end of the stream determines it, or if there is no body. */
+/**
+ * Returns the length of the body in bytes. `unknown` if the end of the stream determines the length, or if there is no
+ * body.
+ */
 function readLength(
   facts: HeaderFacts,
   httpVersion: RawRequest['httpVersion'],
@@ -56,7 +59,7 @@ type MediaType = {
 
 const NONE: MediaType = { kind: 'media', mediaType: undefined, charset: undefined }
 
-/** Cache of parsed Content-Type values. Bounded, because every multipart boundary is new. */
+/** Cache of parsed Content-Type values. The cache has a bound, because every multipart request has a new boundary. */
 const known = new Map<string, MediaType>()
 const MAX_KNOWN = 256
 
@@ -72,7 +75,7 @@ function readMediaType(value: string | undefined): MediaType | Refusal {
 }
 
 function parseMediaType(value: string): MediaType | Refusal {
-  // A list of types indicates two merged headers, of which readers would select different ones.
+  // A list of types indicates that two header fields were merged, and parsers would select different ones.
   const [type = '', ...parameters] = value.split(';')
   if (type.includes(',')) return refusal('ambiguous_request', 'Content-Type must name one media type')
   const charsets = parameters.map(charsetOf).filter((charset) => charset !== undefined)

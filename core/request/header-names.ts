@@ -2,11 +2,11 @@
 export type HeaderName = {
   readonly lower: string
   readonly isToken: boolean
-  /** True if framing, host identity or the reading of the body depends on the field's value. */
+  /** True if framing, host identity or body parsing depends on the field's value. */
   readonly isRead: boolean
   /** True if some servers use the field's value instead of the classified method or path. */
   readonly isOverride: boolean
-  /** Name in `SHADOWED` that CGI-like servers read instead of this one; null if there is none. */
+  /** Name in `SHADOWED` as which CGI-like servers read this name; null if there is none. */
   readonly shadows: string | null
   readonly isForbiddenInH2: boolean
   /** True if some servers execute the request as the user in the field's value. */
@@ -28,9 +28,7 @@ const READ = new Set([
 const PATH_OVERRIDE =
   /^x-(?:(?:original|rewrite|forwarded|request|replaced|envoy-original)-(?:url|uri|path)|original-request-ur[il]|forwarded-prefix|script-name)$/
 
-/**
- * Names of fields that tell servers and proxies on whose behalf a request is sent, in lower case and with `-` for `_`.
- */
+/** Matches names of fields that state on whose behalf a request is sent, in lower case and with `-` for `_`. */
 const IMPERSONATION = new RegExp(
   [
     '^(?:sudo|impersonate-(?:user|group|uid|extra-.+)|x-impersonate(?:-user|-group)?|x-act-as(?:-user)?|x-on-behalf-of',
@@ -42,23 +40,26 @@ const IMPERSONATION = new RegExp(
   ].join('|'),
 )
 
-/** Names, lower case and with `-` for `_`, that make some server use another method: `X-HTTP-Verb`, `_method`. */
+/**
+ * Matches names, in lower case and with `-` for `_`, that make some server use another method: `X-HTTP-Verb`,
+ * `_method`.
+ */
 const METHOD_OVERRIDE =
   /^(?:-method|(?:http-)?x-(?:http-|request-|original-|forwarded-|envoy-)*(?:method|verb)(?:-override)?|http-(?:method|verb)(?:-override)?|(?:method|verb)-override|x-http-override)$/
 
-/** True for the name, in any spelling, of a header, query parameter or field that overrides the method. */
+/** Reports whether a header, query parameter or form field with this name, in any spelling, overrides the method. */
 export function overridesMethod(name: string): boolean {
   return METHOD_OVERRIDE.test(name.toLowerCase().replaceAll('_', '-'))
 }
 
-/** Headers that select the affected account, or the operation: cards always show them. */
+/** Header fields that select the affected account or operation. Approval cards always show them. */
 export const ACCOUNT_HEADERS: ReadonlySet<string> = new Set([
   ...['stripe-account', 'stripe-context', 'x-goog-user-project', 'openai-project', 'openai-organization'],
   ...['x-amz-target', 'soapaction'],
 ])
 
 /**
- * Header names that another spelling must not imitate: CGI-like servers replace `_` with `-`, and read `x_api_key` as
+ * Header names that no other spelling may imitate. CGI-like servers replace `_` with `-`, so they read `x_api_key` as
  * `x-api-key`.
  */
 const SHADOWED = new Set([
@@ -82,7 +83,7 @@ const H2_FORBIDDEN = new Set(['connection', 'keep-alive', 'proxy-connection', 't
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** Cache of the properties by header name. Bounded, because clients may invent names. */
+/** Cache of header properties by name. The cache has a bound, because clients may invent names. */
 const known = new Map<string, HeaderName>()
 const MAX_KNOWN = 1_024
 const MAX_LENGTH = 64

@@ -3,8 +3,8 @@ import { type RawRequest, type Refusal, refusal } from './canonical.ts'
 import { type HeaderName, headerName } from './header-names.ts'
 
 /**
- * Values of the fields that determine framing, host identity and the reading of the body. For a repeated name, the
- * first value.
+ * Values of the header fields that determine framing, host identity and body parsing. A repeated field has its first
+ * value here.
  */
 export type HeaderFacts = {
   readonly kind: 'facts'
@@ -20,10 +20,7 @@ export type HeaderFacts = {
   repeated: string[] | null
 }
 
-/**
- * Fields that must be unique, because two readers could select different values. In the order in which refusals name
- * them.
- */
+/** Fields that must be unique, because two parsers could select different values. Refusals name them in this order. */
 const SINGLE = {
   host: 'host',
   'content-length': 'contentLength',
@@ -34,7 +31,7 @@ const SINGLE = {
 } as const
 type SingleName = keyof typeof SINGLE
 
-/** Fields that `Connection` may list. A hop would remove any other listed field, although it is an end-to-end field. */
+/** Fields that `Connection` may list. A proxy would remove any other listed field, even an end-to-end field. */
 const NOMINABLE = new Set([
   'close',
   'keep-alive',
@@ -45,12 +42,12 @@ const NOMINABLE = new Set([
   'trailer',
 ])
 
-// Matches characters that are invalid in a field value: everything below space except tab, and DEL.
+// Matches characters that are invalid in a field value: control characters except tab, and DEL.
 const BAD_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
 const NOT_ASCII = /[^\t\u0020-\u007e]/
 
-/** Checks every header field once and returns the values that other rules need. */
+/** Checks every header field in one pass and returns the values that other rules need. */
 export function readHeaders(raw: RawRequest): HeaderFacts | Refusal {
   if (blockBytes(raw) > LIMITS.headerBlockBytes) return tooLarge()
   const facts = noFacts()
@@ -80,8 +77,8 @@ function noFacts(): HeaderFacts {
 }
 
 /**
- * Returns the size of the head on an HTTP/1.1 connection: the request line, and for each field four bytes for colon,
- * space and line end.
+ * Returns the size of the request head in bytes on an HTTP/1.1 connection: the request line, and for each field name,
+ * value and four bytes for colon, space and line end.
  */
 function blockBytes(raw: RawRequest): number {
   let bytes = raw.method.length + raw.target.length + 12
@@ -113,7 +110,7 @@ function judgeField(
     return refusal('malformed_request', 'a header name holds a character that is not allowed there')
   if (BAD_VALUE.test(value))
     return refusal('malformed_request', `the header ${name} holds a control character`)
-  // JavaScript trims no-break spaces, servers do not. Therefore values that the gateway interprets must be ASCII.
+  // JavaScript trims no-break spaces, but servers do not. Therefore, values that the gateway interprets must be ASCII.
   if (known.isRead && NOT_ASCII.test(value)) {
     return refusal('malformed_request', `the header ${name} holds a character that is not ASCII`)
   }
@@ -158,7 +155,7 @@ function judgeNominations({ connection }: HeaderFacts): Refusal | null {
   return null
 }
 
-/** Returns the items of a comma-separated value in lower case, without empty ones. */
+/** Splits a comma-separated value into its items, in lower case, without empty items. */
 export function listItems(values: string | undefined): string[] {
   if (values === undefined) return []
   const items = values.toLowerCase().split(',')

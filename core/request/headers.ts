@@ -1,6 +1,6 @@
 import type { RawHeaders } from './canonical.ts'
 
-/** Returns the first value of a name, or undefined. `lowerName` must be lower case. */
+/** Returns the first value of the header field, or undefined. `lowerName` must be in lower case. */
 export function headerValue(raw: RawHeaders, lowerName: string): string | undefined {
   for (let i = 0; i + 1 < raw.length; i += 2) {
     if (isNamed(raw[i], lowerName)) return raw[i + 1]
@@ -8,7 +8,7 @@ export function headerValue(raw: RawHeaders, lowerName: string): string | undefi
   return undefined
 }
 
-/** Returns every value of a name, in order. `lowerName` must be lower case. */
+/** Returns every value of the header field, in order. `lowerName` must be in lower case. */
 export function headerValues(raw: RawHeaders, lowerName: string): string[] {
   const values: string[] = []
   for (let i = 0; i + 1 < raw.length; i += 2) {

@@ -8,18 +8,21 @@ const END_HEADERS = 0x4
 const PADDED = 0x8
 const PRIORITY = 0x20
 /**
- * Maximum length of a header block. The HTTP/2 library rejects long blocks, and limits concurrent streams, far below
- * these bounds.
+ * Maximum length of a header block in bytes. The library (nghttp2) rejects header blocks, and limits concurrent
+ * streams, far below these bounds.
  */
 const MAX_BLOCK_BYTES = 1_048_576
 const MAX_UNTAKEN = 16_384
-/** Maximum bytes of an integer after its prefix. Five bytes exceed any length that fits into a frame. */
+/**
+ * Maximum number of bytes of an integer after its prefix. Five bytes can already exceed any length that fits into a
+ * frame.
+ */
 const MAX_INTEGER_BYTES = 5
 
 /**
- * Counts the field lines of each request on an HTTP/2 connection (RFC 9113 section 4, RFC 7541 section 6). The HTTP/2
- * library silently drops field lines with a forbidden name or value (RFC 9113 section 8.2.1): a lower count from the
- * library reveals that. Names and values are not decoded.
+ * Counts the field lines of each request on an HTTP/2 connection (RFC 9113 section 4, RFC 7541 section 6). nghttp2
+ * silently drops field lines with a forbidden name or value (RFC 9113 section 8.2.1). A lower count from the library
+ * reveals the dropped lines. Names and values are not decoded.
  */
 export class Http2FieldCounter {
   readonly #counts = new Map<number, number>()
@@ -28,18 +31,18 @@ export class Http2FieldCounter {
   #block: { readonly stream: number; readonly parts: Uint8Array[]; bytes: number } | null = null
   #isBroken = false
 
-  /** Reads the next bytes from the client, which may be split at any position. */
+  /** Processes the next bytes from the client. The stream may be split into chunks at any position. */
   read(chunk: Uint8Array): void {
     if (this.#isBroken) return
     let bytes = this.#unread.length === 0 ? chunk : joined([this.#unread, chunk])
     for (let rest = this.#readOne(bytes); rest !== null; rest = this.#readOne(bytes)) bytes = rest
-    // Copies the bytes, because the socket's reader may reuse its buffer.
+    // The bytes are copied, because the reader of the socket may reuse its buffer.
     this.#unread = new Uint8Array(bytes)
   }
 
   /**
-   * Returns the number of field lines in the header list of this stream, including pseudo headers; null if unknown.
-   * Discards the counts of streams with lower numbers, which the library skipped.
+   * Returns the number of field lines in the header list of this stream, including pseudo-header fields; null if
+   * unknown. Discards the counts of streams with lower numbers, which the library did not report.
    */
   take(stream: number): number | null {
     const count = this.#counts.get(stream) ?? null
@@ -48,8 +51,8 @@ export class Http2FieldCounter {
   }
 
   /**
-   * Reads one frame, or skips the available part of a frame without a header block. Returns the rest of the bytes; null
-   * if more are needed.
+   * Processes one frame, or skips the available part of a frame without a header block. Returns the remaining bytes;
+   * null if the frame is incomplete.
    */
   #readOne(bytes: Uint8Array): Uint8Array | null {
     const skipped = Math.min(this.#skip, bytes.length)
@@ -81,8 +84,8 @@ export class Http2FieldCounter {
   }
 
   /**
-   * Records the field count of a stream's header list. The second list of a stream contains trailers, which are not
-   * forwarded, so it is not counted.
+   * Records the field count of a stream's header list. Ignores the second list of a stream: it contains trailers,
+   * which the gateway does not forward.
    */
   #endBlock(stream: number, block: Uint8Array): boolean {
     this.#block = null
@@ -100,7 +103,7 @@ export class Http2FieldCounter {
   }
 }
 
-/** Returns the number of field lines of a header block; null for an invalid one. */
+/** Returns the number of field lines of a header block; null for an invalid block. */
 export function countFieldLines(block: Uint8Array): number | null {
   const cursor = { block, at: 0 }
   let count = 0
@@ -130,7 +133,7 @@ function skipText(cursor: Cursor): boolean {
   return true
 }
 
-/** Reads an integer with a prefix of this many bits in its first byte (RFC 7541 section 5.1). */
+/** Decodes an integer with a prefix of `prefix` bits in its first byte (RFC 7541 section 5.1). */
 function integer(cursor: Cursor, prefix: number): number | null {
   const { block } = cursor
   const most = 2 ** prefix - 1

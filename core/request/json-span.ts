@@ -1,8 +1,8 @@
-/** Position of a value in a text: from `start` to before `end`. */
+/** Range of a value in a text: from `start` to before `end`. */
 export type Span = { readonly start: number; readonly end: number }
 
 /**
- * Returns the position of the value at a path of object members; null if there is none. `text`: JSON that
+ * Returns the range of the value at a path of object members; null if there is none. `text` must be JSON that
  * `parseStrictJson` accepted.
  */
 export function spanOf(text: string, path: readonly string[]): Span | null {

@@ -2,12 +2,15 @@ import type { RawHeaders } from '../../request/canonical.ts'
 import { ACCOUNT_HEADERS } from '../../request/header-names.ts'
 import { isSecretHeader } from '../credentials/secret-names.ts'
 
-/** Header fields that one reason covers. Names in lower case and complete: prefixes do not match. */
+/**
+ * Header fields that are treated alike for one reason. `names` are complete names in lower case; prefixes do not
+ * match.
+ */
 export type HeaderGroup = { readonly reason: string; readonly names: readonly string[] }
 
 /**
- * Fields that may differ between the request on the approval card and the forwarded one. An approval is bound to all
- * other fields.
+ * Header fields that may differ between the approved request and the forwarded one. An approval is bound to all other
+ * fields.
  */
 export const IGNORED_HEADERS: readonly HeaderGroup[] = [
   {
@@ -48,7 +51,7 @@ export const IGNORED_HEADERS: readonly HeaderGroup[] = [
   },
 ]
 
-/** Fields of requests to connectors of one type that may differ as well (see `IGNORED_HEADERS`). */
+/** Further header fields that may differ (see `IGNORED_HEADERS`), by connector type. */
 export const IGNORED_BY_TYPE: Readonly<Record<string, readonly HeaderGroup[]>> = {
   payments: [
     { reason: 'client telemetry', names: ['x-stripe-client-user-agent', 'x-stripe-client-telemetry'] },
@@ -56,7 +59,10 @@ export const IGNORED_BY_TYPE: Readonly<Record<string, readonly HeaderGroup[]>> =
   mcp: [{ reason: 'session of the client', names: ['mcp-session-id'] }],
 }
 
-/** Fields of which one part may differ. The approval is bound to the rest of the value, and the card shows it. */
+/**
+ * Header fields of which one part may differ. An approval is bound to the rest of the value, and the card shows the
+ * rest.
+ */
 export const PARTLY_IGNORED: readonly HeaderGroup[] = [
   { reason: 'members whose key begins with `sentry-`, in a value without quotes', names: ['baggage'] },
   {
@@ -71,7 +77,8 @@ export const PARTLY_IGNORED: readonly HeaderGroup[] = [
 ]
 
 /**
- * Fields that the approval is bound to and the card omits: they select the response format, or follow from the body.
+ * Header fields that an approval is bound to and that the approval card omits. Their values select the response format
+ * or follow from the body.
  */
 export const UNINTERESTING_HEADERS: readonly string[] = [
   ...[
@@ -89,18 +96,20 @@ export const UNINTERESTING_HEADERS: readonly string[] = [
 ]
 
 /**
- * Fields that the card omits for connectors of one type: they repeat the message, and the gateway compared them with
- * it.
+ * Header fields that the approval card omits, by connector type. The fields repeat parts of the body, and the gateway
+ * refuses a request whose fields and body differ.
  */
 export const UNINTERESTING_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
   mcp: ['mcp-method', 'mcp-name'],
 }
 
-/** Content types that the card omits, because they add nothing to the parameters that it shows. */
+/** Matches Content-Type values that the approval card omits, because they add nothing to the shown parameters. */
 const PLAIN_TYPE =
   /^(?:application\/json|application\/x-www-form-urlencoded|multipart\/form-data)(?: *; *charset="?utf-8"?)?$/i
 
-/** Idempotency keys that SDKs generate: a prefix and a random UUID (version 4), which cannot select a resource. */
+/**
+ * Matches idempotency keys that SDKs generate: a prefix and a random UUID (version 4), which cannot select a resource.
+ */
 const AUTOMATIC_KEY =
   /^(?:stripe|stainless)-(?:node|python|java|kotlin|go|ruby|php|dotnet|csharp)-retry-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -123,7 +132,7 @@ export function boundHeaders(connectorType: string, raw: RawHeaders): readonly B
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** Returns the fields that the approval card shows. The length replaces a value that may be a credential. */
+/** Returns the header fields that the approval card shows. Its length replaces a value that may be a credential. */
 export function shownHeaders(connectorType: string, bound: readonly BoundHeader[]): readonly BoundHeader[] {
   return bound
     .filter(({ name, value }) => !isUninteresting(connectorType, name, value))
@@ -153,8 +162,8 @@ function isUninteresting(connectorType: string, name: string, value: string): bo
 }
 
 /**
- * Returns the part of the field that the approval is bound to. Servers join repeated fields, so a repeated idempotency
- * key is bound whole.
+ * Returns the part of a header field that an approval is bound to; empty for a generated idempotency key. Servers join
+ * repeated fields, so a repeated idempotency key is bound whole.
  */
 function boundPart(field: BoundHeader, all: readonly BoundHeader[]): readonly BoundHeader[] {
   const { name, value } = field
@@ -169,9 +178,7 @@ function withoutSentry(baggage: string): readonly string[] {
   return kept.length === 0 ? [] : [kept.join(',')]
 }
 
-/**
- * Removes only the white space that HTTP allows around a value: `trim` would also remove characters that servers keep.
- */
+/** Removes the blanks that HTTP allows around a field value. `trim` would also remove characters that servers keep. */
 function trimBlanks(value: string): string {
   let start = 0
   let end = value.length

@@ -3,8 +3,9 @@ import type { CanonicalRequest } from '../../request/canonical.ts'
 import type { ConnectorConfig, MemberPath } from '../connector.ts'
 
 /**
- * A read request that the gateway sends to the provider with the connector's credential, because the request lacks a
- * value that a decision or a card needs. It goes to the instance that serves the request and changes nothing there.
+ * A read request that the gateway sends to the provider with the connector's credential. It reads a value that a
+ * decision or an approval card needs and that the agent's request lacks. It goes to the instance that serves the
+ * agent's request.
  */
 export type LookUp = {
   /** Label value of the metric that counts these look-ups. */
@@ -31,14 +32,14 @@ export type LookUpValues = readonly (string | number | boolean | undefined)[] | 
 
 export type LookUpAnswer = { readonly lookUp: LookUp; readonly values: LookUpValues }
 
-/** The request that needs a look-up, and the configuration of its connector. */
+/** The agent's request that needs a look-up, and the configuration of its Connector. */
 export type LookUpPlace = { readonly request: CanonicalRequest; readonly config: ConnectorConfig }
 
 /** Completes the actions of a connector type with look-ups. */
 export type LookUps = {
   /** Returns the look-ups for the values that the action lacks; empty if it lacks none. */
   of(action: Action, place: LookUpPlace): readonly LookUp[]
-  /** Returns the action completed with the responses; null if they show that it does not happen. */
+  /** Returns the action completed with the responses; null if the responses show that the action does not happen. */
   complete(action: Action, answers: readonly LookUpAnswer[]): Action | null
 }
 

@@ -6,7 +6,7 @@ export type Pin = {
   readonly actionType: string
   /** Name of the state on the approval card, such as `head commit`. */
   readonly state: string
-  /** State in the request, if the request names it and the provider refuses the action in any other state. */
+  /** State that the request itself names. Present only if the provider refuses the action in any other state. */
   readonly given?: string
   /**
    * Look-ups that read the state; the first with a response wins. Empty if the request names the state, or if no
@@ -15,29 +15,32 @@ export type Pin = {
   readonly reads: readonly LookUp[]
   /** Member of the JSON body in which the API accepts the state. */
   readonly sentAs?: string
-  /** The API accepts the state in the input of a mutation; see `Pins.complete`. */
+  /** True if the API accepts the state in the input of a GraphQL mutation (see `Pins.complete`). */
   readonly isInMutation?: true
 }
 
-/** Determines which state the approvals of a connector type are bound to. */
+/** Determines the resource states that approvals of one connector type are bound to. */
 export type Pins = {
-  /** Returns the pins of an action; empty if its state cannot be fixed. */
+  /** Returns the pins of an action; empty if no resource state can bind its approval. */
   of(action: Action, place: LookUpPlace): readonly Pin[]
   /**
-   * Adds a state to the only mutation of a GraphQL request. Returns null if the request has another form or already
-   * names a state.
+   * Adds a state to the input of the only mutation of a GraphQL request. Returns null if the request has another form
+   * or already names a state.
    */
   complete?(text: string, state: string): { readonly text: string; readonly member: string } | null
-  /** Returns all entries of the table, for documentation. */
+  /** Returns the pins of all action types, for documentation. */
   entries(): readonly PinEntry[]
 }
 
-/** `takenAs`: parameters in which the API accepts the state; the provider then refuses any other. */
+/**
+ * The pin of an action type, for documentation. `takenAs`: parameters in which the API accepts the state; the provider
+ * then refuses the action in any other state.
+ */
 export type PinEntry = {
   readonly actionType: string
   readonly state: string
   readonly takenAs: readonly string[]
 }
 
-/** Maximum number of pins per request. Approvals are not bound to the state of further actions. */
+/** Maximum number of pins per request. Approvals are not bound to the states of further actions. */
 export const MAX_PINS = 8

@@ -1,14 +1,14 @@
 import type { CanonicalRequest, RawHeaders } from '../../request/canonical.ts'
 import { boundHeaders } from './bound-headers.ts'
 
-/** One request of an agent through a gateway. */
+/** The parts of an agent's request that its fingerprint covers. */
 export type FingerprintedRequest = {
   /** Name of the agent. */
   readonly agent: string
   readonly connectorType: string
   readonly request: Pick<CanonicalRequest, 'method' | 'scheme' | 'host' | 'port' | 'isUpgrade' | 'rawTarget'>
   readonly rawHeaders: RawHeaders
-  /** Hex SHA-256 of the body; null for no body, `open` for a body without an end. */
+  /** SHA-256 of the body in hex; null if there is no body; `open` for a body that may never end and has no hash. */
   readonly body: string | null
 }
 

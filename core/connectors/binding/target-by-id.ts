@@ -1,14 +1,14 @@
 import type { Action } from '../../action/action.ts'
 import { isRecord } from '../fields/fields.ts'
 
-/** Parameter names of resource ids in the code host's REST and GraphQL APIs. */
+/** Matches names of parameters that hold resource ids in the code host's REST and GraphQL APIs. */
 const ID = /^(?:repository|organization)_(?:number|id)$|^ids?$|[a-z]Ids?$/
 const NAME = 'repositoryNameWithOwner'
 const MAX_NESTING = 4
 
 /**
- * True for a code host action whose request does not reveal its target: a number or a node id does not identify its
- * owner, and a GraphQL field without a REST name may affect any resource.
+ * True for a code host action whose request does not reveal its target. A number or a node id does not identify its
+ * owner, and a GraphQL field without a REST equivalent may affect any resource.
  */
 export function hasUnknownTarget({ connector, type, resource, parameters }: Action): boolean {
   if (connector !== 'codehost' || resource.target !== undefined) return false
@@ -19,7 +19,7 @@ const OPEN_FIELD = /^codehost\.graphql\.(?!introspect$)/
 
 export type TargetId = { readonly name: string; readonly value: unknown }
 
-/** Returns the ids among the parameters, whatever they identify. */
+/** Returns the resource ids among the parameters, for resources of any kind. */
 export function idsIn(parameters: unknown): readonly TargetId[] {
   return membersOf(parameters, 0).filter(({ name }) => ID.test(name))
 }

@@ -1,6 +1,6 @@
 /**
- * Catalogue rows for operations that the published list no longer contains. Official clients still call them, and older
- * instances serve them.
+ * Catalogue rows for operations that the provider's published list no longer contains. Official clients still call
+ * them, and older instances serve them.
  */
 export const DEPRECATED = `
   GET    /orgs/{org}/settings/billing/actions                          org_billing.get_actions         read  low

@@ -1,4 +1,4 @@
-/** Catalogue rows for git over HTTP. The discovery of a push is part of the push. */
+/** Catalogue rows for git over HTTP. The discovery request of a push (`info/refs`) has the same action as the push. */
 export const GIT = `
   GET    /{owner}/{repo}/info/refs         git.push   write medium ??service=git-receive-pack @same
   GET    /{owner}/{repo}/info/refs         git.fetch  read  low    ??service=git-upload-pack

@@ -8,7 +8,10 @@ import { PULL_REQUEST_REASON } from './pull-request-number.ts'
 
 type Row = Pick<LookUp, 'name' | 'members' | 'keepMs' | 'keptWith'>
 
-/** Names of ids are cached for five minutes only: a renamed or transferred repository keeps its id. */
+/**
+ * Time in ms for which the name of an id is cached. A renamed or transferred repository keeps its id, so the time is
+ * short.
+ */
 const NAMES_KEPT_MS = 300_000
 
 const REPOSITORY: Row = {
@@ -34,7 +37,10 @@ const ISSUE: Row = {
   keptWith: ['pull_request'],
 }
 
-/** Look-ups that resolve ids to a repository or organization, and issue numbers that may be pull requests. */
+/**
+ * Look-ups of the code host. They resolve ids to a repository or an organization, and they find out whether an issue
+ * number is that of a pull request.
+ */
 export const CODEHOST_LOOK_UPS: LookUps = {
   of: (action, place) => [...pullRequest(action, place), ...target(action, place)],
   complete(action, answers) {
@@ -60,7 +66,7 @@ function target(action: Action, place: LookUpPlace): readonly LookUp[] {
   if (!hasUnknownTarget(action)) return []
   const lookUps = idsIn(action.parameters).map((id) => lookUpOf(id, place))
   const known = lookUps.flatMap((lookUp) => (lookUp === null ? [] : [lookUp]))
-  // Without all look-ups the target stays unknown, so partial results are useless.
+  // The target needs all look-ups, so partial results are useless.
   return known.length === lookUps.length ? known : []
 }
 
@@ -76,7 +82,7 @@ const BY_NUMBER: Readonly<Record<string, NumberRow>> = {
   organization_number: { lookUp: ORGANIZATION, folder: 'organizations' },
 }
 
-/** Returns the look-up of a numeric id. Its path is the path of the request up to the number. */
+/** Returns the look-up that resolves a numeric id. Its path is the path of the request up to the number. */
 function numberLookUp(row: NumberRow, value: unknown, request: CanonicalRequest): LookUp | null {
   const { segments, rawSegments } = request
   const at = segments.findIndex((one, i) => one === row.folder && segments[i + 1] === String(value))
@@ -87,7 +93,7 @@ function numberLookUp(row: NumberRow, value: unknown, request: CanonicalRequest)
   return { ...row.lookUp, method: 'GET', host: UPLOADS[request.host] ?? request.host, target }
 }
 
-/** Host of uploads, with the REST host that serves look-ups for it. */
+/** Upload hosts, each with the REST host that serves its look-ups. */
 const UPLOADS: Readonly<Record<string, string>> = { 'uploads.github.com': 'api.github.com' }
 
 const MAX_ID = 256
@@ -100,7 +106,7 @@ function nodeLookUp(id: unknown, { segments, host, rawPath }: CanonicalRequest):
   return { name, members, ...kept, method: 'POST', host, target: rawPath, body }
 }
 
-/** Sets the target if all ids belong to one repository or organization. */
+/** Sets the target of the action if all its ids belong to one repository or organization. */
 function withTarget(action: Action, answers: readonly LookUpAnswer[]): Action {
   const ofTarget = answers.filter(({ lookUp }) => lookUp.name !== ISSUE.name)
   if (!hasUnknownTarget(action) || ofTarget.length === 0) return action

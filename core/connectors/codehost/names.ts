@@ -8,8 +8,8 @@ const NAMES = `
   userLogin userLogins ownerLogin ownerLogins organizationLogin organizationLogins teamSlug teamSlugs
 `
 /**
- * Parameters that name a repository, with or without its owner. `name` is that of a new or renamed repository; it also
- * names labels, teams and variables, which the code host compares without case as well.
+ * Parameters that name a repository, with or without its owner. `name` is the name of a new or renamed repository. It
+ * also names labels, teams and variables, which the code host compares without case as well.
  */
 const REPOSITORIES = `
   name repo repo_name head_repo repository repositories repository_names template_repo full_name
@@ -20,8 +20,9 @@ const REPOSITORIES = `
 const BRANCHES = 'head basehead'
 
 /**
- * The code host compares owners, organizations, users and repositories without case; branches, tags and paths exactly.
- * The target of an unmapped request is its address, which begins with such names: it is compared without case.
+ * The code host compares owners, organizations, users and repositories without case, but branches, tags and paths
+ * exactly. The target of an unmapped request is its host and path. It contains names of owners and repositories, so it
+ * is compared without case.
  */
 export const CODEHOST_NAMES: NameRules = {
   target: 'repository',

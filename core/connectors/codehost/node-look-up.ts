@@ -20,8 +20,8 @@ const QUERY = `query($id:ID!){node(id:$id){__typename
 ...on Organization{login}}}`
 
 /**
- * Types without a repository. A request names such a node in addition to the affected resource, for example an
- * assignee.
+ * GraphQL types of nodes that belong to no repository. A request names such a node in addition to the affected
+ * resource, for example as an assignee.
  */
 const BYSTANDERS: ReadonlySet<unknown> = new Set(['User', 'Bot', 'Mannequin', 'Team'])
 
@@ -35,12 +35,12 @@ export const NODE = {
     ['data', 'node', 'rule', 'nameWithOwner'],
     ['data', 'node', 'login'],
   ],
-  /** Returns the owner of the node from the values of `members`; `nobody` for a node without a repository. */
+  /** Returns the owner of the node from the values of `members`; `nobody` for a type without a repository. */
   ownerOf([type, own, repository, rule, login]: NonNullable<LookUpValues>) {
     return BYSTANDERS.has(type) ? 'nobody' : (own ?? repository ?? rule ?? login)
   },
 } as const
 
-/** GraphQL query for the states of nodes that approvals are bound to. */
+/** GraphQL query that reads, by node id, the states that approvals are bound to. */
 export const PINNED_NODE =
   'query($id:ID!){node(id:$id){...on PullRequest{headRefOid} ...on Ref{target{oid}} ...on Release{updatedAt}}}'

@@ -1,9 +1,10 @@
 import type { RowAlias } from '../rows/row-trie.ts'
 
 /**
- * Aliases of rows for addresses with a numeric id instead of a name: the provider's pagination links use
- * `/repositories/7/issues`. The request has the operation's name but no target, because a number does not identify the
- * owner. A condition on the target cannot be evaluated then, and can only tighten.
+ * Aliases of rows for addresses with a numeric id in place of a name, such as `/repositories/7/issues` in the
+ * provider's pagination links. A request to an alias has the action of the row but no target, because a number does
+ * not identify the owner. A policy condition on the target then cannot be evaluated, and can only tighten the
+ * decision.
  */
 export const NUMERIC_IDS: readonly RowAlias[] = [
   { from: '/repos/{owner}/{repo}', to: '/repositories/{repository_number}' },

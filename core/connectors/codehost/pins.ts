@@ -7,9 +7,10 @@ import { completeMutation } from './graphql/complete.ts'
 import { PINNED_NODE } from './node-look-up.ts'
 
 /**
- * `ACTION | STATE | READ | MEMBER | GIVEN`. READ: paths below the repository, of which the first with a response wins,
- * with a default after `=`; `node:PARAMETER` for a GraphQL node id; `-` if only the request has the state. MEMBER: the
- * response member with the state. GIVEN: the parameter in which the API accepts the state and refuses any other.
+ * Table of pins, one per line: `ACTION | STATE | READ | MEMBER | GIVEN`. READ: look-up paths below the repository, of
+ * which the first with a response wins, with a default after `=`; `node:PARAMETER` for a GraphQL node id; `-` if only
+ * the request has the state. MEMBER: the response member with the state. GIVEN: the parameter in which the API accepts
+ * the state and refuses any other state.
  */
 const TABLE = `
   pr.merge           | head commit     | /pulls/{number}              | head.sha   | sha
@@ -80,8 +81,8 @@ function pinOf({ type: actionType, parameters }: Action, { state, rows, place }:
 }
 
 /**
- * Returns how a gateway sends the state: in the JSON body of a REST request, or in the input of a mutation if the state
- * is read by node id.
+ * Returns how the gateway adds the state to a request: in the JSON body over REST, or in the input of a mutation if
+ * the look-up uses a node id.
  */
 function sentBy({ given }: Row, reads: readonly LookUp[]): Pick<Pin, 'sentAs' | 'isInMutation'> {
   if (given === null) return {}
@@ -109,7 +110,7 @@ function lookUpOf({ from, member }: Read, parameters: Parameters, request: Canon
   return base === null || path === null ? null : fresh({ method: 'GET', host, target: base + path }, member)
 }
 
-/** Returns a look-up that is never cached, because an earlier response does not show the present state. */
+/** Returns a look-up without caching, because an earlier response does not show the present state. */
 function fresh(
   question: Pick<LookUp, 'method' | 'host' | 'target' | 'body'>,
   member: readonly string[],
@@ -125,7 +126,7 @@ function repositoryPath({ segments, rawSegments }: CanonicalRequest): string | n
   return rawSegments.length < end ? null : `/${rawSegments.slice(0, end).join('/')}`
 }
 
-/** Returns the path with its parameters; null if a parameter is missing or would change the path's structure. */
+/** Fills the parameters into a path template; null if a parameter is missing or would change the path's structure. */
 function filled(template: string, parameters: Parameters): string | null {
   let isWhole = true
   const path = template.replaceAll(/\{(\w+)(?:=(\w+))?\}/g, (_all, name: string, fallback?: string) => {
@@ -137,8 +138,8 @@ function filled(template: string, parameters: Parameters): string | null {
 }
 
 /**
- * Returns the value as path segments, without the `refs/` that the API expects in bodies only; null if it is not a
- * path.
+ * Returns a parameter value as path segments, without a leading `refs/`, which the API expects in bodies only. Null if
+ * the value cannot be part of a path.
  */
 function pathText(value: unknown): string | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null

@@ -2,7 +2,7 @@ import type { Action } from '../../action/action.ts'
 import { isRefusal } from '../../request/canonical.ts'
 import type { CatalogueRow, Classification } from '../connector.ts'
 
-/** Operation on an issue -> the corresponding operation if the number is a pull request's. */
+/** Maps an operation on an issue to the operation on the pull request with the same number. */
 const OF_ISSUE: Readonly<Record<string, string>> = {
   'codehost.issue.close': 'codehost.pr.close',
   'codehost.issue.update': 'codehost.pr.update',
@@ -11,8 +11,9 @@ const OF_ISSUE: Readonly<Record<string, string>> = {
 type Known = ReadonlyMap<string, Pick<CatalogueRow, 'effect' | 'risk' | 'hints'>>
 
 /**
- * Adds the pull request action to each operation on an issue: issues and pull requests share numbers and addresses. The
- * added action is only possible; a look-up settles it if the decision depends on it.
+ * Adds the pull request action to each operation on an issue, because issues and pull requests share numbers and
+ * addresses. The added action is marked as possible. If the decision depends on it, a look-up finds out whether the
+ * number is that of a pull request.
  */
 export function withPullRequests(named: Classification, known: Known): Classification {
   if (isRefusal(named)) return named

@@ -3,20 +3,20 @@ import { type CanonicalRequest, isRefusal } from '../../request/canonical.ts'
 import type { BodyView, CatalogueRow, Classification } from '../connector.ts'
 import { FORCE_PUSH } from './push/force-push.ts'
 
-/** Has medium risk: users take a tag for a release, and pipelines start from it. */
+/** Creation of a tag. Its risk is medium, because users take a tag for a release and pipelines start from tags. */
 const TAG: CatalogueRow = { type: 'codehost.tag.create', effect: 'write', risk: 'medium' }
-/** A reference that is neither a branch nor a tag, such as `refs/notes/…`. */
+/** Creation of a reference that is neither a branch nor a tag, such as `refs/notes/…`. */
 const OTHER: CatalogueRow = { type: 'codehost.ref.create', effect: 'write', risk: 'medium' }
 
-/** Actions in addition to `branch.create`, by the namespace of the reference. */
+/** Actions in addition to `branch.create`, for a new reference outside `refs/heads/`. */
 export const REFERENCE_ROWS: readonly CatalogueRow[] = [TAG, OTHER]
 
 const CREATE = 'codehost.branch.create'
 const UPDATE = 'codehost.branch.update'
 
 /**
- * Returns the action with the further actions of the same operation: a forced update can lose commits, and a reference
- * outside `refs/heads/` is not a branch. The operation keeps its name; the strictest decision applies.
+ * Returns the action and the further actions of the same operation. A forced update can lose commits, and a new
+ * reference outside `refs/heads/` is not a branch. The strictest decision applies.
  */
 export function withReferenceActions(action: Action): readonly Action[] {
   const { force, ref } = action.parameters
@@ -63,8 +63,8 @@ function possible(action: Action, isOpen: boolean): readonly Action[] {
 }
 
 /**
- * Reports whether the update is forced. Any value except an absent one, null, false, 0 and the empty text counts,
- * because servers differ in how they read it.
+ * Reports whether the parameter `force` forces the update. Any value except a missing one, null, false, 0 and the
+ * empty text counts, because servers read the value differently.
  */
 function isForced(force: unknown): boolean {
   return ![undefined, null, false, 'false', 0, '0', ''].includes(force as never)

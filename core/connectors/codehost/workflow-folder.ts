@@ -1,4 +1,4 @@
-/** Folders whose files the code host executes (GitHub, Gitea, Forgejo). */
+/** Matches folders whose files the code host executes (GitHub, Gitea, Forgejo). */
 const WORKFLOW = /^\.(github|gitea|forgejo)(\/(workflows|actions)(\/|$)|$)/
 
 /**

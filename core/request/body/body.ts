@@ -5,10 +5,10 @@ import { judgePairs } from '../method-override.ts'
 import { judgePairCount, readPairs } from '../target.ts'
 
 /**
- * Parses a whole body as far as a classification can depend on it. 415 for an encoding other than identity or a charset
- * other than UTF-8; 400 for invalid UTF-8 or JSON that two parsers could read differently. A body with the media type
- * of JSON that is not JSON is `invalid`; media types from which no action follows (multipart, octet-stream, none) are
- * `opaque`.
+ * Parses a whole body as far as a classification can depend on it. Refuses an encoding other than identity and a
+ * charset other than UTF-8 (415), and invalid UTF-8 or JSON that two parsers could read differently (400). A body with
+ * the media type of JSON that is not JSON is `invalid`. Bodies of media types that never determine the action
+ * (multipart, octet-stream, none) are `opaque`.
  */
 export function parseBody(
   bytes: Uint8Array,
@@ -25,7 +25,10 @@ export function parseBody(
   return format === 'json' ? readJson(text, decidingKeys) : readForm(text, bytes)
 }
 
-/** Returns the reason why a body with this label is not read, regardless of its bytes; null if it is read. */
+/**
+ * Returns the reason why the gateway does not parse a body with this encoding, charset and media type, whatever its
+ * bytes are. Null if it parses the body.
+ */
 export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal | null {
   if (encoding !== undefined) {
     return refusal('unsupported_body', `the body is ${encoding}-encoded; send it without Content-Encoding`)
@@ -34,7 +37,7 @@ export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal 
   return refusal('unsupported_body', `the body's charset is ${charset}; send UTF-8`)
 }
 
-/** True for a body with the media type of JSON, in UTF-8 and without an encoding. */
+/** Reports whether the body has the media type of JSON, is in UTF-8 and has no content encoding. */
 export function isPlainJson(info: BodyInfo): boolean {
   return formatOf(info.mediaType) === 'json' && judgeLabel(info) === null
 }
@@ -50,7 +53,7 @@ export function formatOf(mediaType: string | undefined): 'json' | 'form' | 'opaq
   return mediaType === 'application/x-www-form-urlencoded' ? 'form' : 'opaque'
 }
 
-// Keeps a byte order mark, so that it is detected and refused.
+// The decoder keeps a byte order mark, so that the parser detects and refuses it.
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function decodeUtf8(bytes: Uint8Array): string | null {
@@ -76,21 +79,24 @@ function readForm(text: string, bytes: Uint8Array): BodyView | Refusal {
   return judgePairs(fields, text, 'form field') ?? { kind: 'form', fields, bytes }
 }
 
-/** Scans the chunks of a streamed JSON body for top-level scalars. Completes the record, never decides. */
+/**
+ * Scan of the chunks of a streamed JSON body for top-level scalars. Its result only completes the record. It never
+ * influences a decision.
+ */
 export type KeyScan = {
   push(chunk: Uint8Array): void
   /**
-   * Returns the values found so far of the requested keys; an object or a list is an empty object, a long string is
-   * absent.
+   * Returns the values of the requested keys found so far. An object or a list is represented by an empty object. A
+   * long string is absent.
    */
   seen(): ReadonlyMap<string, unknown>
-  /** True once every key was found or the object ended. Further chunks can still make the scan ambiguous. */
+  /** True once every requested key was found or the object ended. Further chunks can still make the scan ambiguous. */
   readonly isDone: boolean
-  /** True once the object ended. */
+  /** True once the root object ended. */
   readonly isClosed: boolean
   /**
-   * True if a server may read other values: a key is repeated or in another spelling, its value is too long or
-   * truncated, or the text is not a JSON object.
+   * True if a server may read other values than the scan: a key is repeated or has another spelling, a value is too
+   * long or truncated, or the text is not a JSON object.
    */
   readonly isAmbiguous: boolean
 }
@@ -105,10 +111,13 @@ type State = {
   depth: number
   inString: boolean
   isEscaped: boolean
-  /** Role of a token at depth 1: a key before the colon, a value after it. */
+  /** Role of the current token at depth 1: `key` before the colon, `value` after it. */
   role: 'key' | 'value'
   key: string | null
-  /** Bytes of the current token at depth 1; null if it is too long or belongs to no requested key. */
+  /**
+   * Bytes of the current token at depth 1. Null if the token is too long, or is the value of a key that is not
+   * requested.
+   */
   token: number[] | null
   /** True if the value of the current key is an object or a list. */
   isNested: boolean
@@ -152,7 +161,7 @@ export function createKeyScan(keys: readonly string[]): KeyScan {
   }
 }
 
-/** Reports whether the bytes so far end inside of a key, or of the value of a requested key. */
+/** Reports whether the bytes so far end inside a key, or inside the value of a requested key. */
 function isCut({ isClosed, depth, role, key, token }: State): boolean {
   if (isClosed || depth === 0) return false
   return key !== null || (depth === 1 && role === 'key' && token !== null && token.length > 0)
@@ -171,8 +180,8 @@ function takeInString(state: State, byte: number): void {
 }
 
 function takeOutside(state: State, byte: number): void {
-  // A byte before or after the object, or one that JSON does not contain outside of strings: comments, other quotes,
-  // bare words.
+  // The text is not a JSON object: a byte before or after the object, or one that JSON does not contain outside of
+  // strings, such as those of comments, other quotes and bare words.
   if (state.isClosed || (state.depth === 0 && byte !== 0x7b) || OUTSIDE_STRINGS[byte] !== 1) {
     state.isBroken = true
   } else if (byte === 0x22) {
@@ -219,8 +228,8 @@ function separate(state: State, byte: number): void {
 }
 
 /**
- * Returns the requested key that the token equals, if any. A key that another reader could confuse with it is
- * ambiguous.
+ * Returns the requested key that equals the token; null if there is none. A token that another parser could read as a
+ * requested key makes the scan ambiguous.
  */
 function wantedKey(state: State): string | null {
   if (state.token === null) return null

@@ -1,6 +1,9 @@
 import { isRefusal, type Refusal, refusal } from '../canonical.ts'
 
-/** Returns the boundary of a `multipart/form-data` Content-Type; a refusal if readers could find different ones. */
+/**
+ * Returns the boundary in a Content-Type `multipart/form-data`. Returns a refusal if parsers could read different
+ * boundaries.
+ */
 export function boundaryOf(contentType: string): string | Refusal {
   const match = /^\s*multipart\/form-data\s*;\s*boundary=(?:"([^"\\]{1,70})"|([^\s";,]{1,70}))\s*$/i.exec(
     contentType,
@@ -15,32 +18,35 @@ export function boundaryOf(contentType: string): string | Refusal {
 }
 
 const HEADER_END = '\r\n\r\n'
-/** Matches the Content-Disposition that clients usually send: a plain name, and optionally a file name. */
+/** Matches the Content-Disposition that common clients send: a plain name, and optionally a file name. */
 const DISPOSITION =
   /^content-disposition: *form-data; *name="([^"\\%\r\n]*)"(?:; *filename="[^"\\\r\n]*")?(?:; *filename\*=[^;"\r\n]*)?$/i
 const OTHER = /^content-(?:type|length|transfer-encoding): *[^\r\n]*$/i
 
 /**
- * Returns the names of the parts of a multipart form, in order. Strict about delimiters, because servers disagree about
- * everything else: an ambiguous form is refused (415).
+ * Returns the names of the parts of a multipart form, in order. Refuses an ambiguous form (415). The syntax of
+ * delimiters is strict, because servers disagree about all variants.
  */
 export function readPartNames(bytes: Uint8Array, boundary: string): readonly string[] | Refusal {
   const parts = readParts(bytes, boundary)
   return isRefusal(parts) ? parts : parts.map(({ name }) => name)
 }
 
-/** One part of a form. Its head and content are the bytes from `start` to before `end`, without delimiters. */
+/**
+ * Part of a multipart form. Its header fields and content are the bytes from `start` to before `end`, without
+ * delimiters.
+ */
 export type Part = { readonly name: string; readonly start: number; readonly end: number }
 
 export const MAX_PARTS = 1_000
 export const MAX_PART_HEAD = 4_096
 
 /**
- * Returns the parts of a multipart form, in order, at most `MAX_PARTS`. Refuses an ambiguous form (415) like
- * `readPartNames`.
+ * Returns the parts of a multipart form, in order, at most `MAX_PARTS`. Refuses an ambiguous form (415), as
+ * `readPartNames` does.
  */
 export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] | Refusal {
-  // One character per byte, so that decoding cannot move a delimiter.
+  // latin-1 has one character per byte, so decoding cannot move a delimiter.
   const text = LATIN1.decode(bytes)
   const delimiter = `--${boundary}`
   if (!text.startsWith(delimiter)) return unclear('does not begin with its boundary')
@@ -75,7 +81,7 @@ function headEndOf(bytes: Uint8Array, { start, end }: Part): number {
 }
 
 /**
- * Reports whether a line begins with LF or CR alone before the boundary, which lenient readers treat as a delimiter.
+ * Reports whether a lone LF or CR precedes the boundary anywhere, because lenient parsers treat that as a delimiter.
  */
 function hidesBoundary(text: string, delimiter: string): boolean {
   for (let at = text.indexOf(`\n${delimiter}`); at !== -1; at = text.indexOf(`\n${delimiter}`, at + 1)) {
@@ -84,7 +90,7 @@ function hidesBoundary(text: string, delimiter: string): boolean {
   return text.includes(`\r${delimiter}`)
 }
 
-/** Returns the name of the part between `start` and `end`. */
+/** Returns the name of the part between `start` and `end`; a refusal if parsers could read different names. */
 function nameOf(text: string, start: number, end: number): string | Refusal {
   const head = text.slice(start, Math.min(end, start + MAX_PART_HEAD))
   const headEnd = head.indexOf(HEADER_END)

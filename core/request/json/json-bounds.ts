@@ -1,24 +1,30 @@
 import { type Refusal, refusal } from '../canonical.ts'
 
 export const MAX_JSON_DEPTH = 64
-/** Maximum number of objects, lists and keys in one body. Their number dominates the parsing time. */
+/** Maximum number of objects, lists and keys in one body. This number dominates the parsing time. */
 export const MAX_JSON_NODES = 20_000
-/** Number of nodes that a key counts as if it must be decoded, or folded because it may decide. */
+/**
+ * Number of nodes as which a key counts if it must be decoded or folded. Both are slower than the rest of the parsing.
+ */
 export const SLOW_KEY_NODES = 8
 /**
- * Maximum number of members and elements in one body. Higher than `MAX_JSON_NODES`, because plain elements are cheap.
+ * Maximum number of members and elements in one body. The bound is higher than `MAX_JSON_NODES`, because plain
+ * elements are cheap to parse.
  */
 export const MAX_JSON_COMMAS = 200_000
 
-/** Bounds of a scan. Readers limit the number of bytes before the scan. */
+/** Bounds of a scan. Callers limit the number of bytes before the scan. */
 export const SCAN_BOUNDS = {
-  /** Bytes between two yields. They take a fraction of a millisecond; the worst input takes some milliseconds. */
+  /**
+   * Number of bytes between two yields. A slice takes a fraction of a millisecond; the worst input takes some
+   * milliseconds.
+   */
   sliceBytes: 64 * 1024,
   /** Maximum number of keys of all objects that are open at the same time. */
   openKeys: 20_000,
-  /** Maximum number of characters in those keys. */
+  /** Maximum number of characters in the keys of all open objects. */
   openKeyChars: 1024 * 1024,
-  /** Maximum size of the text of all kept values. */
+  /** Maximum size in bytes of the texts of all kept values. */
   keptBytes: 1024 * 1024,
   /** Maximum number of root members whose positions are recorded. */
   members: 256,

@@ -1,20 +1,20 @@
-/** A JSON token. `more`: all bytes up to the given end are read; a token may be incomplete. */
+/** JSON token. `more`: the lexer has read all bytes up to the given end; the last token may be incomplete. */
 export type Token = '{' | '}' | '[' | ']' | ',' | ':' | 'string' | 'number' | 'literal' | 'invalid' | 'more'
 
-/** Maximum length of a number. Longer ones are rejected, because no server keeps so many digits. */
+/** Maximum length of a number in bytes. The lexer rejects longer numbers, because no server keeps that many digits. */
 export const MAX_NUMBER_BYTES = 1_024
 
 /**
- * Tokenizes a JSON text (RFC 8259) in UTF-8. Reads up to any given byte and continues from there: strings of any length
- * may be split. Expects valid UTF-8.
+ * Tokenizes a JSON text (RFC 8259) in UTF-8. It reads up to a given byte and later continues there, even inside of a
+ * string. The bytes must be valid UTF-8.
  */
 export class JsonLexer {
-  /** Offset of the first byte of the last token, and of the byte after it. */
+  /** Offsets of the first byte of the last token, and of the byte after the token. */
   start = 0
   end = 0
   readonly #bytes: Uint8Array
   #at = 0
-  /** True if the text before `#at` ends inside of a string that began at `start`. */
+  /** True if the text before `#at` ends inside of a string that begins at `start`. */
   #isInString = false
   #hasEscapes = false
 
@@ -83,7 +83,7 @@ export class JsonLexer {
     return 'string'
   }
 
-  /** Returns the length of the escape at this offset; 0 if there is none. It may extend beyond the slice. */
+  /** Returns the length of the escape sequence at this offset; 0 if it is invalid. It may extend beyond the slice. */
   #escape(at: number): number {
     const byte = this.#bytes[at + 1] ?? 0
     if (byte !== LOWER_U) return ESCAPED[byte] === 1 ? 2 : 0
@@ -93,7 +93,7 @@ export class JsonLexer {
     return 6
   }
 
-  /** Reads a number or literal completely. It may extend beyond the slice, because both are short. */
+  /** Reads a number or literal completely, even beyond the slice, because both are short. */
   #number(): Token {
     const end = this.#wordEnd(MAX_NUMBER_BYTES)
     if (!NUMBER.test(this.#latin1(end))) return 'invalid'
@@ -131,7 +131,7 @@ function skipPlain(bytes: Uint8Array, from: number, limit: number): number {
   return at
 }
 
-/** Returns a short ASCII key, for which a decoder costs several times as much; null for other text. */
+/** Decodes a short ASCII key, which is several times as fast as `TextDecoder`. Null for any other text. */
 function shortAscii(bytes: Uint8Array, from: number, to: number): string | null {
   if (to - from > SHORT) return null
   let text = ''
@@ -151,7 +151,7 @@ const MINUS = 0x2d
 const LOWER_U = 0x75
 const BLANK = 1
 const DIGIT = 2
-/** Class of bytes that end a number or a literal without being a part of it. */
+/** Class of the bytes that end a number or a literal without belonging to it. */
 const BREAK = 3
 
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
@@ -170,7 +170,7 @@ for (const char of ' \t\n\r') KIND[char.charCodeAt(0)] = BLANK
 for (const char of '0123456789') KIND[char.charCodeAt(0)] = DIGIT
 for (const char of '{}[],:"') KIND[char.charCodeAt(0)] = BREAK
 
-/** Bytes that represent themselves in a string, including those of multi-byte UTF-8 characters. */
+/** Table of the bytes that represent themselves in a string, including those of multi-byte UTF-8 characters. */
 const IN_STRING = new Uint8Array(256).fill(1, 0x20)
 IN_STRING[QUOTE] = 0
 IN_STRING[BACKSLASH] = 0

@@ -22,36 +22,36 @@ import { addKey, type KeySet } from './strict-json.ts'
 
 export type ScanRequest = {
   /**
-   * Members to keep, as paths from the root: `model`, `requests.*.model`; `*` stands for the elements of a list. The
-   * scan refuses other keys that fold to one of them at its position.
+   * Members to keep, as paths from the root, such as `model` or `requests.*.model`. `*` stands for the elements of a
+   * list. The scan refuses a text with another key that folds to one of these keys at the same position.
    */
   readonly keep: readonly string[]
   /** Rules for members that the scan finds at any depth. */
   readonly find?: FindRules | undefined
 }
 
-/** Position of a member of the root object: the bytes of its value. */
+/** Member of the root object, with the byte range of its value. */
 export type RootMember = { readonly key: string; readonly start: number; readonly end: number }
 
 export type ScannedJson = {
   readonly kind: 'scanned'
   /**
-   * The root reduced to the kept members and the objects and lists that contain them. List elements without kept
-   * members are dropped; a root other than an object is an empty list.
+   * Root object, reduced to the kept members and the objects and lists that contain them. Lists omit elements without
+   * kept members. A root other than an object is an empty list.
    */
   readonly value: unknown
-  /** The first members of the root. */
+  /** The first `SCAN_BOUNDS.members` members of the root. */
   readonly members: readonly RootMember[]
   /** Number of members of the root. */
   readonly memberCount: number
-  /** Found members in text order; empty without `find`. */
+  /** Members that the rules of `find` select, in text order; empty without `find`. */
   readonly found: readonly FoundMembers[]
 }
 
 /**
- * Reads a JSON text of any length to its end, in slices, without building its value. Refuses the same texts as
- * `parseStrictJson`: invalid JSON, excessive depth, duplicate keys in any object, keys that fold to a kept one, NUL in
- * a key, a byte order mark, trailing data, invalid UTF-8. `SCAN_BOUNDS` bounds its memory, not the length of the text.
+ * Parses a JSON text of any length to its end, in slices, without building its value. Refuses the same texts as
+ * `parseStrictJson`: invalid JSON, excessive depth, duplicate keys in any object, keys that fold to a kept key, NUL in
+ * a key, a byte order mark, trailing data, invalid UTF-8. `SCAN_BOUNDS` limits the memory, not the text's length.
  */
 export function* scanJson(bytes: Uint8Array, { keep, find }: ScanRequest): Sliced<ScannedJson | Refusal> {
   const scan = new Scan(bytes, memberPaths(keep), find === undefined ? null : new MemberFinder(bytes, find))
@@ -71,17 +71,17 @@ export function* scanJson(bytes: Uint8Array, { keep, find }: ScanRequest): Slice
 type Frame = {
   readonly isObject: boolean
   readonly keys: KeySet
-  /** Paths of members to keep below this object or list; null if there are none. */
+  /** Paths of the members to keep below this object or list; null if there are none. */
   readonly paths: MemberPaths | null
   /** Name of the current member. */
   key: string
   keyCount: number
   keyChars: number
-  /** Object or list with the kept members; created with the first of them. */
+  /** Object or list with the kept members; null until the first of them is found. */
   kept: Record<string, unknown> | unknown[] | null
 }
 
-/** State of a kept value whose end is not read yet. */
+/** State of a kept value whose end has not been read yet. */
 type Keeping = { readonly start: number; readonly depth: number; nodes: number; commas: number }
 
 type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end' | 'nothing'
@@ -231,7 +231,7 @@ class Scan {
     return isTooMuch ? tooManyKeys() : null
   }
 
-  /** Returns the paths to keep of the value that begins here; null if none are. */
+  /** Returns the paths to keep at the value that begins here; null if there are none. */
   #pathsHere(): MemberPaths | null {
     const frame = this.#stack.at(-1)
     if (frame === undefined) return this.#rootPaths
@@ -274,7 +274,7 @@ class Scan {
     return null
   }
 
-  /** Returns the object or list with the kept members at this depth, and links it into its parents. */
+  /** Returns the object or list that collects the kept members at this depth, after linking it into its parents. */
   #keptPart(at: number): Record<string, unknown> | unknown[] {
     const frame = this.#stack[at]
     if (frame === undefined) return []
@@ -290,7 +290,7 @@ class Scan {
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * Adds a kept value. `key` comes from the kept paths, never from the text, which could contain a name such as
+ * Adds a kept value. `key` must come from the kept paths and not from the text, which could contain a name such as
  * `__proto__`.
  */
 function put(into: Record<string, unknown> | unknown[], key: string, value: unknown): void {

@@ -4,14 +4,14 @@ import { stringEnd } from './strict-json.ts'
 export type JsonBounds = { readonly nodes: number; readonly commas: number }
 
 const BOUNDS: JsonBounds = { nodes: MAX_JSON_NODES, commas: MAX_JSON_COMMAS }
-/** Characters that count as a node: the brace, the bracket, and the colon after a key. */
+/** Characters that count as a node: a brace, a bracket, and the colon after a key. */
 const NODES: ReadonlySet<number> = new Set([0x7b, 0x5b, 0x3a])
 const QUOTE = 0x22
 const COMMA = 0x2c
 
 /**
- * Reports whether a text has more objects, lists, keys or elements than may be parsed. Reads only the structure, and
- * only up to the bound. For texts that are parsed without `parseStrictJson`.
+ * Reports whether a text has more objects, lists, keys or elements than the bounds allow. Reads only the structure of
+ * the text, and stops at the bound. For texts that are parsed by other means than `parseStrictJson`.
  */
 export function exceedsJsonBounds(text: string, bounds: JsonBounds = BOUNDS): boolean {
   const left = { nodes: bounds.nodes, commas: bounds.commas }

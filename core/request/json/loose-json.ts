@@ -1,7 +1,7 @@
 /**
- * True if a lenient reader could read an object or a list from a text that is not JSON: NaN and Infinity, trailing
- * commas, comments, other or missing quotes, other numbers, control characters in strings, any depth. For each of these
- * a widely used library exists. True as well for a text that exceeds the length limit.
+ * Reports whether a lenient parser could read an object or a list from a text that is not JSON: NaN and Infinity,
+ * trailing commas, comments, other or missing quotes, other numbers, control characters in strings, any depth. Widely
+ * used libraries accept each of these. Also returns true for a text that exceeds the length limit.
  */
 export function isLooseJson(text: string): boolean {
   if (text.length > MAX_LOOSE_CHARS) return true
@@ -16,8 +16,8 @@ export function isLooseJson(text: string): boolean {
 }
 
 /**
- * Maximum length of a text that is checked, which limits the blocking time to some milliseconds. A message that is
- * accidentally invalid is shorter.
+ * Maximum length of a checked text in characters, which limits the blocking time to some milliseconds. Accidentally
+ * invalid messages are shorter.
  */
 export const MAX_LOOSE_CHARS = 32 * 1024
 const BLANK = /\s/
@@ -26,7 +26,7 @@ const WORD = /[^\s{}[\]:,"'#]+/y
 const DOUBLE = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"/y
 const SINGLE = /'[^'\\]*(?:\\[\s\S][^'\\]*)*'/y
 
-/** Returns the end of the token at `at`; -1 for a token without an end. */
+/** Returns the offset after the token at `at`; -1 for an unterminated token. */
 function tokenEnd(text: string, at: number): number {
   const first = text.charAt(at)
   if (STRUCTURE.includes(first) || BLANK.test(first)) return at + 1
@@ -64,7 +64,7 @@ function addToken(strict: string[], first: string): void {
   else strict.push(first === '"' || first === "'" ? TEXT : WORDS_VALUE)
 }
 
-/** Reports whether a value precedes the comma. No reader treats a comma without one as a value. */
+/** Reports whether a value precedes the comma. No common lenient parser accepts `[,]` or `{,}`. */
 function hasMember(strict: readonly string[]): boolean {
   return strict.at(-2) !== '{' && strict.at(-2) !== '['
 }

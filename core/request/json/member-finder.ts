@@ -3,13 +3,16 @@ import { textBeginning } from '../body/text-beginning.ts'
 /** Rules for members that a scan finds at any depth. */
 export type FindRules = {
   /**
-   * Path suffixes: `server_url`, `source.url`, `tools.*.type`; `*` stands for the elements of a list, `tools.*.?` for
-   * the names of all members there, and `^` for the root (`^.agent`).
+   * Path suffixes of the members to find, such as `server_url`, `source.url` and `tools.*.type`. `*` stands for the
+   * elements of a list, `?` in `tools.*.?` for the names of all members there, and `^` for the root (`^.agent`).
    */
   readonly ends: readonly string[]
-  /** Names of members with arbitrary JSON of the caller, which the scan does not search. */
+  /** Names of members that contain arbitrary JSON of the caller. The scan does not search their values. */
   readonly opaque: readonly string[]
-  /** Names of such members that the scan does not search if they contain an object; it searches a list. */
+  /**
+   * Names of members that contain arbitrary JSON of the caller if their value is an object. The scan does not search
+   * these objects, but it searches a list.
+   */
   readonly opaqueObjects?: readonly string[] | undefined
 }
 
@@ -18,16 +21,16 @@ export type FoundMembers = {
   /** Keys from the root to the object; `*` stands for an element of a list. */
   readonly place: readonly string[]
   /**
-   * Found values by member name. Long texts are truncated; `CONTAINER` stands for an object or a list. Elements of a
-   * list are one list under `*`.
+   * Values of the found members by name. Long texts are truncated, and `CONTAINER` stands for an object or a list. All
+   * found elements of a list are one array under the name `*`.
    */
   readonly members: ReadonlyMap<string, unknown>
-  /** Names of all members of the object, if a rule (`?`) requests them; else empty. */
+  /** Names of all members of the object if a rule with `?` requests them; otherwise empty. */
   readonly names: readonly string[]
 }
 
 export const FIND_BOUNDS = {
-  /** Maximum length of a text: enough for the scheme and the host of a URL. */
+  /** Maximum length of a found text in bytes: enough for the scheme and the host of a URL. */
   textBytes: 512,
   /** Maximum number of objects with found members. */
   objects: 4_096,
@@ -46,7 +49,7 @@ type Compiled = {
   readonly opaqueObjects: ReadonlySet<string>
 }
 type Growing = { place: readonly string[]; members: Map<string, unknown>; names: string[] }
-/** An open object or list. `isNamed`: a rule requests the names of all its members. */
+/** Open object or list. `isNamed` is true if a rule requests the names of all its members. */
 type Level = {
   readonly isObject: boolean
   readonly isOpaque: boolean
@@ -70,7 +73,7 @@ export class MemberFinder {
     this.#rules = compiled(rules)
   }
 
-  /** False if the rules find more than the bounds allow. */
+  /** False once the rules have found more than `FIND_BOUNDS` allows. */
   get isWithinBounds(): boolean {
     return this.found.length <= FIND_BOUNDS.objects && this.#memberCount <= FIND_BOUNDS.members
   }
@@ -142,7 +145,7 @@ export class MemberFinder {
     return ends?.some((end) => this.#endsWith(end, 1)) === true
   }
 
-  /** Reports whether the keys, without the last `skipped` ones, end with the parents of the rule. */
+  /** Reports whether the current keys, without the last `skipped` ones, end with the parents of the rule. */
   #endsWith({ parents, isRooted }: End, skipped = 0): boolean {
     const from = this.#keys.length - skipped - parents.length
     return (

@@ -1,14 +1,14 @@
 import { fold, MAX_FOLDED } from './strict-json.ts'
 
-/** Paths of JSON members as a trie. */
+/** Node of a trie of member paths. */
 export type MemberPaths = {
-  /** The value at this path is kept completely. */
+  /** True if the value at this path is kept completely. */
   readonly isKept: boolean
-  /** Paths below each member, by its exact name. */
+  /** Nodes of the members below this path, by exact name. */
   readonly members: ReadonlyMap<string, MemberPaths>
-  /** Paths below the elements of a list; null if nothing in them is kept. */
+  /** Node of the elements of a list at this path; null if nothing in the elements is kept. */
   readonly elements: MemberPaths | null
-  /** Exact names by their folded spelling. */
+  /** Exact names of the members by their folded spelling. */
   readonly folded: ReadonlyMap<string, string>
 }
 
@@ -19,7 +19,7 @@ type Growing = {
   readonly folded: Map<string, string>
 }
 
-/** Cache of tries by the list of paths. Requests share a few lists. */
+/** Cache of tries by the list of paths, because all requests share a few lists. */
 const made = new WeakMap<readonly string[], MemberPaths>()
 
 /** Returns the trie of paths such as `model` and `requests.*.model`. */
@@ -55,8 +55,8 @@ function memberOf({ members, folded }: Growing, name: string): Growing {
 }
 
 /**
- * Returns the kept name at this position that another reader could confuse with the key; null for none, or for the key
- * itself.
+ * Returns the kept name at this position that another parser could confuse with the key. Null if there is none, or if
+ * the key is exactly that name.
  */
 export function foldsTo({ folded }: MemberPaths, key: string): string | null {
   if (folded.size === 0 || key.length > MAX_FOLDED) return null

@@ -9,11 +9,11 @@ import {
 import { byteOrderMark, couldBe, notJson, nulInKey, tooDeep, trailingData, twice } from './json-problems.ts'
 
 /**
- * Parses JSON that all parsers read alike, in linear time. `decidingKeys` are the keys that a class depends on, as
- * paths from the root (`method`, `params.name`; elements of a root array count as roots). Refused: duplicate keys
- * anywhere, keys that fold (case, NFKC) to a deciding key at its position, NUL in a key, a BOM, trailing data
- * (`ambiguous_request`); depth over 64, and text that is not JSON (`malformed_request`); more values than
- * `json-bounds.ts` allows (`body_too_large`). The bounds are checked before parsing.
+ * Parses JSON that all parsers read alike, in linear time. `decidingKeys` are the keys that a classification depends
+ * on, as paths from the root (`method`, `params.name`; elements of a root array count as roots). Refuses with
+ * `ambiguous_request`: duplicate keys in any object, keys that fold (case, NFKC) to a deciding key at its position,
+ * NUL in a key, a byte order mark, trailing data. Refuses with `malformed_request`: depth over 64, and text that is
+ * not JSON. Refuses with `body_too_large`: more values than `json-bounds.ts` allows. Checks the bounds before parsing.
  */
 export function parseStrictJson(text: string, decidingKeys: readonly string[]): ParsedJson | Refusal {
   if (text.charCodeAt(0) === 0xfeff) return byteOrderMark()
@@ -32,14 +32,12 @@ function tryParse(text: string): ParsedJson | null {
   }
 }
 
-/**
- * State of an open object or list: its `keys` so far, and the `path` of its members, which may contain deciding keys.
- */
+/** State of an open object or list: its keys so far, and the path of its members, which may contain deciding keys. */
 type Frame = {
   readonly isObject: boolean
   readonly path: string | null
   readonly keys: KeySet
-  /** True if the next string of an object is a key. */
+  /** True if the next string of the object is a key. */
   expectsKey: boolean
   memberPath: string | null
 }
@@ -54,7 +52,7 @@ type Scan = {
 }
 type FoldedKey = { readonly exact: string; readonly folded: string }
 
-/** Checks the structure of the text and its keys. Skips the content of other strings, numbers and literals. */
+/** Checks the structure of the text and all keys. Skips the content of other strings, numbers and literals. */
 function scanKeys(text: string, decidingKeys: readonly string[]): Refusal | null {
   const scan: Scan = { text, folded: foldedKeys(decidingKeys), stack: [], nodes: 0, commas: 0 }
   for (let at = 0; at < text.length; ) {
@@ -122,7 +120,10 @@ function readString(scan: Scan, start: number, end: number): Refusal | null {
   return frame.path === null ? null : judgeFold(scan.folded.get(frame.path), key)
 }
 
-/** Returns the number of nodes that a key counts as. Decoding and folding cost several times as much as a plain key. */
+/**
+ * Returns the number of nodes as which a key counts. Decoding or folding a key costs several times as much as a plain
+ * key.
+ */
 function weightOf(inner: string, mayDecide: boolean): number {
   const isSlow = inner.includes('\\') || (mayDecide && !PLAIN.test(inner))
   return isSlow ? SLOW_KEY_NODES : 1
@@ -140,8 +141,8 @@ function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Ref
 }
 
 /**
- * Maximum length of a key that is folded. Longer keys cannot fold to a deciding one; folding may multiply the length of
- * a key by 18.
+ * Maximum length in characters of a key that is folded. Longer keys cannot fold to a deciding key, and folding may
+ * multiply the length of a key by 18.
  */
 export const MAX_FOLDED = 512
 
@@ -155,7 +156,7 @@ export function fold(key: string): string {
 
 const PLAIN = /^[a-z0-9_]*$/
 
-/** Cache of folded keys by the list of deciding keys. Requests share a few lists. */
+/** Cache of folded keys by the list of deciding keys, because all requests share a few lists. */
 const groups = new WeakMap<readonly string[], Map<string, FoldedKey[]>>()
 
 function foldedKeys(decidingKeys: readonly string[]): Map<string, FoldedKey[]> {
@@ -179,7 +180,7 @@ function groupByParent(decidingKeys: readonly string[]): Map<string, FoldedKey[]
   return groups
 }
 
-/** Decodes the text between two quotes as a key; only an escaped one needs decoding. Null for invalid JSON. */
+/** Decodes the text between the quotes of a key; only a key with escapes needs decoding. Null for an invalid string. */
 function decodeKey(inner: string): string | null {
   if (!inner.includes('\\')) return inner
   const parsed = tryParse(`"${inner}"`)
@@ -190,8 +191,8 @@ const SHORT = 24
 const SPACES = /\s*/y
 
 /**
- * Returns the index after the closing quote; the end of the text if there is none. Most keys are short, so the fast
- * path avoids a search.
+ * Returns the index after the closing quote; the length of the text if there is none. Most keys are short, so a short
+ * loop precedes the search.
  */
 export function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at <= start + SHORT; at++) {
@@ -207,10 +208,13 @@ export function stringEnd(text: string, start: number): number {
   return at === -1 ? text.length : at + 1
 }
 
-/** Maximum number of searches for the closing quote. With more escaped quotes, walking through the text is faster. */
+/**
+ * Maximum number of searches for the closing quote. If more escaped quotes follow, a loop over the characters is
+ * faster.
+ */
 const MAX_SEARCHES = 16
 
-/** Returns the index after the closing quote by walking through the text from a position inside of the string. */
+/** Returns the index after the closing quote by a loop over the characters, from a position inside of the string. */
 function walkString(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -233,7 +237,7 @@ function trailing(text: string, at: number): Refusal | null {
   return trailingData()
 }
 
-/** Set of keys: a list while it is short, then a `Set`. Small objects stay cheap, and large ones take linear time. */
+/** Set of keys: an array while it is short, then a `Set`. Small objects stay cheap, and large ones take linear time. */
 export type KeySet = { readonly list: string[]; set: Set<string> | null }
 
 export function addKey(keys: KeySet, key: string): boolean {

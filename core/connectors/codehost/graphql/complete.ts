@@ -4,12 +4,12 @@ import { spanOf } from '../../../request/json-span.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type GraphqlRequest, readOperation } from './document.ts'
 
-/** A message with the added commit, and the name of the input member that holds it. */
+/** A GraphQL message with an added commit id. `member`: the input member that holds the commit id. */
 export type Completed = { readonly text: string; readonly member: string }
 
 /**
- * Mutations that the code host refuses if the branch has another commit than their input states, with that input
- * member.
+ * The input member that states the expected commit, by mutation. The code host refuses these mutations if the branch
+ * is at another commit.
  */
 const MEMBERS: ReadonlyMap<string, string> = new Map([
   ['mergePullRequest', 'expectedHeadOid'],
@@ -52,7 +52,9 @@ function readMessage(text: string): GraphqlRequest | null {
   return isOne ? asked : null
 }
 
-/** Returns the only field of the operation with its position in the text; null if a fragment contains it. */
+/**
+ * Returns the only root field of the operation, with its position in the text; null if a fragment contains the field.
+ */
 function onlyField(query: string, name: string | null): FieldNode | null {
   const operations = parse(query).definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION)
   const operation = name === null ? operations[0] : operations.find((one) => one.name?.value === name)

@@ -28,11 +28,11 @@ export type Operation = {
 type Scope = {
   readonly fragments: Fragments
   /**
-   * The sent values, and the operation's defaults for variables without one. Includes variables that the operation does
-   * not declare.
+   * Values of the variables: those that the request sends, else the operation's defaults. Includes variables that the
+   * operation does not declare.
    */
   readonly variables: Variables
-  /** Remaining budget of visits to document nodes: a small document can expand without end. */
+  /** Remaining number of document nodes to visit. Nested fragments let a small document expand without limit. */
   readonly steps: { left: number }
 }
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>
@@ -158,7 +158,8 @@ function declaredVariables(operation: OperationDefinitionNode, sent: Variables):
 }
 
 /**
- * Adds the variables that the operation does not declare: a server that does not validate accepts them in arguments.
+ * Adds the variables that the operation does not declare. A server that does not validate documents accepts these
+ * variables in arguments.
  */
 function withUndeclared(declared: Variables, sent: Variables): Variables {
   return Object.assign(Object.create(null), sent, declared)
@@ -172,8 +173,8 @@ function repeatedName(what: string): Refusal {
 }
 
 /**
- * Returns the fields at the root of the operation. A field is included if its `@skip` or `@include` condition is
- * unknown, so that the decision covers at least the executed fields.
+ * Returns the root fields of the operation. A field whose `@skip` or `@include` condition is unknown is included, so
+ * that the decision covers at least the executed fields.
  */
 export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldNode[] | Refusal {
   const found: FieldNode[] = []
@@ -185,8 +186,8 @@ export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldN
 }
 
 /**
- * Result of a traversal. `open`: fragments that contain the current node; `seen`: visited fragments, which servers do
- * not visit again.
+ * State of a traversal of the document. `found`: root fields so far. `open`: fragments that contain the current node.
+ * `seen`: visited fragments, which servers do not visit again.
  */
 type Collected = { readonly found: FieldNode[]; readonly open: Set<string>; readonly seen: Set<string> }
 

@@ -1,16 +1,19 @@
-/** The action of a mutation field: that of the equivalent REST row, with the REST names of its input. */
+/** Maps a GraphQL mutation field to the action of the equivalent REST row. */
 export type MutationRow = {
   /** Action name without the connector prefix. */
   readonly action: string
-  /** Applies only if the input's key has this value; otherwise the field's line without a condition applies. */
+  /**
+   * Restricts the row to inputs whose member `key` has this value. Without a match, the row of the field without
+   * `when` applies.
+   */
   readonly when?: { readonly key: string; readonly equals: string }
-  /** Input key -> parameter name of the REST rows. */
+  /** Parameter name of the REST rows, by input key. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
 /**
- * Mutation fields that are equivalent to a row of the REST tables: `FIELD ACTION [?key=VALUE] [input=parameter,…]`.
- * Delayed merges (auto-merge, merge queue) count as merges.
+ * Mutation fields that are equivalent to a row of the REST tables, one per line: `FIELD ACTION [?key=VALUE]
+ * [input=parameter,…]`. Delayed merges (auto-merge, merge queue) count as merges.
  */
 export const MUTATION_TABLE: ReadonlyMap<string, readonly MutationRow[]> = readMutationTable(`
   createPullRequest                 pr.create         title=title,body=body,baseRefName=base,headRefName=head,draft=draft

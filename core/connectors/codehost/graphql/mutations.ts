@@ -40,8 +40,8 @@ function rowAction(row: MutationRow, input: Input, { known, config }: Given): Ac
 }
 
 /**
- * Returns the action of a field without a REST equivalent. It has the name of the field, and high risk unless `MILD`
- * lists it.
+ * Returns the action of a mutation field without a REST equivalent. The action bears the name of the field and has
+ * high risk, unless `MILD` lists the field.
  */
 function ownAction(field: string, input: Input, config: ConnectorConfig): Action {
   const risk = MILD.get(field) ?? 'high'
@@ -61,7 +61,8 @@ type Parts = {
 }
 
 /**
- * Builds an action whose parameters are the input fields: under the REST name if there is one, else under their own.
+ * Builds an action whose parameters are the input fields, under the REST name if there is one, else under the GraphQL
+ * name.
  */
 function build({ type, effect, risk, hints, input, renamed }: Parts, config: ConnectorConfig): Action {
   const parameters = Object.fromEntries(
@@ -83,11 +84,11 @@ function repositoryIn(parameters: Input): Pick<ActionParts, 'target' | 'account'
 const NOTHING = /^0+$/
 
 /**
- * Returns one action for each reference of `updateRefs`, which creates, moves or deletes it depending on its old and
- * new object id.
+ * Returns one action for each reference of the mutation `updateRefs`. The old and the new object id determine whether
+ * it creates, moves or deletes the reference.
  */
 function referenceActions(input: Input, given: Given): readonly Action[] {
-  // Servers accept a single value for a list.
+  // GraphQL servers accept a single value in place of a list.
   const updates = [input['refUpdates'] ?? []].flat()
   const actions = updates.flatMap((update) =>
     withReferenceActions(referenceAction(isRecord(update) ? update : {}, given)),
@@ -109,8 +110,8 @@ function referenceAction(update: Input, given: Given): Action {
 const FILE_DELETION: MutationRow = { action: 'file.delete', parameters: new Map([['branchName', 'branch']]) }
 
 /**
- * Returns the actions of `createCommitOnBranch`. A commit that deletes files is also a `file.delete`, like the REST
- * operation.
+ * Returns the actions of the mutation `createCommitOnBranch`. A commit that deletes files also has the action
+ * `file.delete`, as a deletion over REST does.
  */
 function commitActions(input: Input, given: Given): readonly Action[] {
   const commit = ownAction('createCommitOnBranch', input, given.config)

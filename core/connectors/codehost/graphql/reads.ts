@@ -7,7 +7,7 @@ import type { Given } from './mutations.ts'
 import { argumentsOf } from './values.ts'
 
 /**
- * Query fields, with the action of the equivalent REST read. A field has that action only if all selected fields are
+ * Query fields, with the action of the equivalent REST read. The action applies only if all selected fields are
  * scalars.
  */
 const PLAIN: Readonly<Record<string, string>> = {
@@ -22,8 +22,8 @@ const PLAIN: Readonly<Record<string, string>> = {
   codesOfConduct: 'code_of_conduct.list',
 }
 /**
- * Fields of `repository`, with the action of the equivalent REST read. Connection wrappers (`nodes`, `edges`) are
- * allowed.
+ * Fields of `repository`, with the action of the equivalent REST read. Their selection may contain connection wrappers
+ * (`nodes`, `edges`).
  */
 const OF_REPOSITORY: Readonly<Record<string, string>> = {
   pullRequest: 'pr.get',
@@ -71,7 +71,7 @@ function repositoryActions(
   const inner = field.selectionSet === undefined ? [] : rootFields(field.selectionSet, operation)
   if (isRefusal(inner)) return inner
   const { name, ...others } = parameters
-  // REST rows call this parameter `repo`.
+  // The REST rows call this parameter `repo`.
   const renamed = name === undefined ? parameters : { ...others, repo: name }
   const types = new Set<string>()
   for (const child of inner) {

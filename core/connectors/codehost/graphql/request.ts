@@ -8,13 +8,14 @@ import { type Known, mutationActions } from './mutations.ts'
 import { queryActions } from './reads.ts'
 
 export const MAX_GRAPHQL_BATCH = 16
-/** Members of a message; other members could change the executed operation. */
+/** Allowed members of a GraphQL message. Other members could change the executed operation, so they are refused. */
 const MEMBERS = ['query', 'operationName', 'variables', 'extensions']
-/** Top-level keys that must be unique and in one spelling. */
+/** Top-level keys of a GraphQL message that must be unique and in one spelling. */
 export const GRAPHQL_KEYS: readonly string[] = [...MEMBERS, 'id', 'documentId', 'doc_id', 'queryId']
 
 /**
- * Catalogue rows for the dashboard and access rules; GraphQL operations with REST names are already in the REST rows.
+ * Catalogue rows of GraphQL actions, for the dashboard and access rules. GraphQL operations with REST names are
+ * already in the REST rows.
  */
 export const GRAPHQL_CATALOGUE: readonly CatalogueRow[] = [
   { type: 'codehost.graphql.introspect', effect: 'read', risk: 'low' },
@@ -120,7 +121,7 @@ function readMessage(message: unknown): GraphqlRequest | Refusal {
   if (!isName || !(variables === null || isRecord(variables))) {
     return refusal('malformed_request', 'operationName is a string and variables an object')
   }
-  // Servers treat an empty name as no name.
+  // Servers treat an empty operation name as a missing one.
   return { query, operationName: operationName === '' ? null : operationName, variables: variables ?? {} }
 }
 

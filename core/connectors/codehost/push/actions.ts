@@ -31,7 +31,7 @@ const WORKFLOW_EFFECTS: readonly EffectClass[] = ['code_execution']
 type Head = Extract<BodyView, { kind: 'head' }>
 type Given = { readonly push: Action; readonly config: ConnectorConfig }
 
-/** Returns the reader for a push whose request line was classified as `push`. */
+/** Returns the reader for the beginning of a push. `push`: the action of its request line. */
 export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
   return {
     maxBytes: PUSH_HEAD_BYTES,
@@ -43,8 +43,8 @@ export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
 }
 
 /**
- * Returns the scan of an arriving push (see `HeadReader.scan`). If the pack is needed, the scan requests all bytes up to
- * `maxBytes`, because the pack follows the commands. Otherwise it ends after the commands.
+ * Returns the scan of an arriving push (see `HeadReader.scan`). If the pack is needed, the scan requests all bytes up
+ * to `maxBytes`, because the pack follows the commands. Otherwise the scan ends after the commands.
  */
 function scanPush(depth: PackDepth): (bytes: Uint8Array) => number {
   const commandsEnd = scanCommands()
@@ -62,12 +62,17 @@ function* readPush(bytes: Uint8Array, tools: PackTools, depth: PackDepth): Slice
   return yield* readCommits(bytes.subarray(head.packAt), tools, depth)
 }
 
-/** An update needs a proof that no commit is lost. Trees matter for every reference that gets an object. */
+/**
+ * Returns the test whether a push command requires the pack. For an update, the commits must prove that none is lost.
+ * With `depth: 'trees'`, every command that gives a reference an object requires the pack.
+ */
 function needsPack(depth: PackDepth): (command: PushCommand) => boolean {
   return depth === 'trees' ? ({ after }) => !isNothing(after) : isUpdate
 }
 
-/** Returns all actions that a push may have before its commands are known. `push` is the action of the request line. */
+/**
+ * Returns all actions that a push may perform, before its commands are read. `push`: the action of the request line.
+ */
 export function possiblePushes(push: Action, config: ConnectorConfig): readonly Action[] {
   const { target, account } = push.resource
   const { parameters } = push
@@ -77,9 +82,10 @@ export function possiblePushes(push: Action, config: ConnectorConfig): readonly 
 }
 
 /**
- * Returns one action for each reference: `branch.create` (with `tag.create` or `ref.create` outside refs/heads) and
- * `branch.delete` as over REST, `git.push` if the sent commits lead back to the old object id, else `git.force_push`:
- * an update without a proof counts as losing commits. A push without references only announces one.
+ * Returns one action for each reference of a push. A new reference is `branch.create` (with `tag.create` or
+ * `ref.create` outside refs/heads), a deleted one `branch.delete`, as over REST. An update is `git.push` if the sent
+ * commits lead back to the old object id, else `git.force_push`: an update without a proof counts as losing commits. A
+ * push without references only announces a later push.
  */
 export function namePush(body: Head, push: Action, config: ConnectorConfig): Classification {
   const head = readPushHead(body.bytes)

@@ -4,8 +4,8 @@
 export type PushCommand = { readonly ref: string; readonly before: string; readonly after: string }
 
 /**
- * `more`: the bytes end before the commands. `packAt`: offset of the objects, after the push options. `shallow`:
- * commits at which the client's history is cut.
+ * Result of reading the head of a push. `more`: the bytes end before the commands do. `packAt`: offset of the pack,
+ * after the push options. `shallow`: commits at which the client's history is cut (shallow clone).
  */
 export type PushHead =
   | {
@@ -18,16 +18,16 @@ export type PushHead =
   | { readonly kind: 'malformed'; readonly detail: string }
 
 export const MAX_COMMANDS = 512
-/** Maximum number of lines in one section, including shallow lines. */
+/** Maximum number of pkt-lines in one section, including shallow lines. */
 const MAX_LINES = MAX_COMMANDS * 2
 const SHALLOW = 'shallow '
 const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0\n ]{1,1024})$/
 
 /**
- * Reads the commands at the head of a push (`git-receive-pack`): lines with their length in four hex digits, the first
- * with the client's capabilities after a NUL, then a flush. Shallow lines precede them, push options follow. A signed
- * push wraps its commands in a certificate and is malformed here. Clients also send an empty push before a large one,
- * to check their permission.
+ * Reads the commands at the head of a push (`git-receive-pack`): pkt-lines that end with a flush-pkt. The first
+ * command carries the client's capabilities after a NUL. Shallow lines precede the commands, push options follow them.
+ * A signed push wraps its commands in a certificate and is malformed here. Clients also send an empty push before a
+ * large one, to check their permission.
  */
 export function readPushHead(bytes: Uint8Array): PushHead {
   const section = readSection(bytes, 0)
@@ -45,8 +45,9 @@ export function readPushHead(bytes: Uint8Array): PushHead {
 }
 
 /**
- * Finds the end of the commands while they arrive. Returns the byte count to wait for before the next call; a count
- * that is already available means that the commands, and the options if any, have ended or cannot be read.
+ * Returns a function that finds the end of the commands while the bytes arrive. The function returns the byte count to
+ * wait for before its next call. A count that is already available means that the commands, and the push options if
+ * any, have ended or cannot be read.
  */
 export function scanCommands(): (bytes: Uint8Array) => number {
   const scan = { at: 0, lines: 0, hasOptions: false, isOver: false }
@@ -62,8 +63,8 @@ export function scanCommands(): (bytes: Uint8Array) => number {
 type CommandScan = { at: number; lines: number; hasOptions: boolean; isOver: boolean }
 
 /**
- * Advances past one line if it is complete. Returns the offset up to which the caller must have bytes. `readPushHead`
- * validates the line.
+ * Advances the scan past one pkt-line if the line is complete. Returns the offset up to which the caller must have
+ * bytes. `readPushHead` validates the line later.
  */
 function scanLine(bytes: Uint8Array, scan: CommandScan): number {
   const length = readLength(bytes, scan.at)
@@ -104,7 +105,7 @@ type Section =
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Reads lines up to and including the next flush. */
+/** Reads pkt-lines up to and including the next flush-pkt. */
 function readSection(bytes: Uint8Array, from: number): Section {
   const texts: string[] = []
   let at = from

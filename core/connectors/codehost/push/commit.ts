@@ -1,4 +1,4 @@
-/** The root tree and the parents of a commit, or the reason why its header proves nothing. */
+/** The root tree and the parents of a commit. `unreadable`: the reason why its header proves neither. */
 export type ParsedCommit =
   | { readonly kind: 'commit'; readonly tree: string; readonly parents: readonly string[] }
   | { readonly kind: 'unreadable'; readonly detail: string }
@@ -6,14 +6,17 @@ export type ParsedCommit =
 const LATIN1 = new TextDecoder('latin1')
 const TREE = /^tree [0-9a-f]{40}$/
 const PARENT = /^parent ([0-9a-f]{40})$/
-/** Headers after `committer` that git and tools based on it write. Only `mergetag` and `HG:` headers repeat. */
+/**
+ * Matches headers after `committer` that git and tools based on git write. Only `mergetag` and `HG:` headers may
+ * repeat.
+ */
 const EXTRA = /^(?:encoding|gpgsig|gpgsig-sha256|change-id|gitbutler-[a-z-]+|jj:[a-z-]+) /
 const REPEATABLE_EXTRA = /^(?:mergetag|HG:[A-Za-z0-9_-]+) /
 
 /**
  * Reads a commit like git's `parse_commit_buffer`: `tree`, then consecutive `parent` lines; a `parent` line elsewhere
  * is not a parent. Stricter than git after that: `author`, `committer`, known extra headers with their continuation
- * lines, an empty line. Anything else proves nothing, because another reader may find other parents.
+ * lines, an empty line. A commit of another form is unreadable, because another reader may find other parents.
  */
 export function parseCommit(data: Uint8Array): ParsedCommit {
   const text = LATIN1.decode(data)

@@ -1,7 +1,7 @@
 /**
- * Applies a git delta (`gitformat-pack`, "Deltified representation"): the sizes of base and result, then instructions
- * that copy from the base or insert bytes. Null if it does not fit the base, is broken, or produces more than
- * `maxBytes`.
+ * Applies a git delta (`gitformat-pack`, "Deltified representation"). The delta begins with the sizes of base and
+ * result; instructions follow that copy from the base or insert bytes. Null if the delta does not fit the base, is
+ * broken, or produces more than `maxBytes` bytes.
  */
 export function applyDelta(base: Uint8Array, delta: Uint8Array, maxBytes: number): Uint8Array | null {
   const reader = { delta, at: 0 }
@@ -48,7 +48,7 @@ function readPiece(reader: Reader, base: Uint8Array): Uint8Array | null {
   return reader.at <= delta.length && copied.length === length ? copied : null
 }
 
-/** Reads up to four little-endian bytes. `mask` selects those that are present; the others are zero. */
+/** Reads up to four little-endian bytes. `mask` selects the bytes that are present; the others are zero. */
 function readBytes(reader: Reader, mask: number): number {
   let value = 0
   for (let i = 0; i < 4; i++) {

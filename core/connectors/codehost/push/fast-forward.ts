@@ -1,10 +1,10 @@
 import type { PushCommand } from './commands.ts'
 import type { Commits, PackEnd } from './pack.ts'
 
-/** Contents of a push's head, as input of the fast-forward proof. */
+/** Input of the fast-forward proof, read from the head of a push. */
 export type PushProof = {
   readonly commits: Commits
-  /** Commits at which the client's history is cut; a server may cut its own history there. */
+  /** Commits at which the client's history is cut (shallow clone). A server may cut its own history there. */
   readonly shallow: ReadonlySet<string>
   /** Remaining budget of parents to visit, for all references of the push. */
   readonly steps: { left: number }
@@ -27,8 +27,8 @@ const ENDS = {
 } as const satisfies Readonly<Record<PackEnd, string | null>>
 
 /**
- * Returns the reason, as a sentence, why an update is not proven to keep all commits; null if the walk from the new
- * commit over commits of the pack reaches the old one. As in git, an update of a tag is never a fast-forward.
+ * Returns the reason, as a sentence, why an update is not proven to be a fast-forward. Null if a walk from the new
+ * commit over commits of the pack reaches the old commit. As in git, an update of a tag is never a fast-forward.
  */
 export function notFastForward({ ref, before, after }: PushCommand, proof: PushProof): string | null {
   if (ref.startsWith('refs/tags/')) return 'The push moves an existing tag.'

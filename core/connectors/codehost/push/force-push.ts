@@ -1,6 +1,6 @@
 import type { CatalogueRow } from '../../connector.ts'
 
-/** An update of a reference that can lose commits, over any API. */
+/** Action of a reference update that can lose commits, over git, REST or GraphQL. */
 export const FORCE_PUSH: CatalogueRow = {
   type: 'codehost.git.force_push',
   effect: 'write',

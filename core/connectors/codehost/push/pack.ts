@@ -4,8 +4,8 @@ import { applyDelta } from './delta.ts'
 import { type PackTrees, parseTree, type TreeEntry, taggedId } from './trees.ts'
 
 /**
- * Inflates one zlib stream at the start of `bytes` with exactly `size` bytes; null if it is broken, truncated, or has
- * another size. Inflates no more than `size` bytes.
+ * Inflates one zlib stream at the start of `bytes` to exactly `size` bytes. Null if the stream is broken, truncated,
+ * or has another size. Inflates no more than `size` bytes.
  */
 export type Inflate = (
   bytes: Uint8Array,
@@ -17,28 +17,29 @@ export type ObjectId = (type: string, data: Uint8Array) => string
 
 /** The commits at the head of a pack, by id. */
 export type Commits = {
-  /** Parents of every readable commit. */
+  /** Parents of every readable commit, by commit id. */
   readonly parents: ReadonlyMap<string, readonly string[]>
-  /** By commit id: reason why the commit cannot prove a fast-forward. */
+  /** Reason why a commit cannot prove a fast-forward, by commit id. */
   readonly unreadable: ReadonlyMap<string, string>
   readonly end: PackEnd
-  /** Null if only commits were read. */
+  /** Trees of the pack; null if only commits were read. */
   readonly trees: PackTrees | null
 }
 
-/** `trees`: read the trees of the pack after its commits. */
+/** How far a pack is read. `commits`: up to the first tree. `trees`: also the trees that follow the commits. */
 export type PackDepth = 'commits' | 'trees'
 
 /**
- * Reason why reading ended. `complete`: after the last commit. `budget`: more commits than the budget. `cut`: the bytes
- * end among the commits. `base`: a delta on an object that is not one of the commits. `malformed`: not a pack that git
- * writes.
+ * Reason why reading a pack ended. `complete`: all commits were read. `budget`: the pack exceeds the budget. `cut`:
+ * the bytes end within the commits. `base`: a commit is a delta on an object that was not read. `malformed`: git
+ * writes no such pack.
  */
 export type PackEnd = 'complete' | 'budget' | 'cut' | 'base' | 'malformed'
 
 /**
- * Budget of one push. `ratio`: inflated bytes per byte of the pack beyond `objectBytes`; commits compress to a tenth at
- * most. `sliceBytes`: work between two yields, where each object counts `objectCost` more than its bytes.
+ * Limits for reading the pack of one push. `ratio`: inflated bytes per byte of the pack, beyond `objectBytes`; commits
+ * compress to a tenth at most. `sliceBytes`: work between two yields; each object counts `objectCost` in addition to
+ * its bytes.
  */
 export const PACK_BUDGET = {
   objects: 2_000,
@@ -49,7 +50,7 @@ export const PACK_BUDGET = {
   objectCost: 1024,
 } as const
 
-/** Functions that need the runtime, passed in by the caller. */
+/** Functions that depend on the runtime (zlib, hashes), passed in by the caller. */
 export type PackTools = { readonly inflate: Inflate; readonly objectId: ObjectId }
 
 const COMMIT = 1
@@ -62,9 +63,10 @@ const HEADER_BYTES = 12
 const ID_BYTES = 20
 
 /**
- * Reads the commits of a pack with their parents up to the first tree or blob: git writes commits and tags first. An
- * object's id is computed from its bytes, so the pack cannot forge it. With `depth: 'trees'` it goes on to the first
- * blob. Inflates no blob, and no more than `PACK_BUDGET` in total. Yields after each `sliceBytes` of work.
+ * Reads the commits of a pack with their parents up to the first tree or blob; git writes commits and tags first. An
+ * object's id is computed from its bytes, so the pack cannot forge it. With `depth: 'trees'`, reading continues up to
+ * the first blob. Blobs are never inflated, and no more than `PACK_BUDGET` is inflated in total. Yields after each
+ * `sliceBytes` of work.
  */
 export function* readCommits(
   pack: Uint8Array,
@@ -88,7 +90,7 @@ type PackObjects = {
   readonly pack: Uint8Array
   readonly count: number
   readonly reading: Reading
-  /** Position of the next object, and amount of work after which the reader yields. */
+  /** Offset and index of the next object, and the amount of work after which the reader yields. */
   readonly cursor: { at: number; index: number; sliceEnd: number }
 }
 
@@ -106,7 +108,7 @@ function* readObjects({ pack, count, reading, cursor }: PackObjects, depth: Pack
   return 'complete'
 }
 
-/** Returns the number of objects; null if the bytes are not a pack. */
+/** Returns the number of objects in a pack; null if the bytes are not a pack. */
 function countOf(pack: Uint8Array): number | null {
   if (pack.length < HEADER_BYTES) return null
   const view = new DataView(pack.buffer, pack.byteOffset, pack.byteLength)
@@ -124,7 +126,7 @@ class Reading {
   readonly #entries = new Map<string, readonly TreeEntry[]>()
   readonly #roots = new Map<string, string>()
   readonly #tagged = new Map<string, string>()
-  /** Number of broken commits, and of differences to objects that the pack does not hold, whose types are unknown. */
+  /** Number of commits that cannot be parsed, and of deltas on objects that were not read (their type is unknown). */
   unread = 0
   readonly #inflate: Inflate
   readonly #idOf: ObjectId
@@ -137,7 +139,7 @@ class Reading {
     this.#idOf = idOf
   }
 
-  /** Bytes inflated so far, including results of deltas. */
+  /** Number of bytes inflated so far, including results of deltas. */
   get inflated(): number {
     return PACK_BUDGET.bytes - this.#left
   }
@@ -191,7 +193,10 @@ class Reading {
     else this.#addTree(id, object.data)
   }
 
-  /** Commits behind trees prove no fast-forward: the proof does not depend on `depth`. */
+  /**
+   * Records a commit. A commit that follows a tree in the pack is no part of the fast-forward proof, so that the proof
+   * does not depend on `depth`.
+   */
   #addCommit(id: string, data: Uint8Array, depth: PackDepth): void {
     const commit = parseCommit(data)
     if (commit.kind === 'commit') this.#roots.set(id, commit.tree)
@@ -223,7 +228,7 @@ type Entry = {
   readonly type: number
   /** Inflated size in bytes. */
   readonly size: number
-  /** Offset or id of a delta's base; null for a whole object. */
+  /** Offset or id of the base of a delta; null for an object that is stored whole. */
   readonly base: number | string | null
   readonly dataAt: number
 }

@@ -5,19 +5,19 @@ export type TreeEntry = { readonly name: string; readonly id: string }
 
 /** The trees at the head of a pack, with the objects that refer to them. */
 export type PackTrees = {
-  /** Entries of each readable tree by its id. */
+  /** Entries of each readable tree, by tree id. */
   readonly entries: ReadonlyMap<string, readonly TreeEntry[]>
-  /** Root tree of each readable commit. */
+  /** Id of the root tree of each readable commit, by commit id. */
   readonly roots: ReadonlyMap<string, string>
-  /** Object of each tag. */
+  /** Id of the object that each tag marks, by tag id. */
   readonly tagged: ReadonlyMap<string, string>
-  /** By commit id: reason why the commit cannot be read. */
+  /** Reason why a commit cannot be read, by commit id. */
   readonly unreadable: ReadonlyMap<string, string>
-  /** True if the pack holds no object that was not read. */
+  /** True if every object of the pack was read. */
   readonly isWhole: boolean
 }
 
-/** Id of the tree without entries, which every repository has. */
+/** Id of the empty tree, which exists in every repository. */
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 const ID_BYTES = 20
 const [NUL, BLANK] = [0x00, 0x20]
@@ -38,15 +38,15 @@ export function parseTree(data: Uint8Array): readonly TreeEntry[] | null {
   return entries
 }
 
-/** Returns the id in the first line of a tag; empty if the tag has another form. */
+/** Returns the object id in the first line of a tag object; empty if the tag has another form. */
 export function taggedId(data: Uint8Array): string {
   return /^object ([0-9a-f]{40})\n/.exec(LATIN1.decode(data.subarray(0, 48)))?.[1] ?? ''
 }
 
 /**
- * Returns the reason, as a sentence, why a push may add or change files in a folder of workflows; null if its pack
- * shows that no commit has such a folder. A folder that the pack does not hold may be any folder that the server has.
- * `tips`: ids that the push gives to references.
+ * Returns the reason, as a sentence, why a push may add or change files in a folder of workflows. Null if its pack
+ * shows that no commit has such a folder. A folder that is missing in the pack may be any folder of the server.
+ * `tips`: object ids that the push gives to references.
  */
 export function workflowReason(trees: PackTrees, tips: readonly string[]): string | null {
   const [unreadable] = trees.unreadable.keys()
@@ -60,7 +60,7 @@ export function workflowReason(trees: PackTrees, tips: readonly string[]): strin
   return hidden === undefined ? null : sentence(`the gateway did not read ${short(hidden)}`)
 }
 
-/** Returns what is unknown or dangerous about a root tree; null if it has no folder of workflows. */
+/** Returns the reason why a root tree has, or may have, a folder of workflows; null if it has none. */
 function problemOf(root: string, trees: PackTrees): string | null {
   const entries = entriesOf(root, trees)
   if (entries === null) return 'has a tree that the push does not hold completely'
@@ -80,7 +80,7 @@ function entriesOf(id: string, { entries }: PackTrees): readonly TreeEntry[] | n
 
 const MAX_TAGS = 8
 
-/** Follows tags of tags to the object that they mark. */
+/** Follows up to `MAX_TAGS` nested tags to the object that they mark. */
 function peeled(id: string, { tagged }: PackTrees): string {
   let at = id
   for (let i = 0; i < MAX_TAGS; i++) at = tagged.get(at) ?? at
