@@ -4,13 +4,18 @@ import { type AgentRequest, bytesOf, type Headers, sendHttp2 } from './agent.ts'
 import { type RawAnswer, sendRaw } from './raw-http.ts'
 import { openSocket, openTunnel, type Target } from './tunnel.ts'
 
-/** A way into the gateway that stays open between requests, one connection a host, and opens again when it was closed. */
+/**
+ * Client of the gateway that keeps one connection for each host open between requests. A closed connection is opened again.
+ */
 export type AgentLine = {
   send(request: AgentRequest): Promise<RawAnswer>
   close(): void
 }
 
-/** HTTP/1.1 inside CONNECT and TLS. `tunnelHost` is where the tunnel leads when the request names another host. */
+/**
+ * Creates a client that sends HTTP/1.1 inside CONNECT and TLS. `tunnelHost` is the authority of the CONNECT request when the
+ * request inside names another host.
+ */
 export function connectLine(target: Target, tunnelHost?: string): AgentLine {
   return http1Line(
     (request) => tunnelHost ?? request.host,
@@ -19,7 +24,7 @@ export function connectLine(target: Target, tunnelHost?: string): AgentLine {
   )
 }
 
-/** Absolute-form requests on the proxy port itself. */
+/** Creates a client that sends requests in absolute form to the proxy port. */
 export function absoluteLine(target: Target): AgentLine {
   const auth: Headers =
     target.proxyAuthorization === undefined ? [] : [['Proxy-Authorization', target.proxyAuthorization]]
@@ -61,14 +66,14 @@ function http1Line(
   }
 }
 
-/** HTTP/2 inside CONNECT and TLS. */
+/** Creates a client that sends HTTP/2 inside CONNECT and TLS. */
 export function http2Line(target: Target): AgentLine {
   const sessions = new Map<string, ClientHttp2Session>()
   const sessionFor = async (host: string): Promise<ClientHttp2Session> => {
     const known = sessions.get(host)
     if (known !== undefined && !known.closed && !known.destroyed) return known
     const socket = await openTunnel(target, host, ['h2'])
-    // The library would not send a field twice; an attacker's does.
+    // By default, Node refuses to send single-value header fields twice. An attacker's client can send them twice.
     const options = { createConnection: () => socket, strictSingleValueFields: false }
     const session = connectHttp2(`https://${host}`, options)
     session.on('error', () => session.destroy())

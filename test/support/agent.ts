@@ -15,10 +15,10 @@ export type AgentRequest = {
   readonly body?: string | Buffer
 }
 
-/** The ways in: all of them lead into the same pipeline. */
+/** Protocols by which an agent reaches the gateway. All of them lead to the same request pipeline. */
 export type Way = 'connect-h1' | 'connect-h2' | 'absolute' | 'port-h1'
 
-/** An agent on its own port, speaking bytes. One new connection a request unless a socket is asked for. */
+/** Client that sends raw requests through the gateway as one agent. Each request opens a new connection. */
 export type TestAgent = {
   readonly target: Target
   tunnel(host: string, alpn?: readonly string[]): Promise<TLSSocket>
@@ -49,7 +49,10 @@ export function testAgent(laptop: Laptop, proxyUrl = laptop.ready.agents[0]?.pro
   return { target, tunnel, send, json }
 }
 
-/** A new agent that says its name and key on the shared port. Resolves once the gateway knows it. */
+/**
+ * Creates an agent that authenticates with its name and key on the shared proxy port. Resolves when the gateway accepts the
+ * key.
+ */
 export async function keyedAgent(laptop: Laptop, name: string): Promise<TestAgent> {
   const created = await laptop.api('POST', '/api/dashboard/agents', {
     name,
@@ -73,7 +76,7 @@ export async function keyedAgent(laptop: Laptop, name: string): Promise<TestAgen
   return agent
 }
 
-/** A new agent with a port of its own. */
+/** Creates an agent with a proxy port of its own. */
 export async function portAgent(laptop: Laptop, name: string): Promise<TestAgent> {
   const token = readFileSync(`${laptop.data}/gateway.token`, 'utf8').trim()
   const answer = await fetch(`${laptop.ready.gateway_url}/internal/agents/register`, {
@@ -98,7 +101,10 @@ const WAYS: Readonly<Record<Way, (target: Target, request: AgentRequest) => Prom
   'port-h1': overTunnel,
 }
 
-/** Host first unless the request brings its own, then `extra`, then what was given. */
+/**
+ * Encodes a request with the header fields in this order: Host, unless `request` has its own, then `extra`, then the fields
+ * of `request`.
+ */
 export function bytesOf(request: AgentRequest, targetForm: string, extra: Headers = []): Buffer {
   const given = request.headers ?? []
   const host: Headers = given.some(([name]) => name.toLowerCase() === 'host') ? [] : [['Host', request.host]]
@@ -138,7 +144,7 @@ async function overHttp2(target: Target, request: AgentRequest): Promise<RawAnsw
   }
 }
 
-/** One request on an open session; a Host among the headers becomes `:authority`. Rejects when the stream is reset. */
+/** Sends one request on an open HTTP/2 session. A Host header becomes `:authority`. Rejects when the stream is reset. */
 export function sendHttp2(session: ClientHttp2Session, request: AgentRequest): Promise<RawAnswer> {
   const headers: Record<string, string | string[]> = {
     ':method': request.method,

@@ -1,6 +1,9 @@
 import type { PatchOperation } from '../../core/inject/json-patch.ts'
 
-/** RFC 6902 as the API server applies it: `add` to a list inserts; a path must exist. */
+/**
+ * Applies a JSON patch (RFC 6902) as the Kubernetes API server does: `add` to a list inserts an entry, and a path that does
+ * not exist is an error.
+ */
 export function applyPatch(document: unknown, operations: readonly PatchOperation[]): unknown {
   const holder: { root: unknown } = { root: structuredClone(document) }
   for (const operation of operations) apply(holder, operation)

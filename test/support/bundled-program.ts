@@ -2,8 +2,8 @@ import { type BundledProgram, programBundle } from '../../controlplane/cli/progr
 import { programFile } from '../../controlplane/cli/programs/program-files.ts'
 
 /**
- * The file of a program, as `chaperone up` starts it: its bundle, which takes half of the CPU time of its sources to
- * start and was made before the first test, else its sources.
+ * Returns the file of a program, as `chaperone up` starts it: the bundle, else the source. The bundle is built before the
+ * first test, and its start takes half of the CPU time of a start from the sources.
  */
 export async function bundledProgram(program: BundledProgram): Promise<string> {
   return (await programBundle(program, () => undefined)) ?? programFile(program)

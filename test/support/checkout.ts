@@ -10,15 +10,18 @@ const COPIED = [
   ...['README.md', 'package.json', 'package-lock.json', 'tsconfig.json'],
 ]
 
-/** A copy of the sources, for a test that changes them. */
+/** A copy of the sources, for a test that changes source files. */
 export type Checkout = {
   readonly root: string
-  /** Runs a script of the copy with Node. Throws when it fails. */
+  /** Runs a script of the copy with Node. Throws when the script fails. */
   run(script: string, ...args: readonly string[]): string
   remove(): void
 }
 
-/** The packages are those of this checkout; what is built from the sources stays in the copy. */
+/**
+ * Copies the sources to a temporary folder. The packages are links to those of this checkout. Build output of the copy stays
+ * in the copy.
+ */
 export function copyCheckout(): Checkout {
   const root = mkdtempSync(join(tmpdir(), 'chaperone-checkout-'))
   for (const name of COPIED) cpSync(join(ROOT, name), join(root, name), { recursive: true })

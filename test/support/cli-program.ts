@@ -24,25 +24,26 @@ const DIRNAME = 'chaperoneDirname'
 const URL_NAME = 'chaperoneUrl'
 
 /**
- * The command line tool that tests start: bundled once per run, because hundreds of starts from 200 source files cost
- * 0.15 s of CPU time each. The sources where nothing was bundled, as in the benches.
+ * Returns the entry file of the command line tool that tests start. The tool is bundled once for each test run, because every
+ * start from the 200 source files costs 0.15 s of CPU time more. Returns the source file where no bundle exists, as in
+ * benchmarks.
  */
 export function cliProgram(): string {
   return process.env[VARIABLE] ?? SOURCE
 }
 
-/** The plugin of kubectl, in the same way. */
+/** Returns the entry file of the kubectl plugin: the bundle, else the source file. */
 export function kubectlPlugin(): string {
   const cli = process.env[VARIABLE]
   return cli === undefined ? PLUGIN_SOURCE : join(dirname(cli), 'kubectl-chaperone.js')
 }
 
-/** Sets the program for this process and those that it starts. */
+/** Sets the entry file of the command line tool for this process and its child processes. */
 export function useCliProgram(file: string): void {
   process.env[VARIABLE] = file
 }
 
-/** Bundles the tool. Resolves with the program's file. */
+/** Bundles the command line tool and the kubectl plugin. Resolves with the entry file of the tool. */
 export async function bundleCli(): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
@@ -52,7 +53,7 @@ export async function bundleCli(): Promise<string> {
     platform: 'node',
     target: 'node24',
     format: 'esm',
-    // A command loads its own chunks only, as it loads its own sources only.
+    // Code splitting lets each command load only its own chunks.
     splitting: true,
     minifySyntax: true,
     legalComments: 'none',
@@ -68,14 +69,17 @@ export async function bundleCli(): Promise<string> {
   const files = outputFiles.map(({ path, contents }) => ({ name: relative(FOLDER, path), contents }))
   const hash = createHash('sha256')
   for (const { name, contents } of files) hash.update(name).update(contents)
-  // A stable path per content: Node's compile cache is keyed by it.
+  // The path depends only on the content, because the key of Node's compile cache includes the path.
   const folder = join(FOLDER, hash.digest('hex').slice(0, 16))
   if (!existsSync(folder)) write(folder, files)
   removeOld(folder)
   return join(folder, 'main.js')
 }
 
-/** Files beside a source are found beside it, and messages name the checkout, as if the sources ran. */
+/**
+ * esbuild plugin that keeps `import.meta.dirname` and `import.meta.url` of each source file, so that a bundle finds the files
+ * beside the sources and prints paths of the checkout.
+ */
 function keepPlaces(): Plugin {
   return {
     name: 'keep-places',
@@ -94,7 +98,7 @@ function keepPlaces(): Plugin {
 
 type OutputFile = { readonly name: string; readonly contents: Uint8Array }
 
-/** Whole or not at all: two runs may start at the same time. */
+/** Writes the folder atomically, because two test runs may start at the same time. */
 function write(folder: string, files: readonly OutputFile[]): void {
   mkdirSync(FOLDER, { recursive: true })
   const draft = mkdtempSync(join(FOLDER, '.draft-'))
@@ -102,7 +106,7 @@ function write(folder: string, files: readonly OutputFile[]): void {
   try {
     renameSync(draft, folder)
   } catch (error) {
-    // The other run was faster.
+    // The folder exists when another test run has created it first.
     if (!existsSync(folder)) throw error
     rmSync(draft, { recursive: true })
   }

@@ -11,13 +11,13 @@ import { migrateDatabase } from './migrate-database.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(ROOT, 'node_modules/.cache/chaperone/test-clusters')
-/** Of the role in every such cluster. */
+/** Password of the role in every cluster that these functions create. */
 export const SEED_PASSWORD = 'templateOfTheTests'
 
 /**
- * Gives a new data folder the PostgreSQL that its first start would make and migrate, by the same code, but made once for
- * all tests: a copy takes a twentieth of the time. What a first start does is tested where nothing was put there
- * (`test/up`).
+ * Writes the PostgreSQL cluster of a new installation, with a migrated database, to a data folder. The cluster is created
+ * once with the product's code and then copied, which takes a twentieth of the time of a first start. The tests in `test/up`
+ * cover a first start without this cluster.
  */
 export async function seedCluster(data: string): Promise<void> {
   const folder = dataFolder(data)
@@ -26,12 +26,12 @@ export async function seedCluster(data: string): Promise<void> {
   writeFileSync(folder.postgresPassword, SEED_PASSWORD, { mode: 0o600 })
 }
 
-/** The same, of the folder of the PostgreSQL alone. */
+/** Copies the migrated PostgreSQL cluster to `dir`. */
 export async function seedMigratedPostgres(dir: string): Promise<void> {
   execFileSync('cp', ['-a', await migratedCluster(), dir])
 }
 
-/** The same without the schema of the product. */
+/** Copies an initialized PostgreSQL cluster without the product's schema to `dir`. */
 export function seedPostgres(dir: string): void {
   execFileSync('cp', ['-a', emptyCluster(), dir])
 }
@@ -48,7 +48,7 @@ function emptyCluster(): string {
   })
 }
 
-/** The folder of the template, made when there is none of this schema. */
+/** Returns the folder of the migrated cluster. Creates the cluster when the cache has none for the current migrations. */
 export async function migratedCluster(): Promise<string> {
   const names = readdirSync(MIGRATIONS).sort()
   const schema = names.map((name) => `${name}\n${readFileSync(join(MIGRATIONS, name), 'utf8')}`)
@@ -67,7 +67,10 @@ export async function migratedCluster(): Promise<string> {
   return publish(draft, made)
 }
 
-/** The folder that `make` fills, made once for each key and account; several tests may ask at the same time. */
+/**
+ * Returns the cached folder for the key and the current uid. Fills a missing folder with `make`. Several test processes may
+ * call this function at the same time.
+ */
 export function madeOnce(key: string, make: (draft: string) => void): string {
   const { made, draft } = placesOf(key)
   if (existsSync(made)) return made
@@ -88,7 +91,7 @@ function publish(draft: string, made: string): string {
   try {
     renameSync(draft, made)
   } catch (error) {
-    // Another test was faster.
+    // The folder exists when another test process has created it first.
     if (!existsSync(made)) throw error
   }
   rmSync(dirname(draft), { recursive: true, force: true })

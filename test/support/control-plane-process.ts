@@ -3,16 +3,16 @@ import { once } from 'node:events'
 import { bundledProgram } from './bundled-program.ts'
 import { PROGRAM_ENV } from './program-env.ts'
 
-/** A control plane as a process of its own. */
+/** A control plane that runs as a child process of the test. */
 export type ControlPlaneProcess = {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** What it wrote to stdout and stderr so far. */
+  /** Returns the output of the process on stdout and stderr so far. */
   log(): string
-  /** SIGKILL: no farewell to anybody. Resolves when the process is gone. */
+  /** Sends SIGKILL, so that the control plane cannot shut down gracefully. Resolves when the process has ended. */
   kill(): Promise<void>
-  /** SIGTERM; resolves with its exit code. */
+  /** Sends SIGTERM. Resolves with the exit code of the process. */
   stop(): Promise<number | null>
 }
 
@@ -20,8 +20,9 @@ let bundled: Promise<string> | undefined
 const bundle = () => (bundled ??= bundledProgram('controlplane'))
 
 /**
- * Forks the control plane, as `chaperone up` does, and waits until it serves. Its environment is `env` alone. `preload` is a module that
- * runs in the process before ours. Rejects with what the process said when it cannot start.
+ * Forks the control plane, as `chaperone up` does, and waits until it is ready. The process gets `env` and `PROGRAM_ENV` as
+ * its whole environment. `preload` is a module that the process loads before the control plane. Rejects with the output of a
+ * process that does not become ready.
  */
 export async function startControlPlaneProcess(
   env: Readonly<Record<string, string>>,
@@ -57,7 +58,7 @@ function ready(child: ChildProcess, output: () => string): Promise<Ready> {
       if (message.type === 'ready') resolve({ port: message.port, url: message.url })
       else fail(message.message ?? message.type)
     })
-    // Not `exit`: what it wrote may still be on its way then.
+    // Uses `close` and not `exit`, because output may still be unread at `exit`.
     child.once('close', (code, signal) => fail(`it ended with ${code ?? signal}`))
     child.once('error', (error) => fail(error.message))
   })

@@ -18,7 +18,7 @@ export type Reply = {
   readonly body: Record<string, unknown>
 }
 
-/** One call over kept-alive connections. `key` is a bearer token or a cookie. Rejects when the connection broke. */
+/** Sends one request over a kept-alive connection. `key` is a bearer token or a cookie. Rejects when the connection fails. */
 export type Send = (
   url: string,
   method: string,
@@ -34,22 +34,25 @@ export const SECRETS = {
   databasePassword: randomBytes(16).toString('hex'),
 } as const
 
-/** Control planes as processes on the PostgreSQL that the product itself ships: durable, and it can be restarted. */
+/**
+ * Control plane processes on the PostgreSQL that ships with the product. The database is durable and can be restarted during
+ * a test.
+ */
 export type DurableInstallation = AsyncDisposable & {
   readonly databaseUrl: string
-  /** The files of the database, and beside them those with secrets that are meant to be there. */
+  /** Data directory of PostgreSQL. Files with secrets that belong on disk are beside this directory, not in it. */
   readonly databaseFolder: string
   readonly adminToken: string
   readonly send: Send
-  /** As an owner, with the admin token. Throws unless it is a 200. */
+  /** Sends a request as an owner, with the admin token. Throws for every status other than 200. */
   admin(plane: ControlPlaneProcess, method: string, path: string, body?: unknown): Promise<Reply['body']>
-  /** Starts one more process. All that still run end with the installation. */
+  /** Starts one more control plane process. Disposing the installation stops all processes. */
   start(env?: Record<string, string>, preload?: string): Promise<ControlPlaneProcess>
-  /** A new agent and its key. */
+  /** Creates an agent and returns its id and key. */
   agent(plane: ControlPlaneProcess): Promise<{ readonly id: string; readonly key: string }>
-  /** As the application's own role. */
+  /** Runs a SQL statement as the application's role. */
   sql<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>
-  /** Stops the database server and starts it again, on the same address. */
+  /** Restarts the database server on the same address. */
   restartDatabase(): Promise<void>
 }
 
@@ -80,7 +83,7 @@ export async function startDurableInstallation(
   }
   const processes: ControlPlaneProcess[] = []
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 })
-  // It is restarted on purpose.
+  // Ignores connection errors, because the test restarts the database.
   pool.on('error', () => undefined)
   const client = createSend()
   const adminToken = () => readFileSync(env.ADMIN_TOKEN_FILE, 'utf8').trim()

@@ -1,4 +1,7 @@
-/** Asks `probe` again and again until it answers something other than null; rejects after `timeoutMs` saying what was awaited. */
+/**
+ * Calls `probe` every 20 ms until it returns a value other than null, and resolves with that value. Rejects after `timeoutMs`
+ * with an error that names `what`.
+ */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null> | T | null,

@@ -5,7 +5,10 @@ import { createTestCa, type TestCa } from './test-ca.ts'
 
 type ConnectorType = ConnectorEntry['type']
 
-/** Hosts of the corpora by connector type: the providers' own and three that only a configuration can name. */
+/**
+ * Hosts of the corpus by connector type: the hosts of the providers, and a host for each of the three types without hosts of
+ * their own.
+ */
 export const HOSTS: Readonly<Record<ConnectorType, readonly [string, ...string[]]>> = {
   codehost: ['api.github.com', 'github.com', 'uploads.github.com'],
   llm_a: ['api.openai.com'],
@@ -21,12 +24,15 @@ export const HOSTS: Readonly<Record<ConnectorType, readonly [string, ...string[]
 export const CONNECTOR_TYPES = Object.keys(HOSTS) as readonly ConnectorType[]
 const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', 'mcp'])
 
-/** The stored credential of a connector: what the upstream has to see, and nothing else. */
+/** Returns the stored credential of a connector, which the upstream must receive in place of any other credential. */
 export function storedSecret(type: ConnectorType): string {
   return `stored-secret-of-${type.replace('_', '-')}`
 }
 
-/** `Authorization: token …` for the code host, a header of their own for two model providers, else bearer. */
+/**
+ * Returns the header with the stored credential: `Authorization: token …` for the code host, `x-api-key` or `x-goog-api-key`
+ * for two model providers, else a bearer token.
+ */
 export function storedHeader(type: ConnectorType): readonly [name: string, value: string] {
   if (type === 'llm_b') return ['x-api-key', storedSecret(type)]
   if (type === 'llm_c') return ['x-goog-api-key', storedSecret(type)]
@@ -40,9 +46,9 @@ export type Rule = readonly [
 ]
 
 export type EverythingOptions = {
-  /** Permissions by agent name; `*` for every agent. */
+  /** Permission rules by agent name; `*` for every agent. */
   readonly rules?: Readonly<Record<string, readonly Rule[]>>
-  /** More documents for the manifests folder. */
+  /** Further YAML documents for the manifests folder. */
   readonly extra?: string
   readonly gatewaySpec?: string
   readonly recorder?: Omit<RecorderOptions, 'tls'>
@@ -50,7 +56,7 @@ export type EverythingOptions = {
 
 export type Everything = { readonly recorder: Recorder; readonly manifests: string; readonly ca: TestCa }
 
-/** One recorder behind connectors of all types, each with a credential of its own. */
+/** Starts one recorder as the upstream of connectors of all types. Each connector has a credential of its own. */
 export async function startEverything(options: EverythingOptions = {}): Promise<Everything> {
   const ca = createTestCa()
   const tls = ca.issue(...CONNECTOR_TYPES.flatMap((type) => [...HOSTS[type]]))
@@ -86,7 +92,7 @@ function keyOf(type: ConnectorType): string {
   return type.replace('_', '-')
 }
 
-/** Upstream settings that lead to a recorder on this machine. */
+/** Returns the `upstream` field of a Connector spec for a recorder on this machine. */
 export function upstreamSpec(port: number, caPem: string): string {
   const pem = caPem.trim().replaceAll('\n', '\n      ')
   return `  upstream:\n    url: https://127.0.0.1:${port}\n    allowPrivateAddresses: true\n    caBundle: |\n      ${pem}`
@@ -94,7 +100,7 @@ export function upstreamSpec(port: number, caPem: string): string {
 
 function connectorManifest(type: ConnectorType, port: number, caPem: string): string {
   const domains = BY_CONFIGURATION.has(type) ? `  domains: [${HOSTS[type].join(', ')}]\n` : ''
-  // Rules of the agents decide what providers do; hosts they would reach are the Gateway's business.
+  // Permissions of agents decide about hosted tools. The Gateway restricts the hosts that these tools can reach.
   const tools = type.startsWith('llm_') ? `  providerTools: { allow: [${REACHING_KINDS.join(', ')}] }\n` : ''
   const credential = `  credential: { secretRef: { name: stored, key: ${keyOf(type)} } }\n`
   return resource(

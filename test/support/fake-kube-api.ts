@@ -11,28 +11,28 @@ export type FakeCall = {
   readonly path: string
   readonly isWatch: boolean
   readonly query: URLSearchParams
-  /** `performance.now()` when it came. */
+  /** Time at which the call arrived, from `performance.now()`. */
   readonly at: number
 }
 
-/** What to do with a call instead of answering it; null = answer it. */
+/** Returns the fault that replaces the response to a call; null for a normal response. */
 export type Fault = (call: FakeCall) => FaultAnswer | null
 export type FaultAnswer =
   | { readonly kind: 'status'; readonly status: number; readonly retryAfterS?: number }
-  /** Ends a watch with the ERROR event of this code. */
+  /** Ends a watch with an ERROR event of this status code. */
   | { readonly kind: 'error-event'; readonly code: number }
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Half a line, then the connection is cut. */
+  /** Sends half a line, then closes the connection. */
   | { readonly kind: 'truncate' }
 
-/** One address of the API server; each client may have its own, so that one can be cut off without the others. */
+/** One address of the API server. Each client may use its own address, so that a test can disconnect one client only. */
 export type Front = {
   readonly name: string
   readonly url: string
   readonly config: KubeConfig
-  /** From now on nothing that comes here is answered, and nothing is sent any more. Connections stay open. */
+  /** Leaves all later requests to this address unanswered. Connections stay open. */
   hang(): void
-  /** Connections are cut, and refused. */
+  /** Closes all connections to this address. Answers later requests again. */
   restore(): Promise<void>
 }
 
@@ -40,11 +40,11 @@ export type FakeKubeApi = AsyncDisposable & {
   readonly store: FakeKubeStore
   readonly calls: readonly FakeCall[]
   front(name: string): Promise<Front>
-  /** Asked for every call until it is removed; the newest first. */
+  /** Adds a fault, which is evaluated for every call until it is disposed. The newest fault has priority. */
   fault(fault: Fault): Disposable
-  /** Watches stay open and say nothing more. */
+  /** Keeps the open watches open without sending further events. */
   silenceWatches(): void
-  /** Cuts the connections of all watches. */
+  /** Closes the connections of all watches. */
   endWatches(): void
   writes(): readonly FakeCall[]
   openWatches(path: string): number
@@ -52,7 +52,7 @@ export type FakeKubeApi = AsyncDisposable & {
 
 type Watch = { readonly path: string; readonly response: ServerResponse; isSilent: boolean }
 
-/** An API server in memory that does on demand what a real one only does on its worst days. */
+/** Starts an in-memory API server. A test can make it fail in ways that a real API server rarely fails. */
 export async function startFakeKubeApi(options: { bookmarkMs?: number } = {}): Promise<FakeKubeApi> {
   const calls: FakeCall[] = []
   const watches = new Set<Watch>()
@@ -100,7 +100,7 @@ export async function startFakeKubeApi(options: { bookmarkMs?: number } = {}): P
     for (const change of changes) if (matches(path, collection, change.object)) sendChange(watch, change)
     watches.add(watch)
     const lastsMs = Number(query.get('timeoutSeconds') ?? 3_600) * 1_000
-    // As a real one does: a bookmark shortly before the regular end.
+    // A real API server also sends a bookmark shortly before the regular end of a watch.
     const last = setTimeout(() => sendBookmark(watch), Math.max(0, lastsMs - 2_000))
     const end = setTimeout(() => watch.isSilent || response.end(), lastsMs)
     response.on('close', () => {
@@ -161,7 +161,7 @@ export async function startFakeKubeApi(options: { bookmarkMs?: number } = {}): P
   }
 }
 
-/** A fault that acts on the first `count` calls that fit. */
+/** Returns a fault that applies to the first `count` calls that match `fits`. */
 export function times(count: number, fits: (call: FakeCall) => boolean, answer: FaultAnswer): Fault {
   let left = count
   return (call) => {
@@ -209,7 +209,7 @@ type Place = {
   readonly sub: string
 }
 
-/** `/apis/G/V/namespaces/NS/plural/name/sub`, `/apis/G/V/plural`, and the same below `/api/v1`. */
+/** Parses `/apis/G/V/namespaces/NS/plural/name/sub` or `/apis/G/V/plural`, and the same paths below `/api/v1`. */
 function parse(path: string): Place {
   const parts = path.split('/').filter((part) => part !== '')
   const base = parts.splice(0, parts[0] === 'api' ? 2 : 3)
@@ -280,7 +280,7 @@ function create(store: FakeKubeStore, { collection, namespace }: Place, body: Fa
   return created === null ? fail(409) : { status: 201, body: created }
 }
 
-/** Server-side apply of one manager that owns all it says: status and finalizers are replaced whole. */
+/** Applies a patch as server-side apply does for a single field manager. Replaces status and finalizers as a whole. */
 function apply(
   store: FakeKubeStore,
   { collection, namespace, name, sub }: Place,
@@ -319,7 +319,7 @@ function configOf(server: string): KubeConfig {
   return config
 }
 
-/** For programs that want a file; JSON is YAML. */
+/** Returns a kubeconfig as JSON, which is valid YAML, for programs that read a file. */
 export function fakeKubeconfig(server: string): string {
   return JSON.stringify({
     apiVersion: 'v1',

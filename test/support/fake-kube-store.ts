@@ -13,7 +13,10 @@ export type FakeObject = {
 }
 export type Change = { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: FakeObject; revision: number }
 
-/** Objects of all kinds with one revision for everything, and the history that watches are served from. */
+/**
+ * In-memory store of Kubernetes objects of all kinds. One revision counts the changes of all objects. Watches read the
+ * history of changes.
+ */
 export type FakeKubeStore = ReturnType<typeof createFakeKubeStore>
 
 export function createFakeKubeStore(onChange: (collection: string, change: Change) => void) {
@@ -56,7 +59,10 @@ export function createFakeKubeStore(onChange: (collection: string, change: Chang
       const metadata = { generation: 1, ...object.metadata, uid }
       return record(collection, 'ADDED', { ...object, metadata })
     },
-    /** Null when `resourceVersion` names another state. A change of anything but status and metadata is a new generation. */
+    /**
+     * Replaces an object. Returns null when `resourceVersion` is not the current one. A change outside of status and metadata
+     * increments the generation.
+     */
     replace(collection: string, object: FakeObject): FakeObject | null {
       const before = of(collection).get(keyOf(object))
       const wanted = object.metadata.resourceVersion
@@ -68,11 +74,11 @@ export function createFakeKubeStore(onChange: (collection: string, change: Chang
       const plain = (one: FakeObject) =>
         JSON.stringify({ ...one, metadata: { ...one.metadata, resourceVersion: '' } })
       const next = { ...object, metadata } as FakeObject
-      // As the API server: what changes nothing makes no new revision.
+      // Like the API server, creates no new revision for a replacement that changes nothing.
       if (plain(next) === plain(before)) return before
       return record(collection, 'MODIFIED', next)
     },
-    /** Waits for finalizers, as a real one. */
+    /** Deletes an object. An object with finalizers only gets a deletion timestamp, as in the API server. */
     remove(collection: string, namespace: string, name: string): FakeObject | null {
       const object = of(collection).get(`${namespace}/${name}`)
       if (object === undefined) return null
@@ -84,10 +90,10 @@ export function createFakeKubeStore(onChange: (collection: string, change: Chang
         metadata: { ...object.metadata, deletionTimestamp },
       })
     },
-    /** Null when what came after `from` is forgotten. */
+    /** Returns the changes after revision `from`; null when compaction has removed part of them. */
     since: (collection: string, from: number): Change[] | null =>
       from < compactedTo ? null : (history.get(collection) ?? []).filter((change) => change.revision > from),
-    /** Forgets all history: watches from before end with 410. */
+    /** Discards the history. A watch from an earlier revision fails with status 410. */
     compact() {
       revision += 1
       compactedTo = revision

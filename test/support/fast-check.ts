@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { IS_FULL } from './proof.ts'
 
 /**
- * fast-check, with the same cases in every run, so that a run is judged by what was changed before it. The nightly run
- * (`npm run test:nightly`) draws new ones each time, and names the seed of what it finds.
+ * Seed of fast-check. Regular runs use the same cases every time, so that a failure is caused by a code change. The nightly
+ * run (`npm run test:nightly`) generates new cases each time and reports the seed of a failure.
  */
 const SEED = 20_261_121
 if (!IS_FULL) fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED })

@@ -6,7 +6,7 @@ import type { Laptop } from './laptop.ts'
 import { sendRaw } from './raw-http.ts'
 import { connectHead, openSocket } from './tunnel.ts'
 
-/** The newest records in the gateway's own memory, newest first (at most 1,000). */
+/** Returns the newest records in the gateway's memory, newest first. The gateway keeps at most 1,000. */
 export async function newestRecords(laptop: Laptop, limit = 1_000): Promise<readonly TrafficRecord[]> {
   const token = readFileSync(`${laptop.data}/gateway.token`, 'utf8').trim()
   const answer = await fetch(`${laptop.ready.gateway_url}/internal/traffic?limit=${limit}`, {
@@ -16,12 +16,17 @@ export async function newestRecords(laptop: Laptop, limit = 1_000): Promise<read
   return body.traffic
 }
 
-/** So many names of one agent have a record of their own in an hour. */
+/**
+ * Number of hosts for which the gateway writes individual records for one agent in an hour. Further records are aggregated.
+ */
 const MARKS_OF_AGENT = 200
 const AGENTS = 6
 const markers = new WeakMap<Laptop, { readonly agents: readonly TestAgent[]; used: number }>()
 
-/** All agents at once, before the first mark: the gateway records their first steps, too. */
+/**
+ * Returns the agent that sends the next mark. Creates all agents before the first mark, because the gateway also records
+ * their first requests.
+ */
 async function marker(laptop: Laptop): Promise<TestAgent> {
   let known = markers.get(laptop)
   if (known === undefined) {
@@ -35,7 +40,10 @@ async function marker(laptop: Laptop): Promise<TestAgent> {
   return agent
 }
 
-/** Leaves a record of a host that nobody owns and returns its name: what came before is older, what comes is newer. */
+/**
+ * Sends a request to a unique host that no connector owns, and returns the host. The record of that request separates earlier
+ * records from later records.
+ */
 export async function leaveMark(laptop: Laptop): Promise<string> {
   const { target } = await marker(laptop)
   const host = `mark-${process.hrtime.bigint().toString(36)}.invalid`
@@ -45,7 +53,7 @@ export async function leaveMark(laptop: Laptop): Promise<string> {
   return host
 }
 
-/** For each mark the records between it and the next, oldest first; the last mark ends the list. */
+/** Returns, for each mark, the records between that mark and the next, oldest first. The last mark must be the newest. */
 export async function recordsBetween(
   laptop: Laptop,
   marks: readonly string[],
@@ -55,7 +63,7 @@ export async function recordsBetween(
     const newest = await newestRecords(laptop)
     return newest.some(({ host }) => host === marks.at(-1)) ? [...newest] : null
   })
-  // A record is written when the answer is out, by then the next request may be there: the number tells the order.
+  // Sorts by sequence number, because the gateway writes a record after the response, when the next request may have arrived.
   records.sort((a, b) => a.seq - b.seq)
   const found = new Map<string, TrafficRecord[]>()
   let current: TrafficRecord[] = []

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 
 export type GitObject = { readonly type: 'commit' | 'tree' | 'blob' | 'tag'; readonly data: Buffer }
-/** A difference to an object that is named by its id, or stands `back` bytes before. */
+/** A delta of a git pack. The base is an object id, or the object `back` bytes earlier in the pack. */
 export type GitDelta = { readonly base: string | { readonly back: number }; readonly delta: Buffer }
 
 const TYPES = { commit: 1, tree: 2, blob: 3, tag: 4 } as const
@@ -11,7 +11,7 @@ export function idOf({ type, data }: GitObject): string {
   return createHash('sha1').update(`${type} ${data.length}\0`).update(data).digest('hex')
 }
 
-/** A pack as git's `pack-objects` writes it, with its checksum. */
+/** Returns a pack as `git pack-objects` writes it, with its checksum. */
 export function packOf(entries: ReadonlyArray<GitObject | GitDelta>): Buffer {
   const head = Buffer.alloc(12)
   head.write('PACK')
@@ -45,7 +45,7 @@ function distanceOf(back: number): Buffer {
   return Buffer.from(bytes)
 }
 
-/** The delta that inserts all of `data`, for a base of that length. */
+/** Returns a git delta that inserts all of `data`, for a base of `baseLength` bytes. */
 export function insertingDelta(baseLength: number, data: Buffer): Buffer {
   const pieces = [varint(baseLength), varint(data.length)]
   for (let at = 0; at < data.length; at += 127) {
@@ -64,7 +64,7 @@ function varint(value: number): Buffer {
 
 export type Move = { readonly before: string; readonly after: string; readonly ref: string }
 
-/** The body of `POST git-receive-pack`. */
+/** Returns the request body of `POST git-receive-pack` (git push). */
 export function pushBody(moves: readonly Move[], pack: Buffer, shallow: readonly string[] = []): Buffer {
   const commands = moves.map(({ before, after, ref }, at) =>
     line(`${before} ${after} ${ref}${at === 0 ? '\0 report-status ofs-delta' : ''}`),

@@ -8,12 +8,14 @@ import { type GitObject, idOf } from './git-pack.ts'
 export type GitRepository = {
   readonly folder: string
   git(args: readonly string[], input?: string | Buffer): Buffer
-  /** Writes the object as it is: git checks nothing of a loose object. */
+  /** Writes a loose object without validation, so that tests can store malformed objects. Returns the object id. */
   write(object: GitObject): string
   remove(): void
 }
 
-/** A real repository, with a configuration of its own. */
+/**
+ * Creates a git repository in a temporary folder. The repository ignores the git configuration of the user and the machine.
+ */
 export function createGitRepository(): GitRepository {
   const folder = mkdtempSync(join(tmpdir(), 'chaperone-git-'))
   const env = {

@@ -4,8 +4,8 @@ import { useCliProgram } from './cli-program.ts'
 import { makeMemoryFolder } from './memory-folder.ts'
 
 /**
- * Before the first test: the folder in memory, one bundle of each program, and the database that all others are copied
- * from. Four workers that find them missing would each make their own.
+ * Runs before the first test. Creates the folder in memory, one bundle of each program, and the database that tests copy,
+ * because each of the parallel workers would otherwise create its own.
  */
 export default function setup(): () => void {
   const program = join(import.meta.dirname, 'prepare.ts')

@@ -5,26 +5,26 @@ import { HOSTS } from './every-connector.ts'
 import type { RawAnswer } from './raw-http.ts'
 import type { Seen } from './recorder.ts'
 
-/** Every case of the corpora; its place is its number. */
+/** All cases of the corpus. The index of a case is its number. */
 export const CORPUS: readonly GoldenCase[] = readCorpus().flatMap(({ cases }) => cases)
 const MARK = 'X-Corpus-Case'
 
 export type TrafficRow = Readonly<Record<string, unknown>>
-/** A case of the corpora that was sent through a gateway. */
+/** A case of the corpus that was sent through a gateway, with the response. */
 export type Sent = { readonly golden: GoldenCase; readonly mark: string; readonly answer: RawAnswer }
 
 const FORBIDDEN_IN_H2 = /^(connection|keep-alive|proxy-connection|transfer-encoding|upgrade)$/i
 
-/** What no authority holds; `Host` is checked for it below us. */
+/** Matches characters that Node's HTTP/2 client refuses in `:authority`. */
 const NO_AUTHORITY = /[^a-z0-9._~!$&'()*+,;=:[\]%-]/i
 const UNREADABLE = /[^\x21-\x7e]/
-/** A head that asks for a web socket has a key, or no server answers 101. */
+/** Header fields without which a server does not answer 101 to a WebSocket upgrade. */
 const WEB_SOCKET = [
   ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
   ['Sec-WebSocket-Version', '13'],
 ] as const
 
-/** Why a case cannot be sent that way, or null. */
+/** Returns the reason for which a case cannot be sent with the protocol `way`; null when it can be sent. */
 export function inexpressible(way: string, { request }: GoldenCase): string | null {
   if (way.endsWith('absolute') && !request.target.startsWith('/')) return 'an absolute form has a path'
   if (way.endsWith('absolute') && UNREADABLE.test(request.target))
@@ -35,7 +35,10 @@ export function inexpressible(way: string, { request }: GoldenCase): string | nu
   return UNREADABLE.test(request.target) ? 'the library ends the stream at such a path' : null
 }
 
-/** Sends the cases one after another. `way` is in the mark of each, by which its arrival at the upstream is found. */
+/**
+ * Sends the cases one after another. Each request has a header with `way` and the number of the case, by which `arrivalsOf`
+ * finds the request at the upstream.
+ */
 export async function sendCases(
   line: AgentLine,
   way: string,
@@ -48,7 +51,7 @@ export async function sendCases(
     const isUpgrade = request.headers.some(([name]) => name.toLowerCase() === 'upgrade')
     const headers = [...request.headers, ...(isUpgrade ? WEB_SOCKET : []), [MARK, mark] as const]
     const host = USUAL_HOST[golden.connector]
-    // Where a case is about the spelling of the host, the tunnel leads to the plain one.
+    // When a case tests an unusual spelling of the host, CONNECT names the usual host.
     const own = request.host === undefined ? [] : ([['Host', request.host]] as const)
     const tunnel = HOSTS[golden.connector].find((one) => request.host === one) ?? host
     const full = { ...request, host: tunnel, headers: [...own, ...headers] }
@@ -60,7 +63,7 @@ export async function sendCases(
   return sent
 }
 
-/** What the upstream saw, by the mark of the case. */
+/** Returns the requests that the upstream received, by the mark of their case. */
 export function arrivalsOf(seen: readonly Seen[]): ReadonlyMap<string, readonly Seen[]> {
   const byMark = new Map<string, Seen[]>()
   for (const one of seen) {
@@ -70,7 +73,7 @@ export function arrivalsOf(seen: readonly Seen[]): ReadonlyMap<string, readonly 
   return byMark
 }
 
-/** An MCP client gets a refusal as an error of JSON-RPC. */
+/** Reports whether the response is a JSON-RPC error, the form in which an MCP client receives a refusal. */
 export function isRpcError({ connector }: GoldenCase, { status, body }: RawAnswer): boolean {
   return connector === 'mcp' && status === 200 && body.includes('"error"')
 }
@@ -79,19 +82,24 @@ function statusOf(code: string): number {
   return ERRORS[code as ErrorCode].status
 }
 
-/** Names that fit: one, or any of what it may be as long as the body was not there to say. */
+/** Returns the action names that are correct for a case. A case whose action depends on the body has several names. */
 export function namesOf({ expect: wanted, request, connector }: GoldenCase): readonly string[] {
   if (connector === 'mcp' && request.method === 'POST' && request.body === undefined)
     return ['mcp.rpc.unknown']
   return wanted.action === undefined ? [...(wanted.actions ?? wanted.candidates ?? [])] : [wanted.action]
 }
 
-/** Two cases carry a credential where their provider takes one: it is taken out, and with it the `?`. */
+/**
+ * Removes a credential from the query string. Two cases carry a credential where their provider accepts one, and the gateway
+ * removes it.
+ */
 function withoutCredential(target: string): string {
   return target.replace(/\?(?:token|key|api_key)=[^&]*$/, '')
 }
 
-/** What went wrong with one request under rules that allow everything; empty when nothing did. */
+/**
+ * Returns the differences from the expected result of one case under rules that allow everything; empty when there are none.
+ */
 export function faultsOf(
   { golden, answer, mark }: Sent,
   row: TrafficRow | undefined,
@@ -106,7 +114,7 @@ export function faultsOf(
   if (refusal !== undefined && namesOf(golden).length === 0) {
     if (answer.status !== statusOf(refusal)) fail(`${answer.status}, wanted ${statusOf(refusal)}`)
     const code = answer.headers.get('x-service-error') ?? 'internal'
-    // The listener calls malformed what the rules would call ambiguous: either way 400, and the connection ends.
+    // The listener may refuse a request as malformed before the rules refuse it as ambiguous. Both refusals have status 400.
     if (code !== refusal && statusOf(code) !== 400) fail(`refused as ${code}`)
     if (row?.['decision'] !== 'DENY') fail(`recorded as ${String(row?.['decision'])}`)
     if (seen.length > 0) fail('it reached the upstream')

@@ -5,12 +5,12 @@ import { inject } from '../../core/inject/inject.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { PodSchema } from '../../core/inject/pod.ts'
 
-/** One shape of pod that tenants bring: `expect` is what becomes of it. */
+/** A pod of the golden corpus. `expect` is the result of the injection. */
 export type GoldenPod = {
   readonly name: string
   readonly says: string
   readonly namespaceLabels?: Readonly<Record<string, string>>
-  /** Fields of the Gateway `team/main`. */
+  /** Fields of the spec of the Gateway `team/main`. */
   readonly gateway?: Partial<GatewaySpec>
   readonly keepsUid?: true
   readonly pod: unknown
@@ -37,7 +37,10 @@ export function gateway(namespace: string, name: string, spec: Partial<GatewaySp
   return { namespace, name, spec: { ...GatewaySpec.parse({}), ...spec } }
 }
 
-/** `team/main` as wanted, `platform/shared` that admits `team`, and `platform/closed` that does not. */
+/**
+ * Returns the look-up of three Gateways: `team/main` with `spec`, `platform/shared`, which admits agents of namespace `team`,
+ * and `platform/closed`, which does not.
+ */
 export function gatewayLookup(spec: Partial<GatewaySpec> = {}): GatewayLookup {
   const allowed = { allowedNamespaces: { agents: { from: 'Selector', names: ['team'] } } }
   const all = [
@@ -60,7 +63,7 @@ export const INJECT_OPTIONS: InjectOptions = {
   keepsUid: () => false,
 }
 
-/** What becomes of a shape, in the terms of the corpus. */
+/** Returns the actual result of the injection of a pod, in the format of `expect`. */
 export function judge(shape: Omit<GoldenPod, 'name' | 'expect'>): Expected {
   const pod = PodSchema.parse(shape.pod)
   const { namespaceLabels: labels = {} } = shape

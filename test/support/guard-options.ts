@@ -1,7 +1,7 @@
 import type { GuardOptions } from '../../operator/guard/guard-options.ts'
 import { INJECT_OPTIONS } from './golden-pods.ts'
 
-/** The guard of the installation that `INJECT_OPTIONS` injects for. */
+/** Options of the admission guard, for the same installation as `INJECT_OPTIONS`. */
 export const GUARD_OPTIONS: GuardOptions = {
   ownNamespace: 'chaperone-system',
   operatorUser: 'system:serviceaccount:chaperone-system:chaperone-operator',

@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process'
 
-/** Whether the command is installed; where `CI` is set, throws when it is not. */
+/**
+ * Reports whether the command is installed. In CI (environment variable `CI`), throws when the command is missing, so that no
+ * test is skipped.
+ */
 export function hasCommand(command: string): boolean {
   try {
     execFileSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' })

@@ -1,4 +1,4 @@
-/** Answers to `tools/list` of 1 MiB, as event streams, that cost a filter the most for each byte. */
+/** A response to `tools/list`: an event stream of 1 MiB that takes a filter an unusually long time for each byte. */
 export type HostileAnswer = readonly [name: string, body: string]
 
 const SIZE = 1024 * 1024

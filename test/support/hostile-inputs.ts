@@ -4,7 +4,7 @@ import { type GitObject, packOf, pushBody } from './git-pack.ts'
 
 const MIB = LIMITS.decidingBodyBytes
 const SIZE = MIB - 64
-/** As many pieces as make `bytes` with a separator between them. */
+/** Joins as many pieces as fit into `bytes`. */
 function fill(piece: (n: number) => string, separator: string, bytes = SIZE): string {
   const pieces: string[] = []
   for (let length = 0, n = 0; ; n++) {
@@ -18,7 +18,7 @@ const list = (piece: string) => `{"state":"open","a":[${fill(() => piece, ',')}]
 const keyed = (piece: (key: string) => string) => `{${fill((n) => piece(n.toString(36)), ',')}}`
 const query = (document: string) => JSON.stringify({ query: document })
 
-/** Every input is read under these: its verdict depends on its body. */
+/** Rules for the hostile inputs. The decision on each input depends on its body, so the gateway must parse the body. */
 export const HOSTILE_RULES: Rules = {
   connectors: [
     { type: 'codehost' },
@@ -81,11 +81,11 @@ const delta = (base: string | { back: number }) =>
   )
 
 type Place = typeof PATCH
-/** Name, where it is sent, what is sent, and the status of the answer. */
+/** Name of the case, destination of the request, body, and expected status of the response. */
 export type HostileInput = readonly [name: string, place: Place, body: string | Buffer, status: number]
-/** About 1 MiB each: what parsers take longest for. */
+/** Request bodies of about 1 MiB that take parsers the longest time. */
 export const HOSTILE_INPUTS: readonly HostileInput[] = [
-  // JSON
+  // JSON bodies
   ['lists in a list', PATCH, list('[]'), 413],
   ['objects in a list', PATCH, list('{}'), 413],
   ['numbers without end', PATCH, list('0'), 413],
@@ -106,10 +106,10 @@ export const HOSTILE_INPUTS: readonly HostileInput[] = [
   ['commas', PATCH, `{${','.repeat(SIZE)}}`, 413],
   ['a number of 1 MiB', PATCH, `{"state":"closed","n":${'1'.repeat(SIZE - 40)}}`, 403],
   ['keys, and no end', PATCH, keyed((key) => `"${key}":0`).slice(0, -1), 413],
-  // Facts
+  // JSON bodies that are slow for CEL conditions
   ['a pattern at its worst', PATCH, `{"title":"${'a'.repeat(65_000)}"}`, 403],
   ['a list for a comprehension', PATCH, `{"title":"t","labels":[${fill(() => '"x"', ',', 100_000)}]}`, 403],
-  // GraphQL
+  // GraphQL documents
   ['a document of 1 MiB', GRAPHQL, query(`{viewer{login}}#${'x'.repeat(MIB / 2)}`), 413],
   ['lines before an error', GRAPHQL, query(`${'\n'.repeat(MIB / 3)}{`), 413],
   ['fields in fields', GRAPHQL, query(`${'{a'.repeat(15_000)}${'}'.repeat(15_000)}`), 400],
@@ -135,23 +135,23 @@ export const HOSTILE_INPUTS: readonly HostileInput[] = [
     JSON.stringify(Array.from({ length: 16 }, () => ({ query: `{${'a '.repeat(7_000)}}` }))),
     400,
   ],
-  // MCP
+  // MCP messages
   ['arguments without end', CALL, call(`,"arguments":{"a":[${fill(() => '[]', ',', SIZE - 200)}]}`), 413],
   ['a batch of 64 calls too many', CALL, `[${fill(() => call(''), ',')}]`, 413],
   ['members of _meta', CALL, call(`,"_meta":${keyed((key) => `"${key}":0`).slice(0, SIZE - 200)}}`), 413],
   ['comments that never end', CALL, '/*'.repeat(SIZE / 2), 400],
-  // Forms
+  // Form bodies
   ['fields without names', CHAT, '&'.repeat(SIZE), 413],
   ['fields with a name', CHAT, fill(() => 'a=b', '&'), 413],
   ['semicolons', CHAT, ';'.repeat(SIZE), 413],
   ['lists in brackets', CHAT, fill((n) => `a[${n}]=b`, '&'), 413],
   ['percent escapes', CHAT, fill(() => '%61=%62', '&'), 413],
-  // Multipart
+  // Multipart bodies
   ['100,000 parts', PARTS, `${fill(disposition, '', SIZE)}--b--\r\n`, 415],
   ['boundaries that are none', PARTS, `${part('\n--'.repeat(MIB / 4))}--b--\r\n`, 200],
   ['a line that looks like a boundary', PARTS, `${part('\n--b\n'.repeat(MIB / 8))}--b--\r\n`, 415],
   ['header fields of a part', PARTS, `${part('', 'Content-Type: x\r\n'.repeat(MIB / 20))}--b--\r\n`, 415],
-  // Pushes
+  // Git pushes
   ['a commit of 64 MiB', PUSH, bomb('commit'), 403],
   ['a tag of 64 MiB', PUSH, bomb('tag'), 403],
   ['a tree of 64 MiB', PUSH, bomb('tree'), 403],

@@ -9,9 +9,12 @@ import { type Program, startProgram, stopAll } from './kube-program.ts'
 import { databasesFolder } from './memory-folder.ts'
 
 export type KubeApiServerOptions = {
-  /** Also runs the controller manager: namespaces are emptied, owners' garbage goes, ServiceAccounts appear. */
+  /**
+   * True also starts the controller manager, which deletes the contents of namespaces, collects garbage, and creates
+   * ServiceAccounts.
+   */
   readonly withControllers?: boolean
-  /** Further flags of kube-apiserver; a later flag of the same name wins. */
+  /** Further flags of kube-apiserver. The last flag of a name takes precedence. */
   readonly args?: readonly string[]
 }
 
@@ -22,15 +25,15 @@ export type KubeApiServer = AsyncDisposable & {
   /** Bearer token of a member of `system:masters`. */
   readonly adminToken: string
   readonly kubeconfigPath: string
-  /** One JSON event a line, level Metadata: who called what. */
+  /** Audit log of level Metadata: one JSON event a line, with the caller and the request. */
   readonly auditLogPath: string
-  /** Where the programs write; `api-server.log` is the first place to look. */
+  /** Folder with the log files of the programs. `api-server.log` has the cause of most failures. */
   readonly folder: string
 }
 
 /**
- * A real kube-apiserver on a random port of 127.0.0.1 and a real, empty etcd, with RBAC, the default admission
- * plugins, ServiceAccount tokens (TokenRequest, TokenReview) and an audit log. There are no nodes: pods stay Pending.
+ * Starts kube-apiserver on a random port of 127.0.0.1 with an empty etcd. The server has RBAC, the default admission plugins,
+ * ServiceAccount tokens (TokenRequest, TokenReview) and an audit log. The cluster has no nodes, so pods stay Pending.
  */
 export async function startKubeApiServer(options: KubeApiServerOptions = {}): Promise<KubeApiServer> {
   const assets = kubeAssets()
@@ -45,22 +48,25 @@ export async function startKubeApiServer(options: KubeApiServerOptions = {}): Pr
   }
 }
 
-/** Where the real Kubernetes programs are. */
+/** Paths of the Kubernetes programs. */
 export type KubeAssets = {
   readonly etcd: string
   readonly apiServer: string
-  /** Not part of every set of test assets; without it nobody deletes namespaces or collects garbage. */
+  /**
+   * Null when the set of test assets does not contain the controller manager. Without it, the contents of deleted namespaces
+   * remain, and garbage is not collected.
+   */
   readonly controllerManager: string | null
 }
 
-/** Said beside every test that is skipped for want of them. */
+/** Explains why a test is skipped, and how to install the missing programs. */
 export const KUBE_ASSETS_HINT =
   'no kube-apiserver and etcd: eval "$(go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p env)"'
 
 /**
- * The programs named by `TEST_ASSET_KUBE_APISERVER`, `TEST_ASSET_ETCD` and `TEST_ASSET_KUBE_CONTROLLER_MANAGER`, else
- * those in the folder `KUBEBUILDER_ASSETS`, as the suites of other operators find them. Null when there are none, so
- * that a laptop can skip the tests that need them; throws then when `CI` is set, because a skipped proof is none.
+ * Returns the programs named by `TEST_ASSET_KUBE_APISERVER`, `TEST_ASSET_ETCD` and `TEST_ASSET_KUBE_CONTROLLER_MANAGER`, else
+ * those in the folder `KUBEBUILDER_ASSETS`. Tests of other operators use the same variables. Returns null when the programs
+ * are missing, so that a developer can skip the tests. In CI (environment variable `CI`), throws instead.
  */
 export function kubeAssets(
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -85,7 +91,7 @@ function executable(file: string): string | null {
     accessSync(file, constants.X_OK)
     return file
   } catch {
-    // Missing or not a program: the caller says what to do about it.
+    // The file is missing or is not an executable; the caller reports the remedy.
     return null
   }
 }
@@ -109,7 +115,7 @@ async function start({ assets, folder, programs, options }: Start): Promise<Kube
     programs.push(program)
     return program
   }
-  // Sockets: another test may take a port of etcd before etcd listens on it.
+  // etcd listens on Unix sockets, because another test could take a TCP port before etcd listens on it.
   const etcd = `unix://${join(folder, 'etcd.sock')}`
   run('etcd', assets.etcd, etcdArgs(folder, etcd, `unix://${join(folder, 'etcd-peer.sock')}`))
   const apiServer = run('api-server', assets.apiServer, [
@@ -172,12 +178,12 @@ function etcdArgs(folder: string, client: string, peer: string): string[] {
   return [
     '--name=test',
     `--data-dir=${join(folder, 'etcd')}`,
-    // Nothing here outlives the test.
+    // The data of etcd does not outlive the test, so etcd need not call fsync.
     '--unsafe-no-fsync=true',
     '--log-level=warn',
     `--listen-client-urls=${client}`,
     `--listen-peer-urls=${peer}`,
-    // For other members, which there are none of: nothing listens there. It has to be an address with a port.
+    // Addresses for other members of the etcd cluster, which does not have any. The flags require an address with a port.
     `--advertise-client-urls=${NO_MEMBER}`,
     `--initial-advertise-peer-urls=${NO_MEMBER}`,
     `--initial-cluster=test=${NO_MEMBER}`,
@@ -190,7 +196,7 @@ function apiServerArgs(folder: string, etcd: string, port: string): string[] {
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
     `--secure-port=${port}`,
-    // It makes its own certificate for 127.0.0.1 there.
+    // kube-apiserver writes its self-signed certificate for 127.0.0.1 to this folder.
     `--cert-dir=${join(folder, 'certs')}`,
     '--endpoint-reconciler-type=none',
     '--service-cluster-ip-range=10.0.0.0/24',
@@ -228,7 +234,7 @@ function controllerArgs(folder: string, kubeconfigPath: string): string[] {
   ]
 }
 
-/** JSON is YAML. */
+/** Returns a kubeconfig as JSON, which is valid YAML. */
 function kubeconfig(server: string, caPem: string, token: string): string {
   const ca = Buffer.from(caPem).toString('base64')
   return JSON.stringify({
@@ -257,7 +263,7 @@ function statusOf(url: string, ca: string, token: string): Promise<number | null
       response.resume()
       resolve(response.statusCode ?? null)
     })
-    // Not listening yet, or cut while it starts: the caller asks again.
+    // The server does not listen yet, or closed the connection while it was starting. The caller retries.
     asked.on('error', () => resolve(null))
     asked.end()
   })

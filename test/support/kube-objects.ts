@@ -20,7 +20,10 @@ export async function createNamespace(
   await client.call({ method: 'POST', path: '/api/v1/namespaces', body })
 }
 
-/** Pods of a namespace are admitted once a controller has made its ServiceAccount. */
+/**
+ * Waits for the ServiceAccount `default` of a namespace. The API server admits pods only after a controller has created the
+ * ServiceAccount.
+ */
 export async function untilAccount(client: KubeClient, namespace: string): Promise<void> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default`
   await eventually(`the ServiceAccount of ${namespace}`, async () =>
@@ -28,7 +31,7 @@ export async function untilAccount(client: KubeClient, namespace: string): Promi
   )
 }
 
-/** What the API server says against a call; null when it has nothing against it. */
+/** Returns the error message of a call that the API server refuses; null for a call that succeeds. */
 export async function refusalOf(client: KubeClient, call: KubeCall): Promise<string | null> {
   try {
     await client.call(call)

@@ -15,18 +15,19 @@ export type ProgramStart = {
   readonly log: string
 }
 
-/** Starts one; what it writes goes to the file `log`. */
+/** Starts a program. Its output goes to the file `log`. */
 export function startProgram({ file, args, log }: ProgramStart): Program {
   const child = spawn(file, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A heap of 0.5 GB: the programs are of Go, and collecting garbage takes a third of their CPU time otherwise.
+    // A high GOGC lets the heap of these Go programs grow to 0.5 GB. With the default, garbage collection takes a third of
+    // their CPU time.
     env: { ...process.env, GOGC: '400' },
   })
   const out = createWriteStream(log)
   child.stdout.pipe(out, { end: false })
   child.stderr.pipe(out, { end: false })
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
-  // A test process that ends without disposing must not leave a cluster behind.
+  // Kills the program when the test process exits without disposing the server.
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => {
@@ -36,7 +37,10 @@ export function startProgram({ file, args, log }: ProgramStart): Program {
   return { child, hasEnded, kill }
 }
 
-/** The last one started first; nothing here has to survive, so nobody is asked to shut down in order. */
+/**
+ * Kills the programs with SIGKILL, in reverse order of their start. A graceful shutdown is not needed, because no data must
+ * survive.
+ */
 export async function stopAll(programs: readonly Program[]): Promise<void> {
   for (const { child, hasEnded, kill } of [...programs].reverse()) {
     if (hasEnded()) continue

@@ -9,7 +9,7 @@ import { databasesFolder } from './memory-folder.ts'
 import { descendant } from './processes.ts'
 import { workerPostgres } from './worker-postgres.ts'
 
-/** The one line that `chaperone up --json` prints when it serves. */
+/** The line of JSON that `chaperone up --json` prints when the installation is ready. */
 export type ReadyLine = {
   readonly base_url: string
   readonly gateway_url: string
@@ -21,46 +21,52 @@ export type ReadyLine = {
 
 export type CommandResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
 
-/** A whole installation on this machine, as a user starts it: real processes, real PostgreSQL. */
+/** An installation on this machine, started with `chaperone up` as a user starts it: all processes and PostgreSQL. */
 export type Laptop = {
   readonly data: string
   readonly manifests: string
   readonly ready: ReadyLine
   readonly pid: number
-  /** Runs the command line tool against it. */
+  /** Runs the command line tool with the data folder of this installation. */
   cli(
     args: readonly string[],
     options?: { env?: Record<string, string>; input?: string },
   ): Promise<CommandResult>
-  /** A dashboard call as the owner. */
+  /** Sends a request to the dashboard API as the owner. */
   api(
     method: string,
     path: string,
     body?: unknown,
   ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>
   writeManifest(file: string, text: string): void
-  /** SIGKILL to one process, e.g. `sidecar/main`; resolves when the supervisor has started it again. */
+  /**
+   * Sends SIGKILL to the process whose command line contains `script`, such as `sidecar/main`. Resolves when the supervisor
+   * has restarted the process.
+   */
   crash(script: string): Promise<void>
-  /** SIGTERM, waits for the end. The folder stays until `remove`. */
+  /** Sends SIGTERM and waits until the installation has stopped. */
   stop(): Promise<void>
 }
 
 export type LaptopOptions = {
   readonly manifests?: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
-  /** Resume this folder instead of a new one. */
+  /** Existing data folder to resume, in place of a new one. */
   readonly data?: string
   readonly keepData?: boolean
   /**
-   * `worker`: a database of the PostgreSQL of the test worker, by DATABASE_URL, where the one that the product starts is
-   * not what is tested: it costs 1 s of CPU time. `embedded` by default.
+   * `embedded` (default): the PostgreSQL that `chaperone up` starts. `worker`: a database of the test worker's PostgreSQL, by
+   * DATABASE_URL. `worker` saves 1 s of CPU time, for tests that do not cover the embedded database.
    */
   readonly database?: 'embedded' | 'worker'
-  /** For `run --capture`: a captured command has a `/dev/shm` of its own, so the data folder must not be in memory. */
+  /**
+   * True for tests of `chaperone run --capture`. The data folder is then not in `/dev/shm`, because a captured command has a
+   * `/dev/shm` of its own.
+   */
   readonly isCaptured?: boolean
-  /** The root of another checkout, whose sources run; by default this one runs, bundled. */
+  /** Root of another checkout whose sources run. Default: the bundles of this checkout. */
   readonly checkout?: string
-  /** `api` acts as the owner with the token of the machine, so that `token` is the default here. */
+  /** Default: `token`, because `api` approves with the token of the command line. */
   readonly approvals?: 'session' | 'token'
 }
 
@@ -166,9 +172,9 @@ function runCli(
   options: { env?: Record<string, string>; input?: string } = {},
 ): Promise<CommandResult> {
   const [cli = '', command = '', ...rest] = args
-  // `run` hands everything behind `--` to the command, so the option stands in front of it.
+  // `--data` precedes the other arguments, because `run` passes everything after `--` to the command.
   const child = spawn(process.execPath, [cli, command, '--data', data, ...rest], {
-    // Nothing of a test in the home of whoever runs it.
+    // The state folder is in the temporary folder of the test, so that the test does not change the state folder of the user.
     env: { ...process.env, XDG_STATE_HOME: join(data, '..', 'state'), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

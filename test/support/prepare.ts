@@ -4,7 +4,10 @@ import { migratedCluster } from './cluster-template.ts'
 
 const PROGRAMS: readonly BundledProgram[] = ['controlplane', 'operator', 'sidecar']
 
-/** A program of its own, because `import.meta.resolve` does not work in the global setup of vitest. Prints the command line tool's path. */
+/**
+ * Prepares a test run in a process of its own, because `import.meta.resolve` does not work in the global setup of vitest.
+ * Prints the path of the bundled command line tool.
+ */
 const [cli] = await Promise.all([
   bundleCli(),
   migratedCluster(),

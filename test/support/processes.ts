@@ -1,10 +1,13 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A child that says over IPC which port it serves. */
+/** A child process that reports the port on which it listens over IPC. */
 export type Served = { readonly child: ChildProcess; readonly pid: number; readonly port: number }
 
-/** Starts a Node script and waits for `{type: 'ready', port}`. Rejects with what it wrote to stderr. */
+/**
+ * Starts a Node script and waits for the IPC message `{type: 'ready', port}`. Rejects with the stderr of a process that ends
+ * first.
+ */
 export async function serve(script: string, env: Record<string, string>): Promise<Served> {
   const options: SpawnOptions = {
     env: { ...process.env, ...env },
@@ -33,7 +36,7 @@ export async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer)
 }
 
-/** CPU time of all threads of a process in microseconds, from the scheduler's own account. */
+/** Returns the CPU time of all threads of a process in microseconds, from `/proc/PID/task/TID/schedstat`. */
 export function cpuUs(pid: number): number {
   let ns = 0
   for (const task of readdirSync(`/proc/${pid}/task`)) {
@@ -42,14 +45,14 @@ export function cpuUs(pid: number): number {
   return ns / 1_000
 }
 
-/** Resident memory now and at its highest since the last reset, in MiB. */
+/** Returns the current resident memory of a process and its peak since the last reset, in MiB. */
 export function rssMib(pid: number): { readonly now: number; readonly peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const field = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024
   return { now: field('VmRSS'), peak: field('VmHWM') }
 }
 
-/** The pid of the descendant whose command line contains `part`; null when there is none (any more). */
+/** Returns the pid of the descendant whose command line contains `part`; null when no process matches. */
 export function descendant(pid: number, part: string): number | null {
   for (const child of childrenOf(pid)) {
     if (readProc(`${child}/cmdline`).replaceAll('\0', ' ').includes(part)) return child
@@ -64,7 +67,7 @@ function childrenOf(pid: number): number[] {
   return text === '' ? [] : text.split(' ').map(Number)
 }
 
-/** Processes end while they are looked at: what is gone has nothing to say. */
+/** Reads a file below `/proc`. Returns an empty string when the process has ended. */
 function readProc(path: string): string {
   try {
     return readFileSync(`/proc/${path}`, 'utf8')

@@ -1,12 +1,18 @@
-/** `CHAPERONE_PROOF=full`: the sizes that the guarantees are stated with, instead of those for every run. */
+/**
+ * True with `CHAPERONE_PROOF=full`: tests use the sizes for which the documentation states the guarantees, instead of the
+ * smaller sizes of regular runs.
+ */
 export const IS_FULL = process.env['CHAPERONE_PROOF'] === 'full'
 
-/** A size for every run, and the one for the full proof. */
+/** Returns `usual` in regular runs and `full` in the full proof. */
 export function size(usual: number, full: number): number {
   return IS_FULL ? full : usual
 }
 
-/** Works on all items, at most `atOnce` at a time, in order. Results in the order of the items. */
+/**
+ * Calls `work` for all items in order, with at most `atOnce` concurrent calls. Resolves with the results in the order of the
+ * items.
+ */
 export async function queueLookups<T, R>(
   items: readonly T[],
   atOnce: number,
@@ -24,7 +30,7 @@ export async function queueLookups<T, R>(
   return results
 }
 
-/** Numbers from 0 to 1 that are the same in every run with the same seed (mulberry32). */
+/** Returns a generator of pseudo-random numbers from 0 to 1 (mulberry32). The same seed gives the same numbers. */
 export function seeded(seed: number): () => number {
   let state = seed
   return () => {

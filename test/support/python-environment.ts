@@ -9,7 +9,7 @@ export type PythonEnvironment = {
   readonly packages: string
 }
 
-/** A virtual environment with these packages from PyPI, made once for all tests. */
+/** Creates a Python virtual environment with these packages from PyPI. The environment is created once for all tests. */
 export function pythonEnvironment(...packages: readonly string[]): PythonEnvironment {
   const version = execFileSync('python3', ['--version'], { encoding: 'utf8' })
   const folder = madeOnce(`python-${digest(version + packages.join())}`, (draft) => {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 
-/** A whole answer as it came over the wire. */
+/** A complete HTTP response as it was received. */
 export type RawAnswer = {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
@@ -8,8 +8,8 @@ export type RawAnswer = {
 }
 
 /**
- * Sends bytes exactly as given and reads one answer: the client for requests that no HTTP library would send.
- * Rejects when the connection closes before the answer is complete, unless the answer's end is the close itself.
+ * Sends bytes without changes and reads one response, for requests that no HTTP library sends. Rejects when the connection
+ * closes before the response is complete, unless the close ends the response.
  */
 export function sendRaw(
   socket: Duplex,
@@ -44,7 +44,7 @@ export function sendRaw(
   })
 }
 
-/** The bytes of a request with a correct Content-Length where there is a body. */
+/** Encodes a request. Adds a correct Content-Length when the request has a body. */
 export function requestBytes(
   method: string,
   target: string,

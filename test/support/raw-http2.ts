@@ -1,6 +1,9 @@
 import type { Duplex } from 'node:stream'
 
-/** What came back on one stream: its status (HPACK is read no further), its data, or the code of its reset. */
+/**
+ * Frames that were received on one HTTP/2 stream: the status (the only decoded header field), the data, or the error code of
+ * RST_STREAM.
+ */
 export type RawStream = {
   readonly status: number | null
   readonly body: string
@@ -8,9 +11,9 @@ export type RawStream = {
   readonly isEnded: boolean
 }
 export type RawSession = {
-  /** Streams by number; a number that nothing came back on is absent. */
+  /** Received streams by stream id. A stream without received frames is absent. */
   readonly streams: ReadonlyMap<number, RawStream>
-  /** Code of a GOAWAY. */
+  /** Error code of a received GOAWAY frame; null without such a frame. */
   readonly goaway: number | null
   readonly isClosed: boolean
 }
@@ -44,7 +47,9 @@ export function frame(
   return Buffer.concat([head, payload])
 }
 
-/** Fields as literals without indexing and without Huffman: any byte in any name and value. */
+/**
+ * Encodes HPACK header fields as literals without indexing and without Huffman coding. Names and values can contain any byte.
+ */
 export function fields(pairs: ReadonlyArray<readonly [string, string]>): Buffer {
   return Buffer.concat(pairs.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]))
 }
@@ -54,7 +59,7 @@ function text(value: string): Buffer {
   return Buffer.concat([integer(bytes.length), bytes])
 }
 
-/** An HPACK integer with a prefix of 7 bits. */
+/** Encodes an HPACK integer with a prefix of 7 bits (RFC 7541, 5.1). */
 function integer(value: number): Buffer {
   if (value < 127) return Buffer.from([value])
   const bytes = [127]
@@ -83,7 +88,7 @@ export const PREFACE = Buffer.concat([
   frame(TYPE.settings, 1, 0),
 ])
 
-/** Writes frames and listens until `isEnough`, the end of the connection, or `timeoutMs`. */
+/** Writes frames and reads until `isEnough` returns true, the connection ends, or `timeoutMs` have passed. */
 export function speakHttp2(
   socket: Duplex,
   frames: readonly Buffer[],
@@ -153,7 +158,10 @@ const INDEXED: Readonly<Record<number, number>> = {
   14: 500,
 }
 
-/** `:status` comes first: by number from the static table, or as a literal under its name (index 8). */
+/**
+ * Decodes `:status`, the first header field of a response: an index of the static table, or a literal value with the name of
+ * index 8.
+ */
 function statusOf(block: Buffer): number | null {
   const first = block[0] ?? 0
   if (first >= 0x80) return INDEXED[first & 0x7f] ?? null
@@ -164,7 +172,7 @@ function statusOf(block: Buffer): number | null {
   return Number((head & 0x80) === 0 ? value.toString('latin1') : digitsOf(value))
 }
 
-/** The Huffman code of digits: 0 to 2 have five bits, the others six. */
+/** Decodes Huffman-coded digits (RFC 7541, appendix B). The codes of 0 to 2 have five bits, those of the other digits six. */
 function digitsOf(bytes: Buffer): string {
   let bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('')
   let digits = ''

@@ -7,7 +7,10 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { LOOK_UP_AGENT } from '../../sidecar/upstream/json-reader.ts'
 
-/** One request as it arrived. `target` and header pairs are latin-1 of the bytes; `body` grows until `isComplete`. */
+/**
+ * One request as the upstream received it. `target` and the header pairs are bytes as latin-1. `body` grows until
+ * `isComplete`.
+ */
 export type Seen = {
   readonly method: string
   readonly target: string
@@ -16,7 +19,7 @@ export type Seen = {
   readonly servername: string | null
   readonly body: Buffer
   readonly isComplete: boolean
-  /** The connection was closed by the other side before the answer was complete. */
+  /** True when the client closed the connection before the response was complete. */
   readonly isCut: boolean
   header(name: string): string | undefined
   headerCount(name: string): number
@@ -25,9 +28,9 @@ export type Seen = {
 export type Answer = (request: IncomingMessage, response: ServerResponse, seen: Seen) => unknown
 
 export type RecorderOptions = {
-  /** With a key and certificate it speaks TLS, otherwise plain HTTP. */
+  /** The recorder uses TLS with this key and certificate, and plain HTTP without them. */
   readonly tls?: { readonly key: string; readonly cert: string }
-  /** HTTP/2 beside HTTP/1.1 (needs `tls`). */
+  /** True also accepts HTTP/2; requires `tls`. */
   readonly h2?: boolean
   readonly answer?: Answer
 }
@@ -37,22 +40,24 @@ export type Recorder = AsyncDisposable & {
   /** `http://127.0.0.1:port` or `https://…`. */
   readonly url: string
   readonly seen: readonly Seen[]
-  /** Reads by the gateway itself (`LOOK_UP_AGENT`), which are not among `seen`; 404 unless the test says otherwise. */
+  /**
+   * Look-ups that the gateway sent (user agent `LOOK_UP_AGENT`). `seen` does not contain them. The default response is 404.
+   */
   readonly lookUps: readonly Seen[]
-  /** Connections accepted so far, and those open now. */
+  /** Number of connections accepted so far, without those on which the gateway sent a look-up. */
   readonly connections: number
   readonly openConnections: number
-  /** Changes what later requests are answered with. */
+  /** Sets the response to later requests. */
   answerWith(answer: Answer): void
   answerLookUpsWith(answer: Answer): void
-  /** Resolves once `count` requests have arrived with their bodies; rejects after `timeoutMs`. */
+  /** Resolves when `count` requests have arrived completely; rejects after `timeoutMs`. */
   received(count: number, timeoutMs?: number): Promise<readonly Seen[]>
   close(): Promise<void>
 }
 
 type Entry = { -readonly [K in keyof Seen]: Seen[K] } & { chunks: Buffer[] }
 
-/** A real upstream on 127.0.0.1 that writes down everything it is sent. */
+/** Starts an upstream server on 127.0.0.1 that records every request. */
 export async function startRecorder(options: RecorderOptions = {}): Promise<Recorder> {
   const entries: Entry[] = []
   const sockets = new Set<Socket>()
@@ -147,7 +152,7 @@ export async function startRecorder(options: RecorderOptions = {}): Promise<Reco
   }
 }
 
-// ---- scripted answers -----------------------------------------------------------------------------------------
+// ---- scripted responses ---------------------------------------------------------------------------------------
 
 export function replyJson(body: unknown, status = 200, headers: Record<string, string> = {}): Answer {
   return (request, response) => {
@@ -164,7 +169,7 @@ export function replyJson(body: unknown, status = 200, headers: Record<string, s
   }
 }
 
-/** Answers at once, before the body was read. */
+/** Responds immediately, before the request body is read. */
 export function replyEarly(status: number, text: string): Answer {
   return (_request, response) => {
     response.writeHead(status, { 'content-type': 'text/plain', 'content-length': Buffer.byteLength(text) })
@@ -172,7 +177,7 @@ export function replyEarly(status: number, text: string): Answer {
   }
 }
 
-/** `events` server-sent events, one write each, `gapMs` apart. */
+/** Responds with `events` server-sent events. Each event is one write, and the writes are `gapMs` apart. */
 export function replySse(events: number, gapMs = 0): Answer {
   return (request, response) => {
     request.resume()
@@ -199,7 +204,10 @@ export function replyRedirect(location: string, status = 302): Answer {
   }
 }
 
-/** `bytes` of body, written as fast as the reader takes it. `declared` says the length, else chunked. */
+/**
+ * Responds with a body of `bytes` bytes, written as fast as the client reads. `declared` selects Content-Length, else the
+ * body is chunked.
+ */
 export function replyDownload(bytes: number, declared = true): Answer {
   const block = Buffer.alloc(64 * 1024, 'x')
   return (request, response) => {
@@ -224,7 +232,7 @@ export function replyDownload(bytes: number, declared = true): Answer {
   }
 }
 
-/** Two chunks and trailers. */
+/** Responds with a chunked body of `parts` and with trailers. */
 export function replyChunkedWithTrailers(parts: readonly string[], trailers: Record<string, string>): Answer {
   return (request, response) => {
     request.resume()
@@ -235,14 +243,14 @@ export function replyChunkedWithTrailers(parts: readonly string[], trailers: Rec
   }
 }
 
-/** Accepts and never answers. */
+/** Reads the request and never responds. */
 export function replyNever(): Answer {
   return (request) => {
     request.resume()
   }
 }
 
-/** Sends half of an answer, then cuts the connection. */
+/** Sends half of a response, then closes the connection. */
 export function replyHalf(): Answer {
   return (request, response) => {
     request.resume()
@@ -251,7 +259,7 @@ export function replyHalf(): Answer {
   }
 }
 
-/** Cuts the connection instead of answering. */
+/** Closes the connection without a response. */
 export function replyCut(): Answer {
   return (request) => {
     request.resume()
@@ -259,7 +267,7 @@ export function replyCut(): Answer {
   }
 }
 
-// ---- inside ---------------------------------------------------------------------------------------------------
+// ---- servers --------------------------------------------------------------------------------------------------
 
 function listenerFor(
   options: RecorderOptions,
@@ -269,7 +277,7 @@ function listenerFor(
   if (options.h2 !== true) return createHttps({ ...options.tls, requestTimeout: 0 }, onRequest)
   const server = createHttp2({ ...options.tls, allowHTTP1: true })
   server.on('request', (request, response) => {
-    // The compatibility API is the same but for its class.
+    // Node's HTTP/2 compatibility API has the same methods; only the class differs.
     onRequest(request as unknown as IncomingMessage, response as unknown as ServerResponse)
   })
   return server

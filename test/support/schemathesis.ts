@@ -7,15 +7,15 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const VERSION = '4.32.5'
 
-/** The program, or why it cannot be had on this machine. */
+/** Path of Schemathesis, or the reason for which it is missing on this machine. */
 export type Schemathesis = { readonly program: string } | { readonly missing: string }
 
-/** Installs Schemathesis from PyPI into the user's cache on first use: a virtual environment of its own. */
+/** Installs Schemathesis from PyPI on first use, into a virtual environment in the user's cache folder. */
 export async function installSchemathesis(): Promise<Schemathesis> {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   const folder = join(cache, 'chaperone', `schemathesis-${VERSION}`)
   const program = join(folder, 'bin/schemathesis')
-  // Written last: a folder without it is an installation that was interrupted.
+  // Marker file that is written last. A folder without the marker is an interrupted installation.
   const complete = join(folder, 'complete')
   if (existsSync(complete)) return { program }
   try {
@@ -55,24 +55,27 @@ export type FuzzRun = {
 }
 
 export type FuzzReport = {
-  /** Operations that were sent something. */
+  /** Number of operations to which Schemathesis sent requests. */
   readonly tested: number
   readonly cases: number
-  /** One line each: what is wrong, and with which operations. */
+  /** One line for each failure, with the affected operations. */
   readonly failures: readonly string[]
-  /** What the program said, without the tails of its longest lines. */
+  /** Output of Schemathesis, with long lines truncated to 600 characters. */
   readonly output: string
 }
 
-/** `/api/health` reports with 503 that a part is missing, and there is no gateway here. */
+/**
+ * Configuration of Schemathesis. `/api/health` responds with 503 when a component is missing, and this test has no gateway.
+ */
 const CONFIG = `[[operations]]
 include-path = "/api/health"
 checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 503]
 `
 
 /**
- * Lets it loose on every operation of the document; wrong is a 5xx, or a status that the document does not name.
- * One worker: what makes its values is not safe with several threads, and Python is no faster with them.
+ * Tests every operation of the OpenAPI document with generated requests. A failure is a 5xx status, or a status that the
+ * document does not name. Schemathesis runs with one worker, because its data generators are not thread-safe, and Python is
+ * no faster with several threads.
  */
 export async function fuzz(program: string, given: FuzzRun): Promise<FuzzReport> {
   const folder = mkdtempSync(join(tmpdir(), 'chaperone-fuzz-'))

@@ -1,7 +1,6 @@
 /**
- * Preloaded (`--import`) into a process whose wall clock shall be wrong by CLOCK_SHIFT_MS: everything that asks
- * JavaScript for the time of day gets the wrong one. Durations (`performance.now()`, timers) stay right, as they do
- * on a machine whose clock is set wrong.
+ * Module to preload (`--import`) into a process, whose wall clock it shifts by CLOCK_SHIFT_MS. `Date` returns shifted times.
+ * `performance.now()` and timers stay correct, as on a machine with a wrong clock.
  */
 const shiftMs = Number(process.env['CLOCK_SHIFT_MS'])
 if (!Number.isFinite(shiftMs) || shiftMs === 0) throw new Error('CLOCK_SHIFT_MS is not set')

@@ -9,12 +9,12 @@ import {
   type PushReply,
 } from '../../core/wire/operator/operator.ts'
 
-/** The operator's half of a control plane, in memory: it accepts every object, and answers long polls. */
+/** In-memory stub of the control plane's API for the operator. It accepts every object and answers long polls. */
 export type StubControlPlane = AsyncDisposable & {
   readonly url: string
-  /** `METHOD path` of every call, without its query. */
+  /** `METHOD path` of every received call, without the query. */
   readonly calls: readonly string[]
-  /** Ends the long polls with other processes. */
+  /** Answers the pending long polls with these gateway processes. */
   setProcesses(processes: readonly GatewayProcess[]): void
 }
 

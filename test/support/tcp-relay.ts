@@ -1,23 +1,28 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Relay before a server on this machine: it can refuse, or swallow what it is sent as a network that drops packets. */
+/**
+ * TCP relay in front of a server on this machine. The relay can refuse connections, or drop their bytes like a network that
+ * drops packets.
+ */
 export type TcpRelay = AsyncDisposable & {
   readonly port: number
-  /** The address with the port of the relay. */
+  /** URL of the target with the port of the relay. */
   readonly url: string
-  /** Refuses new connections and ends the open ones. */
+  /** Refuses new connections and closes the open connections. */
   refuse(): Promise<void>
-  /** From now on nothing passes in either direction, on open connections and (unless only those) on new ones. */
+  /**
+   * Drops the bytes of both directions on open connections. Also drops them on new connections, unless `onlyOpen` is true.
+   */
   swallow(options?: { readonly onlyOpen?: boolean }): void
-  /** Lets new connections pass. Those that were swallowed stay dead. */
+  /** Accepts connections and forwards their bytes again. Connections whose bytes were dropped stay unusable. */
   restore(): Promise<void>
-  /** New connections go to another server. */
+  /** Connects later connections to another server. */
   retarget(url: string): void
-  /** Ends the open connections. */
+  /** Closes the open connections. */
   cut(): void
   readonly accepted: number
-  /** Bytes that arrived and went nowhere. */
+  /** Number of bytes that the relay received and dropped. */
   readonly swallowed: number
 }
 
@@ -39,7 +44,8 @@ export async function startTcpRelay(target: string): Promise<TcpRelay> {
       })
       from.on('end', () => void (pair.isDead || to.end()))
       from.on('error', () => void (pair.isDead || to.destroy()))
-      // A pair that is dead keeps one side open when the other one closes: `endAll` has to find it.
+      // A pair whose bytes are dropped keeps one socket open when the other socket closes, so `endAll` must still find the
+      // pair.
       from.on('close', () => void (to.destroyed && pairs.delete(pair)))
     }
     pass(near, far)

@@ -1,23 +1,25 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
 
-/** A throwaway authority for tests: written by hand, so that tests do not trust the product's own minting. */
+/**
+ * Certificate authority for tests. It has its own X.509 code, so that tests do not rely on the certificates of the product.
+ */
 export type TestCa = {
-  /** PEM of the root. */
+  /** Root certificate in PEM. */
   readonly cert: string
-  /** A leaf for these names and IP addresses (the first is the common name), PEM. */
+  /** Issues a server certificate for these names and IP addresses, in PEM. The first name is the common name. */
   issue(...names: string[]): { readonly key: string; readonly cert: string }
-  /** A client certificate, PEM. */
+  /** Issues a client certificate in PEM. */
   issueTo(client: TestClient): { readonly key: string; readonly cert: string }
 }
 
-/** Several names are several attributes of the subject. */
+/** Subject of a client certificate. Several names become several attributes of the subject. */
 export type TestClient = {
   readonly commonNames: readonly string[]
   readonly organizations?: readonly string[]
-  /** Default: in 30 days. */
+  /** End of the validity in epoch milliseconds. Default: in 30 days. */
   readonly notAfterMs?: number
-  /** Default: `client`. */
+  /** Extended key usage of the certificate. Default: `client`. */
   readonly usage?: 'client' | 'server'
 }
 

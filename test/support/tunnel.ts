@@ -1,21 +1,27 @@
 import { connect, isIP, type Socket } from 'node:net'
 import tls from 'node:tls'
 
-/** How a subject is reached: through CONNECT, or as a server that terminates TLS itself. */
+/**
+ * Address of the server under test. `connect`: a proxy that is reached with CONNECT. `reverse`: a server that terminates TLS
+ * itself.
+ */
 export type Target = {
   readonly port: number
   readonly via: 'connect' | 'reverse'
   readonly proxyAuthorization?: string
-  /** PEM of the CA that signed what the subject presents; null to believe anything. */
+  /** CA certificate (PEM) that signed the certificate of the server under test. Null disables verification. */
   readonly ca: string | null
 }
 
-/** The header line that gives the key of the agent, or nothing where the subject takes none. */
+/** Returns the Proxy-Authorization header line with the agent's key; empty for a server that takes no key. */
 export function proxyKeyLine({ proxyAuthorization }: Target): string {
   return proxyAuthorization === undefined ? '' : `Proxy-Authorization: ${proxyAuthorization}\r\n`
 }
 
-/** The head of CONNECT with the key of the agent. `hostHeader` is the Host header where it is not the authority. */
+/**
+ * Returns the head of a CONNECT request with the agent's key. `hostHeader` is the value of the Host header, if it differs
+ * from the authority.
+ */
 export function connectHead(target: Target, authority: string, hostHeader = authority): string {
   return `CONNECT ${authority} HTTP/1.1\r\nHost: ${hostHeader}\r\n${proxyKeyLine(target)}\r\n`
 }
@@ -26,7 +32,7 @@ export async function openSocket(port: number): Promise<Socket> {
   return socket
 }
 
-/** A TLS connection to `host` through the subject. Rejects with the answer when CONNECT is refused. */
+/** Opens a TLS connection to `host` through the server under test. Rejects with the response when CONNECT is refused. */
 export async function openTunnel(
   target: Target,
   host: string,
@@ -44,7 +50,7 @@ export async function openTunnel(
   return secured
 }
 
-/** An address has no SNI; its certificate is checked against the address itself. */
+/** Returns the TLS options for a host. An IP address has no SNI; its certificate is verified against the address. */
 function nameOf(host: string): { servername: string; host?: string } {
   const bare = host.replace(/^\[|\]$/g, '')
   return isIP(bare) === 0 ? { servername: host } : { servername: '', host: bare }
@@ -56,7 +62,7 @@ function sendConnect(socket: Socket, target: Target, host: string): Promise<void
     let answer = ''
     const onData = (chunk: Buffer): void => {
       answer += chunk.toString('latin1')
-      // Some proxies send the head of their answer in pieces: what comes after it is no TLS yet.
+      // Some proxies send the response head in several packets. TLS starts only after the complete head.
       if (!answer.includes('\r\n\r\n')) return
       socket.off('data', onData)
       if (/^HTTP\/1\.[01] 200/.test(answer)) resolve()

@@ -4,7 +4,7 @@ import type { Recorder } from './recorder.ts'
 import { type Answer, replyJson, startRecorder } from './recorder.ts'
 import { createTestCa } from './test-ca.ts'
 
-/** Where the providers, a git host and an MCP server live as far as the agents know. */
+/** Hosts of the providers, a git host and an MCP server, for which the recorder has certificates. */
 const VENDOR_HOSTS = [
   'api.github.com',
   'github.com',
@@ -16,7 +16,7 @@ const VENDOR_HOSTS = [
   'mcp.tools.example',
 ] as const
 
-/** Stored credentials, by connector name: what the upstream must see instead of the agents' placeholders. */
+/** Stored credentials by connector name. The upstream must receive them in place of the agents' placeholders. */
 export const SECRETS = {
   codehost: 'ghp_injected_0001',
   openai: 'sk-injected-0002',
@@ -29,7 +29,10 @@ export const SECRETS = {
 
 export type Vendors = { readonly recorder: Recorder; readonly manifests: string }
 
-/** One recorder that answers like all of them, and the manifests that route their domains to it. */
+/**
+ * Starts one recorder that responds like all of these providers. Returns the recorder and the manifests that route the
+ * providers' hosts to it.
+ */
 export async function startVendors(options: { readonly gitRoot?: string } = {}): Promise<Vendors> {
   const ca = createTestCa()
   const recorder = await startRecorder({
@@ -117,7 +120,7 @@ const contentStream: Answer = (request, response) => {
   response.end()
 }
 
-/** Enough of a Streamable HTTP MCP server for the official client. */
+/** Implements the part of a Streamable HTTP MCP server that the official client needs. */
 const mcpServer: Answer = (request, response, seen) => {
   request.on('end', () => {
     if (request.method !== 'POST') return response.writeHead(405).end()
@@ -144,7 +147,7 @@ function mcpResult(message: { method: string; params?: Record<string, unknown> }
   return { content: [{ type: 'text', text: 'done' }] }
 }
 
-/** The real server side of git's smart HTTP, as a CGI program. */
+/** Runs `git http-backend`, git's smart HTTP server, as a CGI program. */
 function gitBackend(root: string, request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? '/', 'http://git')
   const backend = spawn('git', ['http-backend'], {
@@ -192,7 +195,7 @@ const CONNECTORS: readonly ConnectorText[] = [
   { name: 'mcp', type: 'mcp', extra: '  domains: [mcp.tools.example]\n' },
 ]
 
-/** Allowed, denied and held for every connector: the same three for every client. */
+/** Allowed, denied and held actions of every connector. Tests of all clients use the same actions. */
 const RULES: ReadonlyArray<readonly [type: string, pattern: string, decision: string]> = [
   ['codehost', 'codehost.issue.*', 'allow'],
   ['codehost', 'codehost.git.fetch', 'allow'],

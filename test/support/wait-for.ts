@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** `vi.waitFor` with the deadline of `eventually`: the second that it waits by default is over on a busy machine. */
+/** Calls `vi.waitFor` with the timeout of `eventually`, because the default of one second is too short on a busy machine. */
 export function waitFor<T>(
   check: () => T | Promise<T>,
   options: { readonly interval?: number; readonly timeout?: number } = {},

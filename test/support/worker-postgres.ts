@@ -4,9 +4,10 @@ import { startPostgres, type TestDatabase, type TestPostgres } from './postgres.
 let shared: Promise<TestPostgres> | undefined
 
 /**
- * The PostgreSQL of this test worker. Starting a server costs more CPU time than most test files, and a worker runs one
- * file at a time: nothing else uses the server meanwhile. `stop` drops the databases made through this handle. The
- * server ends with the worker. A test that stops or freezes the server itself starts its own by `startPostgres`.
+ * Returns a handle on the PostgreSQL server of this test worker. All test files of the worker share the server, because
+ * starting one costs more CPU time than most test files. A worker runs one file at a time, so no other test uses the server.
+ * `stop` drops the databases that were created through this handle. The server ends with the worker. A test that stops or
+ * freezes the server itself must start its own with `startPostgres`.
  */
 export async function workerPostgres(): Promise<TestPostgres> {
   shared ??= startPostgres()
@@ -25,7 +26,7 @@ export async function workerPostgres(): Promise<TestPostgres> {
   }
 }
 
-/** Connections that a test left open end with their database, as they would with the server. */
+/** Drops the databases. `force` closes the connections that a test left open. */
 async function dropDatabases(url: string, databases: readonly TestDatabase[]): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
