@@ -1,22 +1,25 @@
 import type { Query } from '../../db/query.ts'
 import type { AgentRow } from '../agents/rows.ts'
 
-/** A presented key: its prefix and its hash. */
+/** Prefix and hash of an API key that a caller presented. */
 export type ShownKey = { readonly prefix: string; readonly sha256: Buffer }
 
 export type KeyedAgent = Pick<AgentRow, 'id' | 'name' | 'status' | 'capabilities'> & {
   readonly apiKeySha256: Buffer
-  /** Number of admitted requests; null when none was counted, for another key or an inactive agent. */
+  /**
+   * Number of requests admitted by the call; null when no request was counted, because the hash of the key differs or
+   * the agent is not active.
+   */
   readonly admitted: number | null
   /** Whole seconds until the next request is admitted, at least 1. */
   readonly retryAfterS: number | null
 }
 
 /**
- * Returns the agents with keys of these prefixes; the caller compares the hashes. For the agent of a key, counts up to
- * `wanted` requests in its window of one minute and sets its last-seen time at most once a minute. Requests beyond the
- * limit are not counted. Each key occurs at most once in the list. Windows are locked in the order of agent ids, which
- * prevents deadlocks between replicas.
+ * Returns the agents that have keys with these prefixes; the caller compares the hashes. If the hash matches, counts up
+ * to `wanted` requests in the agent's window of one minute, and sets the last-seen time at most once a minute. Requests
+ * beyond the limit are not counted. Each key may occur only once in the list. Windows are locked in the order of agent
+ * ids, which prevents deadlocks between replicas.
  */
 export async function useAgentKeys(
   q: Query,
@@ -32,7 +35,10 @@ export async function useAgentKeys(
   return rows
 }
 
-/** SQL expression for the entries of the last minute. Usually no entry is older; the array is then used unchanged. */
+/**
+ * SQL expression for the requests of the last minute. Usually all stored requests are that recent, and the array is
+ * used unchanged.
+ */
 const LIVE = `case when w.hits[1] > statement_timestamp() - interval '1 minute' then w.hits
   else array(select h from unnest(w.hits) as h where h > statement_timestamp() - interval '1 minute' order by h) end`
 

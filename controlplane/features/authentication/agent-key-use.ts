@@ -5,19 +5,20 @@ import { isSameHash, keyPrefix, sha256 } from '../../crypto/tokens.ts'
 import type { Db } from '../../db/query.ts'
 import { type KeyedAgent, type ShownKey, useAgentKeys } from './agent-key-store.ts'
 
-/** One request of an agent: its identity, and whether the request fits the window of one minute. */
+/** Result of one request with an agent key: the agent, and whether the rate limit per minute admits the request. */
 export type KeyUse = {
   readonly agent: Pick<KeyedAgent, 'id' | 'name' | 'capabilities'>
   readonly isAdmitted: boolean
-  /** Time until the next request is admitted, in whole seconds, for a rejected request. */
+  /** Whole seconds until the next request is admitted. Applies to a rejected request only. */
   readonly retryAfterS: number
 }
 
 const MAX_TOGETHER = 256
 
 /**
- * Returns the look-up of agent keys, which also counts the request. Requests that arrive during a look-up share the
- * next one, so each result is at least as new as its request. Null for an unknown key or an inactive agent.
+ * Creates the look-up of agent keys. The look-up also counts the request for the rate limit. Requests that arrive
+ * during a look-up share the next look-up, so each result is at least as new as its request. Resolves to null for an
+ * unknown key or an inactive agent.
  */
 export function createAgentKeyUse(db: Db): (key: string) => Promise<KeyUse | null> {
   const use = createBatcher((shown: readonly ShownKey[]) => useAll(db, shown), {
@@ -29,7 +30,10 @@ export function createAgentKeyUse(db: Db): (key: string) => Promise<KeyUse | nul
 
 const MAX_WINDOWS = 1_000
 
-/** Counts requests of agents while the database is unavailable: the same limit, for this replica alone. */
+/**
+ * Creates the count of requests while the database does not answer. The same rate limit applies on each replica
+ * separately.
+ */
 export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']) => KeyUse {
   const windows = new Map<string, SlidingWindow>()
   return (agent) => {
@@ -43,7 +47,10 @@ export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']
 
 type Asked = ShownKey & { wanted: number; taken: number }
 
-/** Returns the results in the order of the requests. Among requests with one key, the first ones are admitted. */
+/**
+ * Returns the results in the order of the requests. When several requests have the same key, the first ones are
+ * admitted.
+ */
 async function useAll(db: Db, shown: readonly ShownKey[]): Promise<readonly (KeyUse | null)[]> {
   const asked = new Map<string, Asked>()
   const keys = shown.map((one) => {
@@ -59,7 +66,8 @@ async function useAll(db: Db, shown: readonly ShownKey[]): Promise<readonly (Key
 }
 
 /**
- * Returns the agent of a presented key. A wrong key with the prefix of a valid key returns the same agent, uncounted.
+ * Returns the agent whose key has this hash. The database also returns agents whose keys only have the same prefix;
+ * these have no count and are skipped.
  */
 function agentOf(agents: readonly KeyedAgent[], { sha256: shown }: ShownKey): KeyedAgent | undefined {
   return agents.find((agent) => agent.admitted !== null && isSameHash(agent.apiKeySha256, shown))

@@ -14,7 +14,7 @@ export type BreakGlassDeps = {
   readonly db: Db
   readonly orgId: string
   readonly kube: Pick<KubeClient, 'get'>
-  /** The Secret that holds the owner's token. */
+  /** The Kubernetes Secret that contains the owner's token. */
   readonly secret: { readonly namespace: string; readonly name: string }
   readonly nowMs: () => number
 }
@@ -22,17 +22,19 @@ export type BreakGlassDeps = {
 export type OwnerTokenWarnings = () => Promise<readonly string[]>
 
 const Secret = z.object({ data: z.object({ [BREAK_GLASS_KEY]: z.string() }) })
-/** Tolerated clock skew between the machine that wrote the Secret and this one. */
+/** Tolerated clock skew between this machine and the machine that wrote the Secret, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000
 
 /**
- * Creates the check of the owner's token of a cluster. After the first sign-in of an admin, the token works only while
- * an entry of its Secret opens it. Update permission on the Secret suffices to open the token, without a rollout.
+ * Creates the check of the owner's token (break glass) of an installation in a cluster. After the first sign-in of an
+ * admin, the token works only until the time in an entry of its Secret. A user who may update the Secret can therefore
+ * reopen the token, without a rollout.
  */
 export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   const { db, orgId, kube, secret, nowMs } = deps
   const path = `/api/v1/namespaces/${secret.namespace}/secrets/${secret.name}`
-  // Cached until the process ends: the removal of the last admin does not reopen the token; only the Secret does.
+  // The result is cached until the process ends. The removal of the last admin does not reopen the token; only the
+  // entry of the Secret does.
   let isKnown = false
 
   async function isInUse(): Promise<boolean> {
@@ -40,7 +42,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
     return isKnown
   }
 
-  /** Returns the end of the opening; null while the token is closed. */
+  /** Returns the time until which the Secret opens the token; null while the token is closed. */
   async function openUntil(): Promise<string | null> {
     const parsed = Secret.safeParse(await kube.get(path))
     if (!parsed.success) return null
@@ -70,7 +72,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   }
 }
 
-/** Returns the warnings for the page Overview. */
+/** Creates the warnings about uses of the owner's token, which the page Overview shows. */
 export function createOwnerTokenWarnings({
   db,
   orgId,
@@ -93,8 +95,8 @@ function stateOf(isNeeded: boolean, until: string | null): 'not_required' | 'ope
 }
 
 /**
- * Reports whether the caller is a user with the role admin. Excludes machines: a ServiceAccount with rights does not
- * prove that users can sign in.
+ * Reports whether the caller is a user with the role admin. Excludes ServiceAccounts and nodes, because their rights do
+ * not prove that users can sign in.
  */
 function isAdministrator({ via, role, email, roleNamespaces, restriction }: UserPrincipal): boolean {
   if (!hasRole(role, 'admin') || roleNamespaces !== undefined || restriction === 'unchecked') return false

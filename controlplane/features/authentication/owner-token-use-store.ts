@@ -6,7 +6,7 @@ export type OwnerTokenUses = {
   readonly last: { readonly createdAt: Date; readonly details: Readonly<Record<string, unknown>> } | null
 }
 
-/** Returns the uses of the owner's token in the last 24 hours. */
+/** Returns the number of uses of the owner's token in the last 24 hours, and the last use. */
 export async function ownerTokenUses(q: Query, orgId: string): Promise<OwnerTokenUses> {
   type Row = { readonly count: number; readonly createdAt: Date | null; readonly details: object | null }
   const { rows } = await q.query<Row>(

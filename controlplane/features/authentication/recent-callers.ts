@@ -7,12 +7,12 @@ import { tokenTimes } from '../tokens/times.ts'
 
 export type RecentCallersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 
-/** Rights that are cached: those of the routes that change kill switches. */
+/** Rights that are cached: those that the routes of kill switches require. */
 const REMEMBERED = ['killswitches/activate', 'killswitches/lift'] as const
 const REACHES = ['cluster', 'namespaces'] as const satisfies readonly Reach[]
-/** How long a cached review counts while the cluster or the database does not answer. */
+/** Time in milliseconds for which a cached review is accepted while the cluster or the database does not answer. */
 const MEMORY_MS = 12 * 3_600_000
-/** Rights older than this are reviewed again at the user's next request. */
+/** Age in milliseconds from which cached rights are reviewed again at the next request of the user. */
 const RIGHTS_MS = 5 * 60_000
 const MAX_REMEMBERED = 10_000
 const NOWHERE: Namespaces = new Set()
@@ -23,15 +23,17 @@ type Remembered = {
   readonly atMs: number
 }
 /**
- * A presented credential. `expiresAtMs`: expiry of the token in epoch milliseconds; null for a token without an expiry.
+ * A credential that a caller presented. `expiresAtMs`: expiry of the token in epoch milliseconds; null for a credential
+ * without an expiry.
  */
 type Shown = { readonly key: string; readonly expiresAtMs: number | null }
 type Find = () => Promise<UserPrincipal | undefined>
 
 /**
- * Caches the recent users of a cluster on this replica, with their rights on kill switches, so that a kill switch does
- * not depend on the API server or the database. An urgent caller is authenticated within `URGENT_MS`, as `unchecked`
- * when necessary. The cache keeps hashes, not tokens. `nowMs` is monotonic.
+ * Caches recent users of the cluster on this replica, with their rights on kill switches, so that kill switches do not
+ * depend on the API server or the database. An urgent request is authenticated within `URGENT_MS`. If necessary, the
+ * cache authenticates the user, who is then marked as `unchecked`. The cache contains hashes of tokens and no tokens.
+ * `nowMs`: monotonic clock.
  */
 export function withRecentCallers(
   callers: ClusterCallers,
@@ -56,7 +58,7 @@ export function withRecentCallers(
     return principal
   }
 
-  /** Authenticates the user and caches the rights for the route. */
+  /** Authenticates the user without the cache, and caches the user with the rights on kill switches. */
   async function checked(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
     const principal = await found(shown, find)
     return principal && remember(shown, principal)
@@ -74,8 +76,8 @@ export function withRecentCallers(
   async function usual(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
     const principal = await found(shown, find)
     const isNew = nowMs() - (recent.get(shown.key)?.atMs ?? Number.NEGATIVE_INFINITY) > RIGHTS_MS
-    // Caches the rights at the first request of a user. Otherwise an urgent request of a user who has only sent reads
-    // would find no cached rights.
+    // The rights are cached at the first request of a user, also if the request only reads. Otherwise a later urgent
+    // request of this user would find no cached rights.
     if (principal !== undefined && isNew) remember(shown, principal).catch(() => undefined)
     return principal
   }
@@ -84,7 +86,7 @@ export function withRecentCallers(
     try {
       return await withinMs(checked(shown, find), patienceMs)
     } catch (error) {
-      // Rejects with the error of the review unless no answer arrived: only a missing answer falls back to the cache.
+      // Only a missing answer falls back to the cache. Any other error of the review rejects the request.
       if (error instanceof ChaperoneError && error.code !== 'not_ready') throw error
       const known = fromMemory(shown)
       if (known !== undefined) return known

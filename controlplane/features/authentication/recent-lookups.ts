@@ -4,20 +4,23 @@ import { networkOf } from '../sessions/attempts.ts'
 import { SESSION_LIFE } from '../sessions/rows.ts'
 
 /**
- * Resolves the principals of secrets from the database. Omits secrets without an active principal. `turn`: a name in
- * the fair queue. Look-ups of one name are first in, first out; names take turns.
+ * Resolves the principals of secrets from the database. Omits secrets without an active principal. `turn`: name of a
+ * queue. Look-ups with one name are first in, first out; the queues take turns.
  */
 export type Lookup<T> = (secrets: readonly string[], turn: string) => Promise<ReadonlyMap<string, T>>
 
 export type Answers<T> = {
   readonly found: ReadonlyMap<string, T>
-  /** False when the database did not answer: the results are cached, and a secret may have been revoked since. */
+  /**
+   * False when the database did not answer. The results then come from the cache, and a secret may have been revoked
+   * since.
+   */
   readonly isChecked: boolean
 }
 
 /**
- * Reads the database. Rejects when it is unavailable. `isUrgent`: when the database does not answer within `URGENT_MS`,
- * resolves from the cache, or rejects with `not_ready` without a cached entry.
+ * Resolves secrets from the database. Rejects when the database does not answer. `isUrgent`: when the database does not
+ * answer within `URGENT_MS`, resolves from the cache, or rejects when the cache has no entry.
  */
 export type RecentAnswers<T> = {
   (
@@ -26,22 +29,27 @@ export type RecentAnswers<T> = {
     /** Address of the caller. */
     address?: string,
   ): Promise<Answers<T>>
-  /** Caches values read from the database by the SHA-256 of their secrets. Does not replace newer entries. */
+  /**
+   * Caches values that were read from the database, by the SHA-256 of their secrets. Does not replace newer entries.
+   */
   remember(read: readonly Preloaded<T>[]): void
 }
 
-/** A value read in advance. `ageMs`: time since it was read. */
+/** A value that was read before a request needed it. `ageMs`: time since the value was read, in milliseconds. */
 export type Preloaded<T> = { readonly sha256: Uint8Array; readonly value: T; readonly ageMs: number }
 
 export type RecentAnswersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 
-/** How long a cached value counts without a check: the idle life of a session. */
+/**
+ * Time in milliseconds for which a cached value is accepted while the database does not answer. Equals the idle timeout
+ * of a session.
+ */
 const MEMORY_MS = SESSION_LIFE.idleHours * 3_600_000
 const MAX_REMEMBERED = 10_000
 
 /**
- * Caches the principals of recent secrets on this replica, so that a kill switch and its acknowledgement do not depend
- * on the database. The cache keeps hashes, not secrets. `nowMs` is monotonic.
+ * Caches the principals of recently used secrets on this replica, so that kill switches and their acknowledgements do
+ * not depend on the database. The cache contains hashes of secrets and no secrets. `nowMs`: monotonic clock.
  */
 export function createRecentAnswers<T>(
   lookup: Lookup<T>,
@@ -50,8 +58,8 @@ export function createRecentAnswers<T>(
   const recent = new Map<string, { readonly value: T; readonly atMs: number }>()
 
   /**
-   * Returns the name of the look-up in the fair queue. A cached principal has its own name; all other callers share
-   * that of their network.
+   * Returns the queue for the look-up. A cached secret has a queue of its own. All other callers share the queue of
+   * their network.
    */
   function turnOf(secrets: readonly string[], address: string): string {
     const known = secrets.map(keyOf).find((key) => recent.has(key))

@@ -17,8 +17,8 @@ import { createRecentAnswers, type Lookup } from './recent-lookups.ts'
 
 export type Identities = Identify & {
   /**
-   * Caches the sessions in force, for urgent requests of users who have not used this replica before. Rejects when the
-   * database is unavailable.
+   * Caches the valid sessions. An urgent request is then authenticated from the cache, also if its user has not used
+   * this replica before. Rejects when the database does not answer.
    */
   preloadSessions(): Promise<void>
 }
@@ -26,8 +26,8 @@ export type Identities = Identify & {
 const MAX_PRELOADED = 5_000
 
 /**
- * Creates the authentication by session id, key or token. Suspended users and agents, and revoked agents, have no
- * identity.
+ * Creates the authentication by session id, key or token. Suspended users, suspended agents and revoked agents are not
+ * authenticated.
  */
 export function createIdentities({
   db,
@@ -44,7 +44,8 @@ export function createIdentities({
   const approverKeys = createRecentAnswers(queueLookups(single(approverKeyLookup(db))))
   const gatewayTokens = createRecentAnswers(queueLookups(single(gatewayLookup(db))))
   /**
-   * Returns the principal of a session, after the identity provider confirmed the user where a confirmation was due.
+   * Returns the principal of a session. If a confirmation of the user is due, the identity provider confirms the user
+   * first.
    */
   const confirmedSession = async ([id, row]: KnownSession, shown: ShownSession) => {
     const asked = confirmAccess(row)
@@ -129,8 +130,9 @@ const RANKS = ['viewer', 'member', 'admin', 'owner']
 type KnownSession = readonly [id: string, row: SessionUser]
 
 /**
- * Returns the session of the page's secret, else the session with the highest role, else the oldest: a cookie planted
- * by a server on another port cannot replace the user's session.
+ * Chooses among several session cookies of one request: the session of the page's secret, otherwise the session with
+ * the highest role, otherwise the oldest session. A cookie that a server on another port planted therefore cannot
+ * replace the user's session.
  */
 function chooseSession(sessions: readonly KnownSession[], pageSecret: string | undefined) {
   const own = sessions.find(([, row]) => isPageOf(row, pageSecret))
@@ -145,7 +147,7 @@ function isPageOf({ pageSecretHash }: SessionUser, pageSecret: string | undefine
 type ShownSession = {
   readonly pageSecret: string | undefined
   readonly isUrgent: boolean
-  /** Returns the milliseconds until an urgent request must be answered. */
+  /** Returns the milliseconds that remain until an urgent request must be answered. */
   readonly remainingMs: () => number
 }
 
@@ -161,7 +163,7 @@ function sessionPrincipal([id, row]: KnownSession, { pageSecret }: ShownSession)
 
 type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
 
-/** Returns the principal of the user with the stored roles. */
+/** Converts the user and the stored roles to a principal. */
 export function userPrincipal(user: User, via: UserPrincipal['via']): UserPrincipal {
   const { id: userId, email, role, groups } = user
   const found = { kind: 'user', userId, email, role, groups, via } as const

@@ -33,19 +33,22 @@ export type ChatAnswersDeps = {
 
 export type ChatAnswers = {
   /**
-   * Answers an approval for the user who clicked. Throws `unauthorized` for a callback that is unsigned, outside the
-   * time window or replayed. Throws `not_ready`, without an answer to the approval, when the chat provider cannot
-   * identify the user or the identity provider does not respond.
+   * Answers an approval for the user who clicked a button of its card. Throws `unauthorized` for a callback that is
+   * unsigned, outside the time window or replayed. Throws `not_ready` when the chat provider cannot identify the user,
+   * or when the identity provider does not respond; the approval is then not answered.
    */
   answer(callback: RawCallback): Promise<ChatReply>
 }
 
 const WINDOW_S = 300
-/** Time limit for identifying the user. The chat provider expects the response to a click within three seconds. */
+/**
+ * Time limit for identifying the user, in milliseconds. The chat provider expects the response to a click within three
+ * seconds.
+ */
 const IDENTIFY_MS = 2_000
 /**
- * Time limit of the confirmation by the identity provider. It continues in the background, and the next click uses its
- * result.
+ * Time limit for the confirmation of the user by the identity provider, in milliseconds. A confirmation that takes
+ * longer continues in the background, and the next click uses its result.
  */
 const CONFIRM_MS = 900
 
@@ -120,7 +123,8 @@ const Who = z.object({
 })
 
 /**
- * Resolves the user with the verified e-mail address of the chat account. Throws `forbidden` without an active user.
+ * Resolves the user whose e-mail address is the verified address of the chat account. Throws `forbidden` when no active
+ * user has this address.
  */
 async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
   const email = await emailOf(deps, click)
@@ -140,8 +144,8 @@ async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
 }
 
 /**
- * Resolves the user with the groups that the identity provider confirmed within the last five minutes, as for a
- * session.
+ * Resolves the user with groups that the identity provider confirmed within the last five minutes. Sessions have the
+ * same limit.
  */
 async function confirmedUser({ db, confirmAccess }: ChatAnswersDeps, user: UserRow): Promise<UserRow> {
   const asked = confirmAccess({ id: user.id, identity: await identityState(db, user.id) })
@@ -159,8 +163,8 @@ async function confirmedUser({ db, confirmAccess }: ChatAnswersDeps, user: UserR
 }
 
 /**
- * Throws `forbidden` for an unverified address: the address identifies the user, and some providers let users choose
- * it.
+ * Throws `forbidden` when the identity provider has not verified the user's e-mail address. The address identifies the
+ * user, and some providers let users choose any address.
  */
 async function refuseUnverified({ db }: ChatAnswersDeps, { id, email }: UserRow): Promise<void> {
   if ((await findIdentityOf(db, id))?.isEmailVerified !== false) return
@@ -184,7 +188,8 @@ async function emailOf({ settings, api }: ChatAnswersDeps, click: Click): Promis
 }
 
 /**
- * Returns whether the profile is trusted. Profiles of other workspaces are not: those workspaces control their content.
+ * Reports whether the profile of the chat user is trusted. Profiles of other workspaces are not trusted, because those
+ * workspaces control their content.
  */
 function isTrusted(who: z.infer<typeof Who>, team: string | null): boolean {
   if (who.deleted || who.is_bot || who.is_stranger || who.is_email_confirmed === false) return false
@@ -199,8 +204,8 @@ type Refused = {
 }
 
 /**
- * Sends the reason to the user who clicked, in a message that only this user sees. Appends an audit event when the user
- * lacks permission.
+ * Sends the reason for the refusal to the user who clicked, in a message that only this user sees. Records an audit
+ * event when the user lacks permission.
  */
 async function noteRefused({ db, orgId }: ChatAnswersDeps, { click, card, error }: Refused): Promise<void> {
   const { channel, chatUser, team, place } = click

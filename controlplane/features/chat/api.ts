@@ -4,7 +4,7 @@ export const CHAT_API_URL = 'https://slack.com/api'
 
 export type ChatReply =
   | { readonly ok: true; readonly status: number; readonly body: Readonly<Record<string, unknown>> }
-  /** Reply of a failed call. `error`: the code of the provider, such as `channel_not_found` or `ratelimited`. */
+  /** Reply to a failed call. `error`: error code of the provider, such as `channel_not_found` or `ratelimited`. */
   | {
       readonly ok: false
       readonly status: number
@@ -13,7 +13,7 @@ export type ChatReply =
     }
 
 /**
- * Calls one method of the chat provider's web API (`chat.postMessage`, …). Rejects when the provider is unreachable.
+ * Calls a method of the chat provider's web API, such as `chat.postMessage`. Rejects when the provider is unreachable.
  */
 export type ChatApi = (
   method: string,
@@ -22,7 +22,7 @@ export type ChatApi = (
 ) => Promise<ChatReply>
 
 const READ_BYTES = 256 * 1024
-/** Read methods accept a form, not JSON. */
+/** Methods that read. The provider accepts their arguments as a form, but not as JSON. */
 const FORM_METHODS: ReadonlySet<string> = new Set(['users.info'])
 
 export function createChatApi({ send, baseUrl }: { readonly send: Send; readonly baseUrl: string }): ChatApi {

@@ -21,9 +21,9 @@ export type BotCheckDeps = {
 const EVERY_MS = 60_000
 
 /**
- * Identifies the bots of tokens that the provider has not identified yet: tokens of manifests, and tokens stored while
- * the provider was unreachable. Runs at the start and every minute. Results apply with the next version of the
- * configuration.
+ * Identifies the bots of stored chat tokens that the provider has not identified yet: tokens of manifests, and tokens
+ * that were stored while the provider was unreachable. Runs at the start and every minute. The results take effect with
+ * the next version of the configuration.
  */
 export function createBotCheck(deps: BotCheckDeps): Disposable {
   let isRunning = false
@@ -61,7 +61,7 @@ async function check(deps: BotCheckDeps): Promise<void> {
   })
 }
 
-/** Returns the tokens by owner; empty when the chat shows no approvals. */
+/** Returns the chat tokens by owner. Empty when no chat is configured for approvals. */
 async function tokensOf(deps: BotCheckDeps): Promise<ReadonlyMap<string, string>> {
   const { db, keyring } = deps
   const own = await readSetting(db, deps, 'chat_bot_token')

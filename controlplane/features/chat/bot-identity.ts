@@ -3,7 +3,10 @@ import type { ChatApi } from './api.ts'
 import type { IdentifyBot } from './bot.ts'
 import type { BotIdentity } from './bot-store.ts'
 
-/** Timeout of the request to the provider. It is short, because an API request waits for the result. */
+/**
+ * Timeout of the request to the provider, in milliseconds. The timeout is short, because an API request waits for the
+ * result.
+ */
 const TIMEOUT_MS = 2_000
 
 const Identity = z
@@ -12,10 +15,13 @@ const Identity = z
     return { teamId: team_id ?? null, botId: bot_id ?? null, userId: user_id ?? null }
   })
 const NOBODY: BotIdentity = { teamId: null, botId: null, userId: null }
-/** Errors that are permanent for a token. */
+/** Error codes after which a token never becomes valid again. */
 const REFUSED: ReadonlySet<string> = new Set(['invalid_auth', 'token_revoked', 'account_inactive'])
 
-/** Creates the look-up of a token's bot, by `auth.test`. A token that the provider rejects has no bot. */
+/**
+ * Creates the look-up of the bot of a chat token, by the method `auth.test`. A token that the provider rejects has no
+ * bot.
+ */
 export function createBotIdentity(api: ChatApi): IdentifyBot {
   return async (token) => {
     if (/[^\x21-\x7e]/.test(token)) return NOBODY

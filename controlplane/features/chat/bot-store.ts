@@ -1,6 +1,8 @@
 import type { Query } from '../../db/query.ts'
 
-/** The bot of a chat token. All null when the provider returned no identity, for example for a revoked token. */
+/**
+ * The bot of a chat token. All fields are null when the provider returned no identity, for example for a revoked token.
+ */
 export type BotIdentity = {
   readonly teamId: string | null
   readonly botId: string | null
@@ -8,8 +10,8 @@ export type BotIdentity = {
 }
 
 /**
- * The bot of a stored token. `owner`: `approvals`, or the id of a connector. The row is valid only for the token with
- * this hash.
+ * The bot of a stored chat token. `owner`: `approvals`, or the id of a Connector. `tokenSha256`: hash of the token; the
+ * row is invalid for any other token of the owner.
  */
 export type ChatBotRow = BotIdentity & { readonly owner: string; readonly tokenSha256: Buffer }
 

@@ -8,24 +8,26 @@ import { type ConnectorRow, listConnectors } from '../connectors/rows.ts'
 import { readSetting } from '../settings/stored-setting.ts'
 import { type BotIdentity, type ChatBotRow, listChatBots } from './bot-store.ts'
 
-/** Resolves the bot of a token; null when the chat provider is unreachable or returns no identity. Never rejects. */
+/**
+ * Resolves the bot of a chat token. Null when the chat provider is unreachable or returns no identity. Never rejects.
+ */
 export type IdentifyBot = (token: string) => Promise<BotIdentity | null>
 
 export type ApprovalsBotDeps = {
   readonly orgId: string
   readonly keyring: Keyring
-  /** Look-up of the bot of a token. Absent: tokens are only compared with each other. */
+  /** Look-up of the bot of a chat token. When absent, tokens are compared with each other only. */
   readonly identifyBot?: IdentifyBot | undefined
 }
 
-/** The `owner` of the approvals' token in the table of identified bots. */
+/** Value of `owner` in the table of bots for the chat token that shows approvals. */
 export const APPROVALS_BOT = 'approvals'
 
 type Credential = { readonly type: string; readonly token: string }
 
 /**
- * Throws `conflict` for a Connector's credential that belongs to the approvals' bot: agents of the Connector could post
- * and edit messages as the bot that shows approval cards.
+ * Throws `conflict` when a Connector's credential belongs to the bot that shows approval cards. Otherwise agents of the
+ * Connector could post and edit messages as this bot.
  */
 export async function refuseApprovalsBot(q: Query, deps: ApprovalsBotDeps, given: Credential): Promise<void> {
   const own = await readSetting(q, deps, 'chat_bot_token')
@@ -35,7 +37,7 @@ export async function refuseApprovalsBot(q: Query, deps: ApprovalsBotDeps, given
   if (token !== null && (await areSameBot(deps, own, token))) throw taken()
 }
 
-/** Throws `conflict` for a new approvals' token when a Connector has a token of the same bot. */
+/** Throws `conflict` when the new chat token for approvals has the same bot as the credential of a Connector. */
 export async function refuseConnectorsBot(q: Query, deps: ApprovalsBotDeps, token: string): Promise<void> {
   for (const row of await listConnectors(q)) {
     if (row.credential === null) continue
@@ -49,8 +51,8 @@ export async function refuseConnectorsBot(q: Query, deps: ApprovalsBotDeps, toke
 }
 
 /**
- * Returns the ids of connectors whose credential belongs to the approvals' bot: the same token, or a token with the
- * same bot in the last identification. These connectors get no credential.
+ * Returns the ids of Connectors whose credential belongs to the bot that shows approvals: the same token, or a token
+ * that the provider last identified as the same bot. Gateways do not receive the credentials of these Connectors.
  */
 export async function approvalsBotConnectors(
   q: Query,
@@ -74,14 +76,14 @@ export async function approvalsBotConnectors(
 }
 
 /**
- * Returns the chat token in a credential; null without one. A Connector of another type may also address the chat, but
- * only chat tokens are sent there.
+ * Returns the chat token in a credential; null when the credential contains none. A Connector of another type may also
+ * send requests to the chat, but only a chat token authenticates there.
  */
 export function chatTokenOf({ type, token }: Credential): string | null {
   return chatTokenIn(token) ?? (type === 'chat' ? bare(token) : null)
 }
 
-/** Returns the connectors of other types that address the chat by base URL, upstream or credential. */
+/** Returns the Connectors of types other than `chat` that lead to the chat by base URL, upstream or credential. */
 export function connectorsToChat(keyring: Keyring, rows: readonly ConnectorRow[]): readonly ConnectorRow[] {
   const leads = ({ id, credential, spec }: ConnectorRow): boolean => {
     const urls = [spec.baseUrl, spec.upstream.url].filter((url) => url !== undefined)
@@ -100,13 +102,16 @@ function isSameBot(a: BotIdentity | null, b: BotIdentity | null): boolean {
   return (a.botId !== null && a.botId === b.botId) || (a.userId !== null && a.userId === b.userId)
 }
 
-/** Limit of connectors that the policies of the approvals channel name; connectors beyond it get no credential. */
+/**
+ * Maximum number of Connectors of other types that lead to the chat. The policies of the approvals channel name these
+ * Connectors. Connectors beyond the limit get no credential.
+ */
 export const MAX_CONNECTORS_TO_CHAT = 500
 
-/** The warning of a connector beyond the limit. */
+/** Warning in the status of a Connector beyond the limit. */
 export const TOO_MANY_TO_CHAT = `More than ${MAX_CONNECTORS_TO_CHAT} Connectors of other types lead to the chat, where approvals are answered in a channel. Make them of type chat, or remove some.`
 
-/** The warning of a connector with a token of the approvals' bot. */
+/** Warning in the status of a Connector whose token belongs to the bot that shows approvals. */
 export const APPROVALS_BOT_WARNING =
   'The token belongs to the bot that shows approvals in the chat, so no request is sent with it. Give agents an app of their own in the chat, and the Connector the token of that app.'
 
@@ -120,7 +125,7 @@ function isSameToken(a: string, b: string): boolean {
   return isSameHash(sha256(bare(a)), sha256(bare(b)))
 }
 
-/** Removes blanks and the scheme `Bearer`, which users paste with a token. */
+/** Removes blanks and the scheme `Bearer`, which users may paste together with a token. */
 function bare(token: string): string {
   return token.trim().replace(/^bearer\s+/i, '')
 }

@@ -4,7 +4,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { unstorableIn } from '../../../core/storable.ts'
 import { APPROVE, DENY } from './message.ts'
 
-/** A callback as received: the unmodified body, and the two headers of its signature. */
+/** A callback of the chat provider as received: the unmodified body, and the two headers of its signature. */
 export type RawCallback = {
   readonly body: string
   /** Time of the signature, epoch seconds. */
@@ -13,7 +13,10 @@ export type RawCallback = {
   readonly signature: string
 }
 
-/** A click on an approval button. `place`, `nonce` and `message` identify the message, as signed by the provider. */
+/**
+ * A click on a button of an approval card. The signed callback contains `place`, `nonce` and `message`, which identify
+ * the card.
+ */
 export type Click = {
   readonly approved: boolean
   readonly chatUser: string
@@ -21,12 +24,12 @@ export type Click = {
   /** Id of the chat workspace in which the user clicked. */
   readonly team: string | null
   /**
-   * Channel and time stamp of the message; null for a click outside a channel message, or when fields of the payload
-   * contradict each other.
+   * Channel and timestamp of the message. Null for a click outside a message of a channel, and when fields of the
+   * callback contradict each other.
    */
   readonly place: { readonly channel: string; readonly ts: string } | null
   readonly nonce: string
-  /** The message with the button, as the provider stores it. */
+  /** The message that contains the button, as the provider stores it. */
   readonly message: Readonly<Record<string, unknown>>
 }
 
@@ -52,7 +55,8 @@ const Payload = z.object({
 const Message = z.looseObject({ ts: Id, team: Id.optional(), blocks: z.array(z.unknown()) })
 
 /**
- * Returns whether the provider signed the callback: HMAC-SHA256 over `v0:timestamp:body`, compared in constant time.
+ * Reports whether the provider signed the callback. The signature is the HMAC-SHA256 of `v0:timestamp:body`, compared
+ * in constant time.
  */
 export function isSigned({ body, timestamp, signature }: RawCallback, secret: string): boolean {
   const wanted = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest()
@@ -60,7 +64,10 @@ export function isSigned({ body, timestamp, signature }: RawCallback, secret: st
   return signature.startsWith('v0=') && given.length === wanted.length && timingSafeEqual(given, wanted)
 }
 
-/** Returns the click on an approval button; null for any other callback. Throws `malformed_request`. */
+/**
+ * Returns the click on a button of an approval card; null for any other callback. Throws `malformed_request` when the
+ * callback cannot be parsed.
+ */
 export function readClick(body: string): Click | null {
   const whole = parseJson(new URLSearchParams(body).get('payload') ?? '')
   const payload = Payload.safeParse(whole)
@@ -80,7 +87,10 @@ export function readClick(body: string): Click | null {
   }
 }
 
-/** Returns the channel and time stamp of the message; null unless all fields of the payload agree on them. */
+/**
+ * Returns the channel and timestamp of the message. Returns null unless all fields of the callback agree on the two
+ * values.
+ */
 function placeOf(
   { container, channel, team }: z.infer<typeof Payload>,
   message: z.infer<typeof Message>,

@@ -5,12 +5,15 @@ import { contentHash } from './card-content.ts'
 import { APPROVE, DENY } from './message.ts'
 import type { CardRow } from './message-store.ts'
 
-/** A click on an unmodified card. `nonceSha256`: null when the approval has ended and accepts no answer. */
+/**
+ * A click on an unmodified card. `nonceSha256`: hash of the nonce of the button; null when the approval has ended and
+ * accepts no answer.
+ */
 export type CheckedCard = { readonly approvalId: string; readonly nonceSha256: Buffer | null }
 
 /**
- * Returns the card of a click. Throws `forbidden` for a click that is not on the current card of the approval: another
- * message, channel or workspace, another or a used button value, or a modified message.
+ * Returns the card of a click. Throws `forbidden` when the click is not on the current card of the approval: the
+ * message, channel or workspace differs, the value of the button is unknown or used, or the message was modified.
  */
 export function checkCard(click: Click, row: CardRow | undefined): CheckedCard {
   if (row === undefined || click.place === null) throw refused('this message is not an approval card')
@@ -27,7 +30,7 @@ export function checkCard(click: Click, row: CardRow | undefined): CheckedCard {
   return { approvalId, nonceSha256: sha256(click.nonce) }
 }
 
-/** Returns whether the message contains the clicked button. */
+/** Reports whether the message contains the button that was clicked. */
 function bears({ message, nonce, approved }: Click): boolean {
   const blocks: unknown = message['blocks']
   const elements = (Array.isArray(blocks) ? blocks : []).flatMap((block: unknown) =>

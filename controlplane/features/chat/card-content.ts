@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Returns the SHA-256 of the visible content of a message: blocks, attachments and files. The hash is equal for a
- * message as sent and as returned by the provider, which adds ids and defaults, escapes `&`, `<` and `>`, splits text,
- * and names emoji.
+ * Returns the SHA-256 of the visible content of a message: blocks, attachments and files. The hash of the sent message
+ * equals the hash of the message that the provider returns, although the provider adds ids and defaults, escapes `&`,
+ * `<` and `>`, splits texts and replaces emoji by names.
  */
 export function contentHash(message: Readonly<Record<string, unknown>>): Buffer {
   const shown = { blocks: message['blocks'], attachments: message['attachments'], files: message['files'] }
@@ -12,7 +12,7 @@ export function contentHash(message: Readonly<Record<string, unknown>>): Buffer 
     .digest()
 }
 
-/** Ids that the provider adds, and flags that do not change the card. */
+/** Fields without an effect on the visible card: ids that the provider adds, and flags. */
 const IGNORED: ReadonlySet<string> = new Set(['block_id', 'emoji', 'verbatim'])
 const MAX_DEPTH = 32
 
@@ -29,7 +29,7 @@ function canonical(value: unknown, depth = 0): unknown {
   return Object.fromEntries(entries)
 }
 
-/** Decodes escapes repeatedly, so that equal texts have one form. */
+/** Decodes escapes until none is left, so that equal texts have the same form. */
 function unescaped(text: string): string {
   return text.replace(/&(?:amp;)*(amp|lt|gt);/g, (_whole, last: string) =>
     last === 'lt' ? '<' : last === 'gt' ? '>' : '&',
@@ -43,7 +43,7 @@ function isDefault(value: unknown): boolean {
 
 type Text = { readonly type: 'text'; readonly text: string; readonly style?: unknown }
 
-/** Joins adjacent rich text of one style, and replaces emoji by their characters. */
+/** Joins adjacent texts of the same style, and replaces names of emoji by their characters. */
 function joinedTexts(list: readonly unknown[]): readonly unknown[] {
   const out: unknown[] = []
   for (const each of list.map(emojiText)) {

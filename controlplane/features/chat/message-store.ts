@@ -1,20 +1,26 @@
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
-/** All messages to the chat provider share one lane, because the provider applies one rate limit to them. */
+/**
+ * Lane of the outbox for all messages to the chat provider. The messages share one lane because the provider applies
+ * one rate limit to them.
+ */
 export const CHAT_LANE = 'chat'
 
 export type ChatMessageRow = { readonly channel: string; readonly ts: string }
 
-/** The fingerprint of a card: hashes of its nonce, and of its content as the provider stores it. */
+/** Fingerprint of a card in the chat: the hash of its nonce, and the hash of its content as the provider stores it. */
 export type CardPrint = {
-  /** The workspace of the message; null when the provider did not return it. */
+  /** Id of the workspace that contains the message; null when the provider did not return the id. */
   readonly team: string | null
   readonly nonceSha256: Buffer
   readonly contentSha256: Buffer
 }
 
-/** The stored card of one chat message. Hashes are null after an accepted answer, until the card is updated. */
+/**
+ * Stored data of the approval card in a chat message. The nonce hash is null after an accepted answer, until the card
+ * is updated.
+ */
 export type CardRow = {
   readonly approvalId: string
   readonly actId: string | null
@@ -22,14 +28,15 @@ export type CardRow = {
   readonly team: string | null
   readonly nonceSha256: Buffer | null
   readonly contentSha256: Buffer | null
-  /** True when the approval is answered, cancelled or expired. The card then never changes again. */
+  /** True when the approval is answered, cancelled or expired. */
   readonly hasEnded: boolean
 }
 
 /**
- * Queues the pending chat messages: opened approvals, cards with a used nonce whose approval is still pending, and
- * outcomes. Reads the approvals table, so messages do not depend on the replica or channel of an answer. Does nothing
- * until the chat is configured. An update that failed permanently is not queued again.
+ * Queues the chat messages that are due: cards of new approvals, updates of cards whose nonce is used while the
+ * approval is still pending, and outcomes. The query reads the table of approvals, so that messages do not depend on
+ * the replica or channel of an answer. Does nothing until the chat is configured. An update that failed permanently is
+ * not queued again.
  */
 export async function queueChatMessages(q: Query, orgId: string): Promise<void> {
   await q.query(
@@ -67,7 +74,7 @@ export async function insertChatMessage(
   )
 }
 
-/** Stores the fingerprint of an updated card. */
+/** Stores the fingerprint of a card after its message was updated. */
 export async function renewChatMessage(q: Query, approvalId: string, print: CardPrint): Promise<void> {
   await q.query(
     `update chat_messages set team = coalesce($2, team), nonce_sha256 = $3, content_sha256 = $4
@@ -98,8 +105,8 @@ export async function findCard(q: Query, orgId: string, place: ChatMessageRow): 
 }
 
 /**
- * Marks the nonce of a card as used. Returns true for only one answer per nonce; call it in the transaction of that
- * answer.
+ * Marks the nonce of a card as used. Returns true for only one answer per nonce. Must be called in the transaction of
+ * this answer.
  */
 export async function spendNonce(q: Query, approvalId: string, nonceSha256: Buffer): Promise<boolean> {
   const { rowCount } = await q.query(
@@ -109,7 +116,7 @@ export async function spendNonce(q: Query, approvalId: string, nonceSha256: Buff
   return rowCount === 1
 }
 
-/** Invalidates the card of a changed approval: it accepts no answer until it is updated. */
+/** Invalidates the card of an approval that changed. The card accepts no answers until its message is updated. */
 export async function outdateCard(q: Query, approvalId: string): Promise<void> {
   await q.query('update chat_messages set nonce_sha256 = null where approval_id = $1', [approvalId])
 }
@@ -119,8 +126,8 @@ export async function closeChatMessage(q: Query, approvalId: string): Promise<vo
 }
 
 /**
- * Admits a callback signed at `timestamp` (epoch seconds): within the window by the database's clock, and never
- * received before on any replica.
+ * Admits a callback with the signature time `timestamp` (epoch seconds). The time must be within the window by the
+ * clock of the database, and no replica may have received the callback before.
  */
 export async function admitCallback(
   q: Query,

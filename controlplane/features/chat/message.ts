@@ -4,7 +4,7 @@ import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 
 export type ChatMessage = {
-  /** Plain text that notifications and screen readers show. */
+  /** Plain text for notifications and screen readers. */
   readonly text: string
   readonly blocks: readonly Readonly<Record<string, unknown>>[]
 }
@@ -13,8 +13,8 @@ export const APPROVE = 'approve'
 export const DENY = 'deny'
 
 /**
- * Maximum number of characters of each part of a message: the provider rejects longer messages. A card with shortened
- * content offers no approval in the chat.
+ * Maximum number of characters of the parts of a message, because the provider rejects longer messages. A card with
+ * shortened content has no approve button.
  */
 const MAX_FACT = 1_500
 const MAX_PARAMETERS = 6_000
@@ -23,13 +23,13 @@ const MAX_AGENT_TEXT = 1_500
 
 export type CardOptions = {
   readonly dashboardUrl: string | null
-  /** Value of the buttons: random for each posting, so that no other message contains it. */
+  /** Value of the buttons. The value is random for each posting, so that no other message contains it. */
   readonly nonce: string
 }
 
 /**
- * Returns the approval card for the chat. All content is literal text, without formatting, links or mentions by the
- * provider. A card with shortened content has no approve button.
+ * Returns the approval card as a chat message. All content is literal text: the provider applies no formatting, links
+ * or mentions. A card with shortened content has no approve button.
  */
 export function approvalMessage(card: ApprovalCard, options: CardOptions): ChatMessage {
   const facts = factsOf(card)
@@ -55,7 +55,7 @@ export function approvalMessage(card: ApprovalCard, options: CardOptions): ChatM
   }
 }
 
-/** Escapes text that the provider parses for links and mentions. */
+/** Escapes the characters `&`, `<` and `>`, with which the provider marks links and mentions. */
 export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
@@ -85,7 +85,7 @@ function factsOf(card: ApprovalCard): readonly (readonly [string, string])[] {
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, visible(value)] as const]))
 }
 
-/** Formats one line per header, so that a value cannot imitate another header. */
+/** Formats each header field on a line of its own, so that a value cannot imitate another field. */
 function headerLines({ headers }: ApprovalCard): string {
   return headers.map(({ name, value }) => visible(`${name}: ${value}`)).join('\n')
 }
@@ -155,7 +155,7 @@ function cut(text: string, length: number): string {
   return `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}… (${text.length - length} more characters)`
 }
 
-/** Replaces characters that hide, reorder or break text by their code points. */
+/** Replaces invisible, reordering and line-breaking characters by their code points. */
 function visible(text: string, keepsLines = false): string {
   return text.replace(HIDDEN, (character) =>
     keepsLines && character === '\n'

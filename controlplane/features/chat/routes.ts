@@ -10,8 +10,8 @@ const BODY_LIMIT = 256 * 1024
 export type ChatRouteDeps = { readonly notify: { readonly chatAnswers: ChatAnswers; wake(): void } }
 
 /**
- * Receives clicks from the chat provider, which expects 200 within three seconds and shows any other status as a
- * failure.
+ * Returns the route that receives clicks from the chat provider. The provider expects the status 200 within three
+ * seconds and shows any other status to the user as a failure.
  */
 export function createChatRoutes({ notify }: ChatRouteDeps): readonly Route[] {
   return [
@@ -36,7 +36,10 @@ export function createChatRoutes({ notify }: ChatRouteDeps): readonly Route[] {
   ]
 }
 
-/** Accepts form bodies on this path only, unparsed, because the signature covers their bytes. */
+/**
+ * Accepts bodies with the media type of a form on this path only. The bodies are not parsed, because the signature
+ * covers their bytes.
+ */
 export function acceptChatForms(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',

@@ -23,23 +23,26 @@ export type ChatDeps = {
   readonly orgId: string
   readonly settings: Pick<Settings, 'read'>
   readonly api: ChatApi
-  /** Public URL of the dashboard; null when not configured. */
+  /** Public URL of the dashboard; null when it is not configured. */
   readonly dashboardUrl: string | null
 }
 
 export type Chat = {
-  /** Queues the pending chat messages. */
+  /** Queues the chat messages that are due. */
   prepare(): Promise<void>
   readonly deliver: Readonly<Record<'chat_post' | 'chat_update' | 'chat_tell', Deliver>>
 }
 
 const SLOW_DOWN_S = 5
-/** Time after which an undelivered reply to a click is discarded, in milliseconds. */
+/** Time in milliseconds after which an undelivered reply to a click is discarded. */
 const MAX_MESSAGE_AGE_MS = 600_000
 const GONE: ReadonlySet<string> = new Set(['message_not_found', 'channel_not_found', 'cant_update_message'])
 const QUIET = { unfurl_links: false, unfurl_media: false, mrkdwn: false, link_names: false, parse: 'none' }
 
-/** Creates the delivery of approval cards and their outcomes to the chat, for answers by any channel. */
+/**
+ * Creates the delivery of approval cards and outcomes to the chat. The outcome is delivered for answers through any
+ * channel.
+ */
 export function createChat(deps: ChatDeps): Chat {
   return {
     prepare: () => queueChatMessages(deps.db, deps.orgId),
@@ -71,7 +74,7 @@ async function post(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal):
   }
 }
 
-/** Returns the current card of the approval with a new nonce. */
+/** Returns the approval card as a chat message, with a new nonce. */
 function drawn({ dashboardUrl }: ChatDeps, row: ApprovalRow) {
   const nonce = randomToken()
   return { nonce, message: approvalMessage(approvalCard(row), { dashboardUrl, nonce }) }
@@ -79,7 +82,10 @@ function drawn({ dashboardUrl }: ChatDeps, row: ApprovalRow) {
 
 const Stored = z.looseObject({ blocks: z.array(z.unknown()), team: z.string().optional() })
 
-/** Returns the fingerprint of the message as the provider stored it, or as sent when the response omits the message. */
+/**
+ * Returns the fingerprint of the message as the provider stored it. If the response omits the message, returns the
+ * fingerprint of the sent message.
+ */
 function printOf(reply: Readonly<Record<string, unknown>>, sent: ChatMessage, nonce: string): CardPrint {
   const stored = Stored.safeParse(reply['message'])
   return {

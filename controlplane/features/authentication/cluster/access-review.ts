@@ -6,12 +6,12 @@ import type { KubeClient } from './kube-client.ts'
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
 const AccessReviewed = z.object({ status: z.object({ allowed: z.boolean() }) })
 
-/** A user, or a group without a user. */
+/** The subject whose access is reviewed: a user with groups, or a single group. */
 export type Subject = ClusterUser | { readonly groups: readonly [string] }
 
 /**
- * Resolves whether RBAC grants a right on the resources of `chaperone.dev` in a namespace ('' = all namespaces).
- * Rejects with `not_ready` when the API server does not answer.
+ * Resolves whether RBAC grants a right on the resources of `chaperone.dev` in a namespace ('' = all namespaces), by a
+ * SubjectAccessReview. Rejects with `not_ready` when the API server does not answer.
  */
 export async function reviewAccess(
   kube: Pick<KubeClient, 'create'>,

@@ -11,7 +11,7 @@ import { createReviewedTokens } from './reviewed-tokens.ts'
 import { createClusterRights } from './rights.ts'
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
-/** Cache time of a token review: a revoked token is accepted for at most this time. */
+/** Cache time of a TokenReview in milliseconds. A revoked token is accepted for at most this time. */
 const REVIEW_MS = 10_000
 const POD_UID = 'authentication.kubernetes.io/pod-uid'
 const NONE: Namespaces = new Set()
@@ -29,9 +29,9 @@ const TokenReviewed = z.object({
 export type ClusterCallersDeps = { readonly db: Db; readonly kube: Pick<KubeClient, 'create'> }
 
 /**
- * Authenticates users of the cluster by bearer token (TokenReview) or client certificate, with the rights that RBAC
- * grants them on resources of `chaperone.dev` (SubjectAccessReview). Tokens are neither stored nor logged. Governed
- * pods and their ServiceAccounts are not users, whatever their rights.
+ * Authenticates users of the cluster by bearer token (TokenReview) or client certificate. RBAC grants their rights on
+ * resources of `chaperone.dev` (SubjectAccessReview). Tokens are neither stored nor logged. Governed pods and their
+ * ServiceAccounts are not accepted as users, whatever rights they have.
  */
 export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterCallers {
   const rightsOf = createClusterRights({ db, kube })
@@ -73,8 +73,8 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterC
 }
 
 /**
- * Resolves whether the token belongs to a pod with a sidecar, or to the ServiceAccount of a pod with a sidecar: the
- * agent may have created or read a token that is bound to no pod.
+ * Resolves whether the token belongs to a pod with a sidecar, or to the ServiceAccount of such a pod. The
+ * ServiceAccount counts because its agent may have created or read a token that is not bound to a pod.
  */
 export async function isAgent(db: Db, { username, extra = {} }: ClusterUser): Promise<boolean> {
   const [podUid] = extra[POD_UID] ?? []

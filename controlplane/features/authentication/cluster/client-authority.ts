@@ -6,9 +6,9 @@ const Published = z.object({ data: z.object({ 'client-ca-file': z.string() }) })
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
- * Reads the CAs (PEM) whose client certificates the API server accepts, as published for extension API servers. Empty
- * when the API server accepts none, or when this pod may not read them. Rejects with `not_ready` when the API server
- * does not answer.
+ * Reads the CA certificates (PEM) for client certificates from the ConfigMap that Kubernetes publishes for extension
+ * API servers. Empty when the API server accepts no client certificates, or when this pod may not read the ConfigMap.
+ * Rejects with `not_ready` when the API server does not answer.
  */
 export async function readClientAuthorities(kube: Pick<KubeClient, 'get'>): Promise<readonly string[]> {
   const published = Published.safeParse(await kube.get(PATH))

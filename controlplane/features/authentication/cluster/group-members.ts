@@ -3,31 +3,34 @@ import { inSpellingOfDocument } from '../../../../core/crd/policy/policy-spellin
 import { noAccount } from '../../../../core/decision/policies/policy-warnings.ts'
 import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
 
-/** The approver groups that a Policy names. `namespace`: that of its agents, '' for agents in all namespaces. */
+/**
+ * The approver groups that a Policy names. `namespace`: namespace of the agents to which the Policy applies; '' for
+ * agents in all namespaces.
+ */
 export type GroupsNamed = { readonly namespace: string; readonly spec: unknown }
 
 /**
- * Approver groups without accounts, which RBAC may let answer approvals. Only the cluster's authenticator resolves
- * their members.
+ * Cache of approver groups in which no account is. RBAC may let such a group answer approvals; only the authenticator
+ * of the cluster resolves its members.
  */
 export type GroupMembers = {
   /**
-   * Reviews the groups that no account is in, and waits at most 2 s for the cluster. Rejects only when `policies` or
-   * the accounts cannot be read. Not for use inside transactions.
+   * Reviews the access of groups without accounts, and waits at most 2 s for the cluster. Rejects only when `policies`
+   * or the accounts cannot be read. Must not be called inside a transaction.
    */
   ask(policies: () => Promise<readonly GroupsNamed[]>): Promise<void>
-  /** Returns the warning about a group without accounts, as a sentence; null where RBAC lets the group answer. */
+  /** Returns a sentence that warns about a group without accounts; null when RBAC lets the group answer approvals. */
   absence(namespace: string): (group: string) => string | null
 }
 
 export type GroupMembersDeps = {
   readonly clusterGroups: ClusterGroups
-  /** Returns the groups that accounts are in. */
+  /** Returns the groups in which at least one account is. */
   readonly accounts: () => Promise<ReadonlySet<string>>
   readonly nowMs: () => number
 }
 
-/** Members of approver groups in installations outside a cluster: groups have accounts only. */
+/** Used by installations outside a cluster, where only accounts can be members of groups. */
 export const ACCOUNTS_ONLY: GroupMembers = { ask: async () => {}, absence: () => noAccount }
 
 const ASK_MS = 2_000
@@ -96,7 +99,10 @@ const Rules = z.looseObject({
   ),
 })
 
-/** Returns the approver groups that a policy document or the spec of a Policy names; none if it cannot be parsed. */
+/**
+ * Returns the approver groups in a policy document or in the spec of a Policy. Returns none when the text cannot be
+ * parsed.
+ */
 function groupsIn({ namespace, spec }: GroupsNamed): readonly AskedGroup[] {
   const parsed = Rules.safeParse(inSpellingOfDocument(spec))
   if (!parsed.success) return []

@@ -4,13 +4,13 @@ import { createKubeTransport } from '../../../../kube/transport.ts'
 
 export type KubeClient = {
   /**
-   * Returns the object; null when it is absent or may not be read. Rejects with `not_ready` when the cluster does not
-   * answer.
+   * Returns the object; null when the object does not exist or this pod may not read it. Rejects with `not_ready` when
+   * the API server does not answer.
    */
   get(path: string): Promise<unknown>
   /**
-   * Returns the created object. Rejects with `not_ready` when the cluster does not answer, or denies the creation to
-   * this pod.
+   * Creates the object and returns it. Rejects with `not_ready` when the API server does not answer, or does not permit
+   * this pod to create the object.
    */
   create(path: string, object: object): Promise<unknown>
   close(): void
@@ -18,7 +18,7 @@ export type KubeClient = {
 
 const TIMEOUT_MS = 5_000
 
-/** Accesses the cluster's API as the ServiceAccount of this pod. */
+/** Creates a client of the Kubernetes API, which authenticates as the ServiceAccount of this pod. */
 export function createKubeClient(api: PodApi): KubeClient {
   const transport = createKubeTransport(createPodAccess(api), { maxConnections: 8, idleMs: 10_000 })
   return {

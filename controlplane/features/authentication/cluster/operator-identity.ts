@@ -2,18 +2,21 @@ import { sha256 } from '../../../crypto/tokens.ts'
 import { tokenTimes } from '../../tokens/times.ts'
 import type { ReviewedTokens } from './reviewed-tokens.ts'
 
-/** ServiceAccount of the operator. */
+/** Namespace and name of the operator's ServiceAccount. */
 export type OperatorAccount = { readonly namespace: string; readonly name: string }
 
 /**
- * Resolves whether the token belongs to a pod of the operator, by TokenReview. Rejects with `not_ready` when the
- * cluster does not answer. `isUrgent`: resolves within `URGENT_MS`, from the last review of the token when necessary.
+ * Resolves whether the token belongs to a pod of the operator, by a TokenReview. Rejects with `not_ready` when the API
+ * server does not answer. `isUrgent`: resolves within `URGENT_MS`, if necessary from the last review of the token.
  */
 export type IdentifyOperator = (token: string, address: string, isUrgent?: boolean) => Promise<boolean>
 
-/** Cache time of a review: the token of a deleted operator pod is accepted for at most this time. */
+/** Cache time of a review in milliseconds. The token of a deleted operator pod is accepted for at most this time. */
 const MAX_AGE_MS = 60_000
-/** Age limit of the last review while the API server does not answer, because a kill switch must not wait for it. */
+/**
+ * Age limit in milliseconds of the last review while the API server does not answer. A kill switch from the operator
+ * must not wait for the API server.
+ */
 const URGENT_MAX_AGE_MS = 15 * 60_000
 
 export function createOperatorIdentity({

@@ -4,56 +4,60 @@ import { URGENT_MS, withinMs } from '../../../urgent.ts'
 import { networkOf } from '../../sessions/attempts.ts'
 import type { ReviewedPod } from './token-review.ts'
 
-/** A presented token. `hash`: SHA-256, hex. */
+/** A token that a caller presented. `hash`: SHA-256 in hexadecimal digits. */
 export type PresentedToken = {
   readonly token: string
   readonly hash: string
   /** Expiry of the token in epoch milliseconds; null for a token without an expiry. */
   readonly expiresAtMs: number | null
   /**
-   * Address of the caller. For one of several users of a shared address, it includes the port of the connection:
-   * `127.0.0.1 port 4711`. Null for the token of a session, which was reviewed at sign-in.
+   * IP address of the caller. If several users share the address, the port of the connection is included: `127.0.0.1
+   * port 4711`. Null for the token of a session, which was reviewed at sign-in.
    */
   readonly address: string | null
 }
 
-/** Result of a review. `subject`: the owner of the token; null for a rejected token. `ageMs`: time since the review. */
+/**
+ * Result of a TokenReview. `subject`: the owner of the token; null for a rejected token. `ageMs`: time since the review
+ * in milliseconds.
+ */
 export type Reviewed<T> = { readonly subject: T | null; readonly ageMs: number }
 
 /**
- * Cache of the cluster's token reviews. Reviews of previously accepted tokens are unlimited. All others are limited per
- * address and in total, so that invented tokens cost the cluster little and evict no accepted token.
+ * Cache of the cluster's TokenReviews. Tokens that were accepted before are reviewed without a limit. Reviews of all
+ * other tokens are limited per address and in total, so that invented tokens neither overload the API server nor evict
+ * accepted tokens from the cache.
  */
 export type ReviewedTokens<T = ReviewedPod> = {
   /**
-   * Returns the review of the token, cached or new. Rejects with `not_ready` if the cluster does not answer or a limit
-   * for unknown tokens is exceeded.
+   * Returns the cached or a new review of the token. Rejects with `not_ready` when the API server does not answer, or
+   * when a limit for unknown tokens is exceeded.
    */
   of(presented: PresentedToken, use: ReviewUse): Promise<Reviewed<T>>
 }
 
 export type ReviewUse = {
-  /** Cache time of a successful review; 0 = review every time. */
+  /** Cache time of a successful review in milliseconds; 0 reviews the token at every call. */
   readonly maxAgeMs: number
   /**
-   * Whether the last successful review counts beyond `maxAgeMs` while the cluster does not answer, until the token
+   * True to accept the last successful review beyond `maxAgeMs` while the API server does not answer, until the token
    * expires.
    */
   readonly survivesSilence?: boolean
   /**
-   * Age limit of a cached review for an urgent call, which resolves within `URGENT_MS`: without an answer by then, a
-   * successful review up to this age counts.
+   * Marks the call as urgent and limits the age of a cached review, in milliseconds. An urgent call resolves within
+   * `URGENT_MS`: without an answer of the API server by then, a successful review up to this age is accepted.
    */
   readonly urgentMaxAgeMs?: number
 }
 
 export type ReviewLimits = {
   /**
-   * Rejected tokens per minute of one address, or of one connection of a shared address. Beyond that, unknown tokens
-   * are refused.
+   * Number of rejected tokens per minute from one address, or on one connection of a shared address. Beyond this
+   * number, unknown tokens are refused without a review.
    */
   readonly rejectedPerAddress: number
-  /** Reviews of unknown tokens per minute. */
+  /** Number of reviews of unknown tokens per minute, over all addresses. */
   readonly unknownPerMinute: number
   /** Maximum number of concurrent reviews of unknown tokens. */
   readonly unknownInFlight: number
@@ -63,11 +67,11 @@ const LIMITS: ReviewLimits = { rejectedPerAddress: 20, unknownPerMinute: 6_000, 
 const BAD_REVIEW_TTL_MS = 10_000
 const MAX_GOOD = 20_000
 const MAX_BAD = 5_000
-/** Maximum number of unknown tokens of one address that are in review or queued. Further ones are refused. */
+/** Maximum number of unknown tokens from one address that are being reviewed or queued. Further tokens are refused. */
 const ADDRESS_IN_FLIGHT = 32
 const CONNECTION_IN_FLIGHT = 2
 const MAX_ADDRESSES = 10_000
-/** Maximum number of unknown tokens in the queue for a review. */
+/** Maximum number of unknown tokens that are queued for a review. */
 const MAX_WAITING = 1_000
 
 export function createReviewedTokens<T>(
@@ -89,7 +93,7 @@ export function createReviewedTokens<T>(
     return { subject, ageMs: 0 }
   }
 
-  /** Reviews the token. Concurrent callers with one token share its review. */
+  /** Reviews the token. Concurrent callers with the same token share one review. */
   function shared(presented: PresentedToken): Promise<Reviewed<T>> {
     const running = inFlight.get(presented.hash)
     if (running !== undefined) return running
@@ -126,14 +130,14 @@ export function createReviewedTokens<T>(
   }
 }
 
-/** Returns whether the last successful review of a token counts while the cluster does not answer. */
+/** Reports whether the last successful review of a token is accepted while the API server does not answer. */
 function isUsable({ expiresAtMs }: PresentedToken, use: ReviewUse, ageMs: number): boolean {
   const { survivesSilence = false, urgentMaxAgeMs = Number.NEGATIVE_INFINITY } = use
   const isUnexpired = expiresAtMs !== null && expiresAtMs > Date.now()
   return isUnexpired && (survivesSilence || ageMs <= urgentMaxAgeMs)
 }
 
-/** Sets the entry, evicting the oldest entries beyond `max`. */
+/** Sets the entry and evicts the oldest entries beyond `max`. */
 function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
   map.delete(key)
   for (const oldest of map.keys()) {
@@ -143,13 +147,13 @@ function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
   map.set(key, value)
 }
 
-/** Limits the reviews of unknown tokens. */
+/** Creates the rate and concurrency limits for reviews of unknown tokens. */
 function createAdmission(nowMs: () => number, limits: ReviewLimits) {
   const rejected = new Map<string, SlidingWindow>()
   const blocked = new Map<string, number>()
   const total = createSlidingWindow(limits.unknownPerMinute)
   const ofAddress = { inFlight: ADDRESS_IN_FLIGHT, pending: MAX_WAITING, windows: [total] }
-  /** Connections of shared addresses get at most half of the reviews. */
+  /** Connections of shared addresses may use at most half of the reviews per minute. */
   const shared = createSlidingWindow(Math.ceil(limits.unknownPerMinute / 2))
   const ofConnection = { inFlight: CONNECTION_IN_FLIGHT, pending: MAX_WAITING / 2, windows: [shared, total] }
   const byAddress = new Map<string, number>()

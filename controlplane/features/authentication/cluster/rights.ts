@@ -7,18 +7,19 @@ import { reviewAccess } from './access-review.ts'
 import type { KubeClient } from './kube-client.ts'
 
 /**
- * Cache time of a right: a withdrawn right ends within this time, plus `REVIEW_MS_PER_NAMESPACE` for each namespace.
+ * Cache time of a right in milliseconds. A right that RBAC withdraws remains in force for at most this time plus
+ * `REVIEW_MS_PER_NAMESPACE` for each reviewed namespace.
  */
 const REVIEW_MS = 10_000
 /**
- * Additional cache time per reviewed namespace. Bounds the reviews that one user causes to 50 per second for each
- * right.
+ * Additional cache time per reviewed namespace, in milliseconds. Limits the reviews that one user causes to 50 per
+ * second for each right.
  */
 const REVIEW_MS_PER_NAMESPACE = 20
 const MAX_RIGHTS = 10_000
-/** Maximum number of concurrent reviews: the number of connections of the client. */
+/** Maximum number of concurrent reviews. The HTTP client has the same number of connections. */
 const IN_FLIGHT = 8
-/** Maximum number of concurrent reviews of one user and right; the remaining ones are queued. */
+/** Maximum number of concurrent reviews for one user and right. The remaining reviews are queued. */
 const IN_FLIGHT_PER_RIGHT = 4
 const MAX_PENDING = 4_000
 
@@ -27,9 +28,9 @@ export type ClusterRightsOf = (user: ClusterUser, right: Right, reach: Reach) =>
 type Known = { readonly untilMs: number; readonly namespaces: Promise<Namespaces> }
 
 /**
- * Resolves where RBAC grants a right: in all namespaces or, with the reach `namespaces`, in some namespaces with
- * Gateways or agents. Rejects with `not_ready` when the API server does not answer, and beyond the limit of pending
- * reviews.
+ * Creates the look-up of the namespaces in which RBAC grants a right to a user: all namespaces or, with the reach
+ * `namespaces`, some of those with Gateways or agents. Rejects with `not_ready` when the API server does not answer,
+ * and beyond the limit of pending reviews.
  */
 export function createClusterRights(
   { db, kube }: ClusterRightsDeps,
@@ -55,7 +56,7 @@ export function createClusterRights(
     return new Set(names.filter((name) => found.has(name)))
   }
 
-  /** Reviews the right. `count`: number of reviewed namespaces. */
+  /** Reviews the right of the user. `count`: number of namespaces that were reviewed one by one. */
   async function ask(user: ClusterUser, right: Right, reach: Reach) {
     if (await isAllowed(user, right, '')) return { namespaces: 'all' as const, count: 0 }
     const names = reach === 'cluster' ? [] : await governedNamespaces(db)
@@ -76,7 +77,7 @@ export function createClusterRights(
     const atMs = nowMs()
     const asked = ask(user, right, reach)
     const namespaces = asked.then((answer) => answer.namespaces)
-    // Concurrent requests of the user share the pending review.
+    // Concurrent requests of the same user share the pending review.
     remember(key, { untilMs: Number.POSITIVE_INFINITY, namespaces })
     asked.then(
       ({ count }) =>
@@ -87,7 +88,7 @@ export function createClusterRights(
   }
 }
 
-/** Creates a queue that runs at most `most` calls at a time, in the order of arrival. */
+/** Creates a first-in, first-out queue that runs at most `most` calls at a time. */
 function createTurns(most: number) {
   const pending: Array<() => void> = []
   let running = 0

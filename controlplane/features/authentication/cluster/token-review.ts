@@ -4,7 +4,7 @@ import { ChaperoneError } from '../../../../core/errors.ts'
 import { createPodAccess, type PodApi } from '../../../../kube/pod-access.ts'
 import { createKubeTransport } from '../../../../kube/transport.ts'
 
-/** The existing pod that a token was issued for. */
+/** The pod for which a token was issued. The pod exists at the time of the review. */
 export type ReviewedPod = {
   readonly namespace: string
   readonly serviceAccount: string
@@ -14,8 +14,8 @@ export type ReviewedPod = {
 
 export type TokenReview = {
   /**
-   * Returns the pod of the token; null for a token that is invalid, for another audience, or not of a pod. Rejects with
-   * `not_ready` when the cluster does not answer.
+   * Returns the pod of the token. Returns null for a token that is invalid, for another audience, or not bound to a
+   * pod. Rejects with `not_ready` when the API server does not answer.
    */
   review(token: string): Promise<ReviewedPod | null>
   close(): void
@@ -40,7 +40,7 @@ const Reply = z.object({
   }),
 })
 
-/** Creates the TokenReview of projected ServiceAccount tokens. The cluster rejects a token of a deleted pod. */
+/** Creates the TokenReview of projected ServiceAccount tokens. The API server rejects the token of a deleted pod. */
 export function createTokenReview(api: PodApi): TokenReview {
   const transport = createKubeTransport(createPodAccess(api), { maxConnections: 24, idleMs: 10_000 })
   return {
@@ -61,13 +61,13 @@ export function createTokenReview(api: PodApi): TokenReview {
 }
 
 /**
- * Errors of an API server that could not check the token, because its storage or a webhook did not answer. They do not
- * reject the token.
+ * Matches errors of an API server that could not check the token, because its storage or a webhook did not answer.
+ * These errors do not mean that the token is invalid.
  */
 const NOT_CHECKED =
   /timed? ?out|deadline exceeded|connection (?:refused|reset)|unavailable|etcdserver|leader changed|too many requests|internal error|\bEOF\b|dial tcp|no such host|context canceled/i
 
-/** Parses JSON. Returns undefined for any other text, which no schema accepts. */
+/** Parses JSON. Returns undefined for invalid JSON, so that every schema rejects it. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -77,7 +77,8 @@ function jsonOf(text: string): unknown {
 }
 
 function podOf({ authenticated, audiences, user }: z.infer<typeof Reply>['status']): ReviewedPod | null {
-  // A server without audience support would accept any token of the cluster.
+  // An API server without support for audiences ignores the requested audience and would accept any token of the
+  // cluster.
   if (!authenticated || !audiences.includes(TOKEN_AUDIENCE)) return null
   const [, namespace, serviceAccount] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user.username) ?? []
   const [name] = user.extra[POD_NAME] ?? []
