@@ -30,8 +30,8 @@ export function createAgentCommands(
 }
 
 /**
- * Returns the agent with the name, and binds it to this gateway when it is unbound. Creates the agent when there is
- * none.
+ * Returns the agent with this name, or creates the agent when it does not exist. Binds the agent to this gateway if it
+ * is bound to no gateway.
  */
 async function register(
   q: Query,
@@ -54,7 +54,9 @@ async function register(
   return bound ?? known
 }
 
-/** Rejects agents of other namespaces: a gateway neither binds nor creates them. */
+/**
+ * Throws `forbidden` for an agent of another namespace, because a gateway may neither bind nor create such an agent.
+ */
 function refuseNamespace(agent: string, { name }: CommandGateway): void {
   if (mayName(name, agent)) return
   throw new ChaperoneError('forbidden', {
@@ -98,8 +100,8 @@ async function create(
 }
 
 /**
- * Throws when a given id or key does not belong to the agent; otherwise a caller could register a port under the name
- * of another agent.
+ * Throws `conflict` or `forbidden` when the given id or key does not belong to the agent. Otherwise a caller could
+ * register a port under the name of another agent.
  */
 function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): void {
   if (agent_id !== undefined && agent_id !== row.id) {
@@ -115,8 +117,8 @@ function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): voi
 }
 
 /**
- * Returns the error for a short key. Key prefixes are stored and shown, and key hashes are stored: either would reveal
- * a short key.
+ * Returns the error for a key that is too short. A short key could be found from its prefix, which is stored and shown,
+ * or from its stored hash.
  */
 function weakKey(): ChaperoneError {
   const detail =

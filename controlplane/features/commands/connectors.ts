@@ -32,7 +32,7 @@ export function createConnectorCommands(deps: CommandDeps): Record<Names, Comman
     }),
     'connectors.remove': async (gateway, input) => {
       const { id } = parsed(ConnectorRemove, input)
-      // Without the Connector, requests to its hosts may pass without a decision.
+      // The session is required because requests to the hosts of a removed Connector may pass without a decision.
       const requireSession = await sessionRequirement(deps)
       requireSession('Changes of Connectors require')
       await remove(deps, gateway, id)

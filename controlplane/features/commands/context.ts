@@ -16,18 +16,24 @@ export type CommandDeps = {
   readonly identifyBot?: IdentifyBot | undefined
   readonly approvals: Approvals
   readonly killSwitch: KillSwitch
-  /** Resolves whether approvals require the session of a user. */
+  /**
+   * Resolves whether answers to approvals require the session of a user. `givesAccess`: true for operations that give
+   * access.
+   */
   readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
 }
 
-/** The gateway whose internal API was called. `name` is `namespace/name`. */
+/** The gateway on whose internal API the command was called. `name`: full name, `namespace/name`. */
 export type CommandGateway = {
   readonly gatewayId: string
   readonly name: string
   readonly restriction?: Restriction
 }
 
-/** Returns the body of a 200; throws ChaperoneError for a refusal. `input` is unparsed. */
+/**
+ * Runs one command and resolves to the body of the reply with status 200. Rejects with a ChaperoneError for a refusal.
+ * `input` is not validated yet.
+ */
 export type CommandHandler = (
   gateway: CommandGateway,
   input: unknown,
@@ -37,9 +43,10 @@ export type CommandHandler = (
 export type RequireSession = (what: string) => void
 
 /**
- * Returns a check that rejects changes that loosen rules while approvals require a session: every process of the user
- * account can read the tokens of the gateway, and could approve its own requests by changing the rules. Call it before
- * a transaction, because it reads the database.
+ * Returns a function that throws `forbidden` for changes that loosen rules, if approvals require the session of a user.
+ * The tokens of the gateway do not suffice: every process of the same operating-system account can read these tokens,
+ * and an agent could loosen the rules for its own requests. Must be called before a transaction, because the function
+ * reads the database.
  */
 export async function sessionRequirement({
   isTokenRestricted,
@@ -54,7 +61,7 @@ export async function sessionRequirement({
   }
 }
 
-/** Throws `validation` with the paths of the invalid fields. */
+/** Validates the input against the schema. Throws `validation` with the paths of the invalid fields. */
 export function parsed<S extends z.ZodType>(schema: S, input: unknown): z.infer<S> {
   return parseInput(schema, input) as z.infer<S>
 }

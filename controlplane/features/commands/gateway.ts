@@ -21,7 +21,7 @@ export function createGatewayCommands(
   return {
     'kill-switch': async ({ gatewayId, name, restriction }, input, stop) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
-      // Activation of a kill switch does not wait for the database.
+      // The session is checked for a lift only: an activation must not wait for the database.
       if (!active) (await sessionRequirement(deps))('Lifting a kill switch requires')
       const own = stop && { id: `${gatewayId}:${stop.id}`, retriedAfterMs: stop.retried_after_ms }
       return deps.killSwitch.set({
@@ -38,7 +38,7 @@ export function createGatewayCommands(
   }
 }
 
-/** Enforcement levels from the loosest to the strictest. */
+/** Enforcement levels, ordered from the least strict to the strictest. */
 const LEVELS = EnforcementLevelSchema.options
 
 async function setEnforcement(

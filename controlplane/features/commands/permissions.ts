@@ -96,14 +96,14 @@ async function warningsOf(
 }
 
 /**
- * Reports whether the permission can only tighten the rules. Any other permission may override a stricter one, because
- * the narrower pattern decides.
+ * Reports whether the permission can only tighten the rules. Any other permission may override a stricter permission,
+ * because the permission with the narrower pattern decides.
  */
 function isStricter(decision: PermissionSet['decision'], replaced: string | undefined): boolean {
   return decision === 'deny' || (decision === 'require_approval' && replaced === 'allow')
 }
 
-/** Reports whether `given` names the gateway, as `namespace/name` or by the name alone. */
+/** Reports whether `given` names the gateway, either as `namespace/name` or by the name without its namespace. */
 function namesGateway(given: string, name: string): boolean {
   return given === name || given === name.slice(name.indexOf('/') + 1)
 }

@@ -7,7 +7,10 @@ import type { CommandDeps, CommandGateway, CommandHandler } from './context.ts'
 import { createGatewayCommands } from './gateway.ts'
 import { createPermissionCommands } from './permissions.ts'
 
-/** Runs a command of a gateway's internal API. The reply has the status and body for the caller. */
+/**
+ * Runs a command that a gateway received on its internal API. The reply contains the status and the body for the
+ * gateway's caller.
+ */
 export type Commands = (gateway: CommandGateway, command: CommandBody) => Promise<CommandReply>
 
 export function createCommands(deps: CommandDeps): Commands {
@@ -24,7 +27,8 @@ export function createCommands(deps: CommandDeps): Commands {
       const body = await handlers[command.command](gateway, 'input' in command ? command.input : {}, stop)
       return { status: 200, body }
     } catch (error) {
-      // A refusal is a reply; an internal error is logged and returned as 500 by the control plane.
+      // A refusal becomes the reply of the command. An internal error is thrown, so that the control plane logs the
+      // error and replies with 500.
       if (!(error instanceof ChaperoneError) || error.status >= 500) throw error
       return { status: error.status, body: errorBody(error) }
     }

@@ -8,8 +8,8 @@ import type { ActionsReply, ConnectorKindsReply } from '../../../core/wire/conne
 export type CatalogueReading = {
   kinds(): ConnectorKindsReply['connectors']
   /**
-   * Returns the actions of a connector type in alphabetical order. Each name occurs once, with the strictest effect and
-   * risk of its rows.
+   * Returns the actions of a connector type in alphabetical order. Each action occurs once, with the strictest effect
+   * and the highest risk of its rows in the catalogue.
    */
   actions(type: z.infer<typeof ConnectorType>): ActionsReply['actions']
 }

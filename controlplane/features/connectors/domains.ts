@@ -6,8 +6,8 @@ import type { ConnectorRow } from './rows.ts'
 type Owner = Pick<ConnectorRow, 'name' | 'spec'>
 
 /**
- * Returns the governed hosts of the connector, in lower case: configured domains, its base URL, or hosts of its
- * provider.
+ * Returns the hosts that the connector governs, in lower case: its configured domains and the host of its base URL,
+ * otherwise the hosts of its provider.
  */
 export function ownedDomains({ name, spec }: Owner): readonly string[] {
   const config = {
@@ -21,14 +21,14 @@ export function ownedDomains({ name, spec }: Owner): readonly string[] {
   return [...new Set([...domains, ...base].map((domain) => domain.toLowerCase()))]
 }
 
-/** Returns how the connector sends its credential, by default as its type does. */
+/** Returns how the connector sends its credential. The default depends on the connector type. */
 export function authOf(spec: ConnectorSpec): NonNullable<ConnectorSpec['auth']> {
   return spec.auth ?? { ...connectorOfType(spec.type).defaultAuth }
 }
 
 /**
- * Returns the hosts that a connector claims exclusively. Excludes the base host behind configured domains, because
- * several connectors may represent one instance under different names.
+ * Returns the hosts that only one connector of a gateway may govern. A base URL behind configured domains is excluded,
+ * because several connectors may reach the same instance under different host names.
  */
 function claimedDomains({ name, spec }: Owner): readonly string[] {
   const isBehindDomains = (spec.domains?.length ?? 0) > 0
@@ -38,7 +38,10 @@ function claimedDomains({ name, spec }: Owner): readonly string[] {
 
 export type Overlap = { readonly connector: ConnectorRow; readonly domain: string }
 
-/** Returns other connectors of the same gateways that own a domain of the candidate: a request would match both. */
+/**
+ * Returns the other connectors of the same gateways that govern a host of the candidate. A request to this host would
+ * match both connectors.
+ */
 export function findOverlaps(
   candidate: Owner & Pick<ConnectorRow, 'id' | 'gatewayIds'>,
   others: readonly ConnectorRow[],
@@ -54,34 +57,37 @@ export function findOverlaps(
 }
 
 /**
- * Reports whether two connectors serve a common gateway, by their lists of gateways. A connector without gateways
+ * Reports whether two connectors serve a common gateway, given the ids of their gateways. A connector without gateways
  * serves all gateways.
  */
 function shareGateway(a: readonly string[], b: readonly string[]): boolean {
   return a.length === 0 || b.length === 0 || a.some((id) => b.includes(id))
 }
 
-/** Returns the ports at which both connectors own their hosts. */
+/** Returns the ports at which both connectors govern their hosts. */
 export function sharedPorts(a: ConnectorSpec, b: ConnectorSpec): readonly number[] {
   const ports = new Set(portsOf(a))
   return portsOf(b).filter((port) => ports.has(port))
 }
 
-/** Returns the governed ports. Requests to port 80 match the owner of 443. */
+/**
+ * Returns the ports at which the connector governs its hosts. Port 80 counts as port 443, because the connector of port
+ * 443 also governs requests to port 80.
+ */
 export function portsOf({ ports, baseUrl }: ConnectorSpec): readonly number[] {
   const base = baseUrl === undefined ? null : new URL(baseUrl)
   const own = base === null ? [] : [Number(base.port) || (base.protocol === 'http:' ? 80 : 443)]
   return [...ports, ...own].map((port) => (port === 80 ? 443 : port))
 }
 
-/** Returns the error of a connector without domains whose type has none either; null otherwise. */
+/** Returns an error when the connector has no domains and its type has no hosts of its own; null otherwise. */
 export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'baseUrl'>): string | null {
   const needed = TYPES_WITHOUT_HOSTS.includes(spec.type)
   if (!needed || (spec.domains?.length ?? 0) > 0 || spec.baseUrl !== undefined) return null
   return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
 }
 
-/** Returns what an active connector lacks, as sentences for its status. */
+/** Returns sentences for the status of an active connector about missing configuration. */
 export function connectorWarnings({
   type,
   endpoint,
@@ -97,7 +103,7 @@ export function connectorWarnings({
   ]
 }
 
-/** Returns the error in the configured authentication; null when it is valid. */
+/** Returns the error in the authentication settings; null when the settings are valid. */
 export function wrongAuth(auth: ConnectorSpec['auth']): string | null {
   if (auth?.type === 'header' && auth.header === undefined) {
     return 'auth type header needs the name of the header, such as X-API-Key'
@@ -105,7 +111,7 @@ export function wrongAuth(auth: ConnectorSpec['auth']): string | null {
   return null
 }
 
-/** Returns the action names of the rows that a Connector declares. */
+/** Returns the names of the actions that the rows of a Connector declare. */
 export function declaredNames({ spec }: Pick<ConnectorRow, 'spec'>): readonly string[] {
   return spec.actions.map(({ action }) => action)
 }

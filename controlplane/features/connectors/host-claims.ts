@@ -3,7 +3,7 @@ import type { Query } from '../../db/query.ts'
 import { type DesiredRow, type HostClaims, nextSecond, type Since } from '../manifests/store.ts'
 import { ownedDomains, portsOf } from './domains.ts'
 
-/** Placeholder for the time of an absent claim. It sorts after every ISO 8601 time. */
+/** Time of a claim that does not exist. The placeholder sorts after every ISO 8601 time. */
 const NEVER = '~'
 
 type Claiming = {
@@ -13,11 +13,11 @@ type Claiming = {
 }
 
 /**
- * Returns the times since which an object claims its hosts, ports and Gateways. Claims of the first version date from
- * the creation of the object. Claims added by an edit date from the edit, so that no edit takes a host from an older
- * object. An invalid spec changes no claims.
+ * Returns the times at which an object claimed its hosts, ports and Gateways. Claims of the first spec begin at the
+ * creation of the object. Claims that an edit adds begin at the edit, so that no edit takes a host from an older
+ * object. An invalid spec leaves the claims unchanged.
  *
- * @param before Claims of the same object (uid); undefined for a new object.
+ * @param before Claims of the previous spec of the same object (uid); undefined for a new object.
  */
 function claimsOf(
   claiming: Claiming,
@@ -47,7 +47,10 @@ function earliest(known: Since, isMeant: (key: string) => boolean): string | und
   return times.sort()[0]
 }
 
-/** Returns the claims of a stored object. An object stored by an older version claims its spec since its creation. */
+/**
+ * Returns the claims of a stored object. For an object that an older version stored, the claims begin at the creation
+ * of the object.
+ */
 export function storedClaims(
   row: Pick<DesiredRow, 'kind' | 'namespace' | 'name' | 'stored'>,
 ): HostClaims | undefined {
@@ -57,7 +60,7 @@ export function storedClaims(
   return stored.claims ?? claimsOf(claiming, { before: undefined, since: stored.createdAt ?? '' })
 }
 
-/** Returns the row with its claims. `known`: the stored row of the same name. */
+/** Returns the row with the claims of its spec. `known`: the stored row of the same name. */
 export async function withClaims(
   q: Query,
   row: DesiredRow,
@@ -73,8 +76,8 @@ export async function withClaims(
 }
 
 /**
- * Returns the time since which a host is claimed at a Gateway at one of these ports. A connector without an object
- * claims nothing.
+ * Returns the time since which an object claims the host, the Gateway and at least one of the ports. A connector
+ * without a manifest object claims nothing.
  */
 export function claimedSince(
   claims: HostClaims | undefined,
@@ -90,7 +93,7 @@ export function claimedSince(
   return times.sort().at(-1) ?? NEVER
 }
 
-/** Returns whether the domain `wide` covers a host, or all hosts of a wildcard. */
+/** Reports whether the domain `wide` equals the domain `narrow`, or is a wildcard that covers it. */
 export function covers(wide: string, narrow: string): boolean {
   return wide === narrow || (wide.startsWith('*.') && narrow.endsWith(wide.slice(1)))
 }

@@ -7,22 +7,22 @@ import type { ConnectorRow } from './rows.ts'
 
 export type Claimant = Pick<ConnectorRow, 'id' | 'name' | 'spec' | 'gatewayIds' | 'source'>
 
-/** Host claims of the object that declares a connector; empty for a connector without an object. */
+/** Host claims of the manifest object that declares a connector; empty for a connector without a manifest object. */
 export type Claim = { readonly uid: string; readonly claims: HostClaims | undefined }
 export type ClaimOf = (name: string) => Claim
 
-/** Domains that a connector lost, by the id of the Gateway. */
+/** Domains that a connector lost to another connector, by the id of the Gateway. */
 export type LostDomains = Readonly<Record<string, readonly string[]>>
 
-/** The result of a host conflict: the hosts of a connector per Gateway. */
+/** Result of the host conflicts of one connector at its Gateways. */
 export type Contest = {
-  /** Gateways at which the connector owns a host. */
+  /** Gateways at which the connector governs at least one host. */
   readonly won: readonly BindableGateway[]
-  /** Domains that the connector lost at these Gateways. */
+  /** Domains that the connector lost at the Gateways in `won`. */
   readonly lostDomains: LostDomains
-  /** Reasons of the lost hosts, as full sentences. */
+  /** Reasons for the lost hosts, as full sentences. */
   readonly reasons: readonly string[]
-  /** Connectors that lose hosts to this one, and the Gateways at which they lose them. */
+  /** Connectors that lose hosts to this connector, with the Gateway of the loss. */
   readonly displaced: readonly Displaced[]
 }
 
@@ -46,8 +46,8 @@ type Dispute = {
 
 /**
  * Resolves host conflicts between connectors of several namespaces, including wildcards. A connector of the Gateway's
- * namespace wins, whatever its age; otherwise the older claim wins, then the smaller uid. Each domain is resolved on
- * its own, except for connectors that need all their domains.
+ * namespace wins, whatever the ages of the claims are. Otherwise the older claim wins, then the smaller uid. Each
+ * domain is resolved independently, except for connectors that need all their domains.
  */
 export function contestHosts(
   candidate: Claimant,
@@ -79,12 +79,15 @@ export function contestHosts(
   }
 }
 
-/** Returns whether both connectors have the same owner at one of these Gateways; `contestHosts` skips such pairs. */
+/**
+ * Reports whether both connectors have the same owner at one of these Gateways. `contestHosts` ignores conflicts
+ * between such connectors.
+ */
 export function isOfSameOwner(a: Claimant, b: Claimant, gateways: readonly BindableGateway[]): boolean {
   return gateways.some((gateway) => ownerOf(a, gateway) === ownerOf(b, gateway))
 }
 
-/** Returns whether the connector needs all its domains: they are its base URL, or the hosts of its type. */
+/** Reports whether the connector needs all its domains: they are names of one base URL, or the hosts of its type. */
 export function haveCommonBase({ domains = [], baseUrl }: ConnectorRow['spec']): boolean {
   return domains.length === 0 || baseUrl !== undefined
 }
@@ -141,7 +144,10 @@ function displacedBy({ id }: BindableGateway, disputes: readonly Dispute[]): Dis
   }))
 }
 
-/** Returns the owning namespace. Connectors of the API or a manifest folder belong to the namespace of the Gateway. */
+/**
+ * Returns the namespace that owns the connector at the Gateway. Connectors of the API or of a manifest folder belong to
+ * the namespace of the Gateway.
+ */
 function ownerOf({ name, source }: Claimant, gateway: BindableGateway): string {
   return namespaceOf(source === 'kubernetes' ? { name } : gateway)
 }

@@ -17,16 +17,18 @@ import { covers } from './host-claims.ts'
 import { type ConnectorRow, listConnectors } from './rows.ts'
 import { upsertConnector } from './store.ts'
 
-/** A connector as users enter it; `token` in plain text. */
+/** A connector as a user enters it. `token`: the credential in plain text. */
 export type NewConnector = {
   readonly type: ConnectorSpec['type']
   readonly token: string
   readonly domains?: readonly string[] | undefined
   readonly auth_type?: 'bearer' | 'token' | 'basic' | 'header' | 'none' | undefined
   readonly header?: string | undefined
-  /** Base URL of a self-hosted instance. With `domains`, requests to all of them go to this URL. */
+  /** Base URL of a self-hosted instance. If `domains` are also given, requests to all of them go to this URL. */
   readonly base_url?: string | undefined
-  /** Whether private addresses are allowed. Default: the stored value of an existing connector. */
+  /**
+   * True to permit requests to private addresses. Default: the stored value of an existing connector, otherwise false.
+   */
   readonly allow_private_addresses?: boolean | undefined
   readonly allow_plaintext_credential?: boolean | undefined
   readonly endpoint?: readonly string[] | undefined
@@ -39,9 +41,12 @@ export type Placement = {
   readonly gatewayId: string
   readonly input: NewConnector
   readonly origin: RowOrigin
-  /** Path of the input in the request body, for error messages; empty when the input is the body. */
+  /** Path of the input in the request body, for error messages; empty when the input is the body itself. */
   readonly path?: string | undefined
-  /** Whether a new connector reports refusals in the format of its provider, which SDKs parse. */
+  /**
+   * True if a new connector should report refusals in the error format of its provider, because the SDKs of the
+   * provider parse this format.
+   */
   readonly prefersProviderShape?: boolean | undefined
   readonly identifyBot?: IdentifyBot | undefined
 }
@@ -53,8 +58,8 @@ export type Placed = {
 }
 
 /**
- * Adds a connector to a gateway. The same type with the same hosts replaces the token of the existing connector. Throws
- * `validation`, or `conflict` when another connector of the gateway owns one of the hosts.
+ * Adds a connector to a gateway. If the gateway has a connector with the same type and hosts, replaces the token of
+ * this connector. Throws `validation`, and `conflict` when another connector of the gateway governs one of the hosts.
  */
 export async function placeConnector(q: Query, placement: Placement): Promise<Placed> {
   const { gatewayId, input, keyring, orgId } = placement
@@ -63,7 +68,8 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const others = await listConnectors(q)
   const domains = ownedDomains({ name: input.type, spec: wanted })
   const same = others.find((row) => isSame(row, { gatewayId, type: wanted.type, domains }))
-  // A new token for the same connector must not allow other paths of its hosts.
+  // An absent `endpoint` keeps the stored endpoint: a new token for the same connector must not permit other paths of
+  // its hosts.
   const endpoint = wanted.endpoint ?? same?.spec.endpoint
   const upstream = { ...wanted.upstream, ...permissionsOf(input, same?.spec.upstream) }
   refusePlaintext({ ...wanted, upstream }, placement.path ?? '')
@@ -94,7 +100,8 @@ function newShape({ prefersProviderShape, input }: Placement): ConnectorSpec['er
 }
 
 /**
- * Returns whether private addresses and credentials without TLS are allowed. An absent input keeps the stored value.
+ * Returns whether private addresses are permitted, and credentials on connections without TLS. An absent value in the
+ * input keeps the stored value.
  */
 function permissionsOf(
   input: NewConnector,
@@ -139,7 +146,10 @@ function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
   return result.data
 }
 
-/** Returns the address of the upstream. Domains in addition to a base URL are other names of the same instance. */
+/**
+ * Returns the URL of the upstream. The URL is set when the connector has a base URL and other domains, which are
+ * further names of the same instance; otherwise the result is empty.
+ */
 function upstreamOf({ domains = [], base_url }: NewConnector): { url?: string } {
   const base = base_url === undefined ? null : URL.parse(base_url)
   const hasOthers = domains.some((domain) => domain.toLowerCase() !== base?.hostname)
@@ -150,7 +160,7 @@ function fieldAt(path: string, field: string): string {
   return path === '' ? field : `${path}.${field}`
 }
 
-/** Returns the name of the field in the request. */
+/** Returns the name of the request field for a path in the spec of the connector. */
 function fieldOf(path: readonly PropertyKey[]): string {
   if (path[0] === 'baseUrl' || path[0] === 'upstream') return 'base_url'
   if (path[0] === 'auth') return path[1] === 'header' ? 'header' : 'auth_type'
@@ -178,8 +188,8 @@ function refuseOverlaps(
 }
 
 /**
- * Returns the error for a host that another connector owns. Where objects are edited in YAML, the error refers to the
- * manifest.
+ * Returns the error for a host that another connector governs. If objects can be changed only in their YAML manifests,
+ * the error refers to the manifest.
  */
 function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
   const taken = `${host} belongs to ${owner} already`
@@ -191,7 +201,8 @@ function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
 }
 
 /**
- * Throws when a wildcard of the candidate covers a host of a guest connector, because the guest would keep that host.
+ * Throws when a wildcard of the candidate covers a host of a connector from another namespace at this gateway, because
+ * the other connector would keep this host.
  */
 function refuseSharedHosts(
   q: Query,
@@ -224,8 +235,8 @@ function isOfOtherNamespace(
 }
 
 /**
- * Reports whether the row is a manifest connector without its credential, which does not block another connector with
- * one.
+ * Reports whether the row is a connector of a manifest that has no credential yet. The row then does not block a
+ * connector that has a credential.
  */
 function waitsForCredential(row: ConnectorRow): boolean {
   return row.source !== 'api' && row.credential === null && authOf(row.spec).type !== 'none'

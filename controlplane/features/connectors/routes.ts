@@ -32,7 +32,10 @@ export type ConnectorRoutesDeps = {
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
 }
 
-/** Extends v1: lists rows and removes single rows. Removal of a manifest row returns 409. */
+/**
+ * Returns the routes that list rows of the configuration and delete single rows. These routes extend the v1 API.
+ * Deletion of a row that a manifest declares returns 409.
+ */
 export function createConnectorRoutes(deps: ConnectorRoutesDeps): readonly Route[] {
   return [...connectors(deps), ...permissions(deps)]
 }

@@ -8,19 +8,22 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 export type ConnectorRow = {
   readonly id: string
   readonly orgId: string
-  /** Name of the connector: `namespace/name` from manifests, else the type, made unique with a suffix. */
+  /**
+   * Name of the connector. A connector of a manifest has the name `namespace/name`; any other connector has its type as
+   * name, made unique by a suffix.
+   */
   readonly name: string
   readonly type: string
-  /** Ids of the gateways it serves; empty = every gateway of the installation. */
+  /** Ids of the gateways that the connector serves; empty when it serves every gateway of the installation. */
   readonly gatewayIds: readonly string[]
-  /** Domains of the spec that another connector owns, by the id of the Gateway. In lower case. */
+  /** Domains in the spec that another connector governs, in lower case, by the id of the Gateway. */
   readonly lostDomains: Readonly<Record<string, readonly string[]>>
   readonly spec: ConnectorSpec
-  /** Stored credential, sealed to the row's id; null = none. */
+  /** Stored credential, encrypted and bound to the id of the row; null when the connector has no credential. */
   readonly credential: Sealed | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Origin of the row; null for a row of a manifest. */
+  /** Interface that created the row; null for a row of a manifest. */
   readonly origin: RowOrigin | null
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -31,12 +34,15 @@ export const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatew
   managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
 
 /**
- * SQL order of connectors that claim the same host: a connector with a credential before one without (a manifest whose
- * Secret is still missing), then manifests before the API.
+ * SQL order of connectors that claim the same host: connectors with a credential first, then connectors of manifests
+ * before those of the API. A connector without a credential may be a manifest whose Secret does not exist yet.
  */
 const ORDER = "(credential is null), (source = 'api'), name"
 
-/** Returns all connectors, or those that serve this gateway (its own and the installation-wide ones). */
+/**
+ * Returns the connectors that serve the gateway, including those that serve every gateway. Returns all connectors when
+ * no gateway is given.
+ */
 export async function listConnectors(q: Query, gatewayId?: string): Promise<readonly ConnectorRow[]> {
   const { rows } =
     gatewayId === undefined
@@ -48,7 +54,7 @@ export async function listConnectors(q: Query, gatewayId?: string): Promise<read
   return rows.map(withDefaults)
 }
 
-/** Returns the connectors that serve any of these gateways. */
+/** Returns the connectors that serve at least one of these gateways. */
 export async function listConnectorsAt(
   q: Query,
   gatewayIds: readonly string[],
@@ -72,7 +78,7 @@ export async function listConnectorsByName(
   return rows.map(withDefaults)
 }
 
-/** Returns the names of the actions that connectors declare. */
+/** Returns the names of the actions that Connectors declare in their specs. */
 export async function listDeclaredActions(q: Query): Promise<readonly string[]> {
   const { rows } = await q.query<{ action: string }>(
     `select distinct declared ->> 'action' as action
@@ -101,7 +107,7 @@ export function withDefaults(row: ConnectorRow): ConnectorRow {
   return { ...row, spec: ConnectorSpec.parse(row.spec) }
 }
 
-/** Returns the names of all connectors by type. */
+/** Returns the names of all connectors, grouped by connector type. */
 export async function listConnectorNames(q: Query): Promise<ReadonlyMap<string, string[]>> {
   const { rows } = await q.query<{ type: string; names: string[] }>(
     'select type, array_agg(name order by name) as names from connectors group by type',

@@ -4,18 +4,21 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { COLUMNS, type ConnectorRow, withDefaults } from './rows.ts'
 
-/** Input of `upsertConnector`. `credential`: undefined keeps the stored one, null removes it. */
+/** Input of `upsertConnector`. `credential`: undefined keeps the stored credential, null deletes it. */
 export type ConnectorInput = Omit<
   ConnectorRow,
   'credential' | 'lostDomains' | 'origin' | 'createdAt' | 'updatedAt'
 > & {
   readonly origin?: RowOrigin | null
-  /** Domains that another connector owns; default: none. */
+  /** Domains that another connector governs, by Gateway. Default: none. */
   readonly lostDomains?: ConnectorRow['lostDomains']
   readonly credential: Sealed | null | undefined
 }
 
-/** Inserts the row, or replaces the row with this id. Choose the id first, because the credential is sealed to it. */
+/**
+ * Inserts the row, or replaces the row with this id. The caller must choose the id before it encrypts the credential,
+ * because the credential is bound to the id.
+ */
 export async function upsertConnector(q: Query, row: ConnectorInput): Promise<ConnectorRow> {
   const { rows } = await q.query<ConnectorRow>(
     `insert into connectors (id, org_id, name, type, gateway_ids, spec, credential, source, managed_by, origin,

@@ -1,24 +1,27 @@
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 
-/** Refused requests to one host at one gateway. */
+/** Refused requests of one gateway to a host that no connector governs. */
 export type UnownedHostRow = {
-  /** Includes the port when the connection was refused before a request was read. */
+  /** Host of the requests, with the port when the connection was refused before a request was read. */
   readonly host: string
   readonly gateway: string
-  /** Agents that requested the host; null when no record has an agent. */
+  /** Agents that sent the requests; null when no record names an agent. */
   readonly agents: readonly string[] | null
   readonly requests: number
   readonly first: Date
   readonly last: Date
-  /** Reason of the newest refusal; null without a decision. */
+  /** Reason of the newest refusal; null when no record has a decision. */
   readonly why: string | null
   readonly note: string | null
 }
 
-/** Maximum number of records read per list. Agents choose the hosts, and each host leaves records. */
+/**
+ * Maximum number of records that one list reads. The limit is necessary because agents choose the hosts, and each host
+ * creates records.
+ */
 const MAX_RECORDS = 10_000
 
-/** Returns refused hosts without a connector, newest first, from at most 10,000 records. */
+/** Returns the hosts of refused requests without a connector, newest first. Reads at most 10,000 records. */
 export async function listUnownedHosts(q: ScopedQuery, orgId: string): Promise<readonly UnownedHostRow[]> {
   return q.rows<UnownedHostRow>(
     [orgId, MAX_RECORDS],

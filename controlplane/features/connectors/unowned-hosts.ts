@@ -11,7 +11,10 @@ import { type ConnectorRow, listConnectorsIn } from './rows.ts'
 import { listUnownedHosts, type UnownedHostRow } from './unowned-host-store.ts'
 
 export type UnownedHosts = {
-  /** Returns refused hosts that no connector owns now, newest first, from the refusals that retention has kept. */
+  /**
+   * Returns the hosts of refused requests that no connector governs at present, newest first. Covers the period that
+   * retention keeps.
+   */
   list(namespaces: Namespaces, limit: number): Promise<UnownedHost[]>
 }
 
@@ -57,7 +60,7 @@ function hostOf({ host, why, agents, first, last, ...row }: UnownedHostRow): Fou
   }
 }
 
-/** Merges the rows of a host with and without a port. */
+/** Merges the rows of a host whose records contain the port with those whose records do not. */
 function merged(rows: readonly Found[]): readonly Found[] {
   const found = new Map<string, Found>()
   for (const row of rows) {
@@ -75,7 +78,10 @@ function merged(rows: readonly Found[]): readonly Found[] {
   return [...found.values()]
 }
 
-/** Reports whether a connector or an egress entry now covers the host. It may have been added since the refusal. */
+/**
+ * Reports whether a Connector or an egress rule governs the host at present. Either may have been added after the
+ * refusal.
+ */
 function isOwnedNow(
   { host, port, gateway: name }: Found,
   gateways: readonly GatewayRow[],

@@ -2,12 +2,12 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { moveActionRequest } from '../../../core/state/action-request.ts'
 import type { ActionRow } from '../actions/store.ts'
 
-/** The calling agent and one of its action requests. Action requests of other agents are `not_found`. */
+/** An agent that calls the API, and the id of one of its action requests. */
 export type OwnAction = { readonly agentId: string; readonly id: string }
 
 /**
- * Reads the action request of this agent. Throws the same `not_found` for a missing action request and for one of
- * another agent, so that the error does not disclose which ids exist.
+ * Reads an action request of the agent. A missing action request and an action request of another agent throw the same
+ * `not_found`, so that the error does not disclose which ids exist.
  */
 export async function ownAction(
   read: () => Promise<ActionRow | undefined>,
@@ -21,7 +21,7 @@ export async function ownAction(
   })
 }
 
-/** Throws `conflict` or `gone` with the reason when the action cannot make this transition. */
+/** Throws `conflict` or `gone`, with the reason, when the state of the action does not permit the event. */
 export function assertMovable(row: ActionRow, event: Parameters<typeof moveActionRequest>[1]): void {
   const moved = moveActionRequest(row.status, event)
   if (!moved.ok) throw new ChaperoneError(moved.code, { error: moved.detail, detail: moved.detail })

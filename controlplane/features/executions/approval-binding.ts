@@ -6,7 +6,8 @@ import type { ActionRow } from '../actions/store.ts'
 import { getUsableApproval } from '../approvals/store.ts'
 
 /**
- * Returns the hash that an approval of a submission binds besides the action: the decision's rules and the connectors.
+ * Returns a hash of the rules that decided the action, and of the gateway and connectors for it. An approval of the
+ * action is valid only while this hash is unchanged.
  */
 export function actionBinding({
   decision,
@@ -26,10 +27,10 @@ type UserApprovalDeps = EvaluationDeps & {
 }
 
 /**
- * Returns the id of the approval that approvers gave for exactly this action; null when rules alone allowed it. The id
- * comes from the database, never from a token. As for live requests, an approval counts only under the same rules and
- * while its approvers still have the right to answer. The hold of a gateway compares its own approval later, when the
- * gateway requests the hold again.
+ * Returns the id of the approval that approvers gave for exactly this action; null when rules alone allowed the action.
+ * The id comes from the database and never from a token. The approval is valid only under the same rules and while its
+ * approvers still have the right to answer. For an approval that a gateway's hold opened, the rules are compared later,
+ * when the gateway requests the hold again.
  */
 export async function userApproval(
   deps: UserApprovalDeps,

@@ -9,25 +9,28 @@ import { type Outcome, outcomeOf } from './record.ts'
 import { type FindUrlGateway, proxiedHeaders } from './url-gateway.ts'
 
 export type ExecutorDeps = {
-  /** Sends orders to gateways that are connected to any replica. */
+  /** Sends orders to gateways that are connected to any replica. An order instructs a gateway to execute one action. */
   readonly relay: Pick<OrderRelay, 'isConnected' | 'execute'>
   /** Returns the setting `gateway_url`; null when it is not set. */
   readonly gatewayUrl: () => Promise<string | null>
   readonly findUrlGateway: FindUrlGateway
 }
 
-/** Executes one action. The executor is chosen before the decision token is used. */
+/**
+ * Executes one action. The executor must be chosen before the decision token is used, so that a missing gateway leaves
+ * the token unused.
+ */
 export type Executor = {
-  /** Id of the executing gateway; null for the gateway at `gateway_url`, whose id is unknown. */
+  /** Id of the executing gateway. Null for the gateway at the setting `gateway_url`, whose id is unknown. */
   readonly gatewayId: string | null
   /**
-   * Fingerprint of the sent request, by which `findExecution` matches a gateway's hold. Null where the order names its
-   * action.
+   * Fingerprint of the request that the gateway receives. `findExecution` finds the execution of a held request by this
+   * fingerprint. Null when the gateway executes an order, because the order contains the id of the action.
    */
   readonly requestFingerprint: string | null
   /**
-   * Executes the action; must be called at most once. Resolves to null when nothing was sent; the token then stays
-   * unused.
+   * Executes the action. Must be called at most once. Resolves to null when nothing was sent; the decision token is
+   * then valid for another attempt.
    */
   run(orderId: string): Promise<Outcome | null>
 }
@@ -35,15 +38,15 @@ export type Executor = {
 export type Job = {
   readonly row: ActionRow
   readonly at: ExecutionPlace
-  /** The agent's key, as received with the call. */
+  /** API key of the agent, as received with the call. */
   readonly agentKey: string
-  /** The approval of the action; null when rules alone allowed it. */
+  /** Id of the approval of the action; null when rules alone allowed the action. */
   readonly approvalId: string | null
 }
 
 /**
- * Chooses a connected process of the gateway, else the gateway at `gateway_url`. Throws `not_ready` when neither is
- * available.
+ * Chooses a connected process of the agent's gateway, otherwise the gateway at the setting `gateway_url`. Throws
+ * `not_ready` when neither is available.
  */
 export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Executor> {
   const gateway = capableGateway(job.at.place)
@@ -56,7 +59,8 @@ export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Exec
 type Chosen = { readonly id: string; readonly name: string }
 
 /**
- * Returns the agent's gateway. Throws `not_ready` when the agent has no gateway or the gateway lacks the connector.
+ * Returns the agent's gateway. Throws `not_ready` when the agent has no gateway, or when the gateway has no connector
+ * for the action.
  */
 function capableGateway({ gateway, connectors, action }: Place): Chosen {
   const known = gateway?.snapshot.gateway
@@ -69,7 +73,10 @@ function capableGateway({ gateway, connectors, action }: Place): Chosen {
   )
 }
 
-/** Executes through the stream of a gateway process. The order carries no decision token and is sent at most once. */
+/**
+ * Creates an executor that sends an order on the stream of a gateway process. The order contains no decision token and
+ * is sent at most once.
+ */
 function byStream({ relay }: ExecutorDeps, { row, at, approvalId }: Job, gateway: Chosen): Executor {
   const sent = {
     action_request_id: row.id,
@@ -87,7 +94,10 @@ function byStream({ relay }: ExecutorDeps, { row, at, approvalId }: Job, gateway
   }
 }
 
-/** Sends the request as the agent: the gateway decides it like any other request. */
+/**
+ * Creates an executor that sends the request through the proxy of the gateway with the key of the agent. The gateway
+ * decides the request like any other request of the agent.
+ */
 async function byUrl(
   { findUrlGateway }: ExecutorDeps,
   { at, agentKey }: Job,

@@ -1,6 +1,9 @@
 import type { ActionSpec } from '../../../core/action/spec.ts'
 
-/** File actions by type. An action that has one of the listed parameters sends no file. */
+/**
+ * Actions that send a file, by action type. The values are parameters that replace the file: an action with one of
+ * these parameters sends no file.
+ */
 export const FILE_ACTIONS: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ['chat.user.set_photo', []],
   ['codehost.release_asset.upload', []],
@@ -10,7 +13,7 @@ export const FILE_ACTIONS: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['llm_a.file.upload', []],
   ['llm_a.image.create_variation', []],
   ['llm_a.image.edit', ['images']],
-  // The provider expects the SDP offer as a form part, like a file.
+  // The provider expects the SDP offer as a part of a multipart form, like a file.
   ['llm_a.realtime_call.create', []],
   ['llm_a.skill.create', []],
   ['llm_a.skill_version.create', []],
@@ -27,8 +30,9 @@ export const FILE_ACTIONS: ReadonlyMap<string, readonly string[]> = new Map<stri
 ])
 
 /**
- * Returns why an action cannot be executed from its spec; null when it can. A file action is sent as a multipart form,
- * and a spec cannot carry a file. The provider would refuse the action as JSON after the token was used.
+ * Returns the reason why an action cannot be executed from its spec; null when it can. A file is sent as a multipart
+ * form, which a spec cannot contain. Without this check, the provider would refuse the JSON request after the decision
+ * token was used.
  */
 export function fileProblem({ type, parameters = {} }: ActionSpec): string | null {
   const instead = FILE_ACTIONS.get(type)

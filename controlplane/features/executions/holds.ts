@@ -18,9 +18,9 @@ import { parkNonce } from '../tokens/nonce-store.ts'
 import { closeExecution, findExecution, markReleased, type RunningExecution } from './store.ts'
 
 /**
- * Answers the hold of a request that executes an action; returns undefined for every other request. An approval of the
- * action releases one hold of one execution. A token alone releases none: the function opens an approval, parks the
- * nonce unused until the answer, and the gateway refuses the request at once.
+ * Answers the hold of a request that belongs to an execution; returns undefined for every other request. An approval of
+ * the action releases one hold of one execution. Without an approval, the function opens one, and the gateway refuses
+ * the request at once. The decision token then stays invalid until the approval renews it.
  */
 export async function holdOfExecution(
   q: Query,
@@ -53,9 +53,9 @@ export async function holdOfExecution(
 }
 
 /**
- * Returns the approval of this action if it covers this hold and its approvers still have the right to answer. An
- * approval that an execution opened covers the same request under the same rules. An approval of the submission covers
- * every hold that requires no other groups.
+ * Returns the approval of the action if it covers this hold and its approvers still have the right to answer. An
+ * approval that an earlier execution opened covers the same request under the same rules. An approval of the submission
+ * covers every hold that requires no additional groups.
  */
 async function releasingApproval(
   q: Query,

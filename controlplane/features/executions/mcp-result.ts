@@ -1,12 +1,12 @@
 /**
- * JSON-RPC id of the request that an execution sends. An execution sends only one
+ * JSON-RPC id of the request that an execution sends. Each execution sends a single request
  * (`core/connectors/mcp/to-request.ts`).
  */
 const ID = 1
 
 /**
- * Returns the JSON-RPC response of an MCP call. A server may answer with JSON or with server-sent events (MCP,
- * Streamable HTTP); both give the same result. Any other result is returned unchanged.
+ * Returns the JSON-RPC response of an MCP call. A server may reply with JSON or with server-sent events (MCP,
+ * Streamable HTTP); both give the same result. Results of other actions are returned unchanged.
  */
 export function mcpResult(actionType: string, result: unknown): unknown {
   if (!actionType.startsWith('mcp.') || typeof result !== 'string') return result
@@ -14,7 +14,9 @@ export function mcpResult(actionType: string, result: unknown): unknown {
   return answers[0] ?? result
 }
 
-/** Returns the data of each server-sent event: data lines of one event are joined, a blank line ends an event. */
+/**
+ * Returns the data of each server-sent event. The data lines of one event are joined, and a blank line ends an event.
+ */
 function eventsIn(text: string): readonly string[] {
   return text
     .split(/\r?\n\r?\n/)
@@ -23,7 +25,10 @@ function eventsIn(text: string): readonly string[] {
     .map((lines) => lines.map((line) => line.slice('data:'.length).replace(/^ /, '')).join('\n'))
 }
 
-/** Returns the response to the execution's request. Notifications and requests of the server may precede it. */
+/**
+ * Parses the data of an event. Returns the response to the request of the execution; null for notifications and
+ * requests of the server, which may precede the response.
+ */
 function answerIn(data: string): object | null {
   const message = parsed(data)
   if (typeof message !== 'object' || message === null || Reflect.get(message, 'id') !== ID) return null

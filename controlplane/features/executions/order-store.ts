@@ -3,10 +3,13 @@ import type { Query } from '../../db/query.ts'
 
 type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
 
-/** Payloads: `ask <id> <gateway id>`, `have <id>`, `order <id> <gateway id>`, `result <order id>`. */
+/**
+ * PostgreSQL channel for messages between replicas. Payloads: `ask <id> <gateway id>`, `have <id>`, `order <id>
+ * <gateway id>`, `result <order id>`.
+ */
 export const ORDERS_CHANNEL = 'chaperone_orders'
 
-/** Queries the other replicas for a connection of the gateway. */
+/** Sends a query to the other replicas: is the gateway connected to this replica? */
 export async function askForGateway(q: Query, askId: string, gatewayId: string): Promise<void> {
   await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `ask ${askId} ${gatewayId}`])
 }
@@ -15,7 +18,10 @@ export async function sayHaveGateway(q: Query, askId: string): Promise<void> {
   await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `have ${askId}`])
 }
 
-/** Offers the order to the replica that has the gateway. Deletes orders that no replica took within 5 minutes. */
+/**
+ * Offers an order to the replica to which the gateway is connected. Deletes orders that no replica took within 5
+ * minutes.
+ */
 export async function offerOrder(q: Query, gatewayId: string, order: Order): Promise<void> {
   await q.query(
     `with old as (delete from execution_orders where created_at < now() - interval '5 minutes'),
@@ -25,7 +31,7 @@ export async function offerOrder(q: Query, gatewayId: string, order: Order): Pro
   )
 }
 
-/** Takes the order; exactly one replica gets it. */
+/** Takes an order that another replica offered. Only one replica gets the order; all others get undefined. */
 export async function takeOrder(q: Query, id: string): Promise<Order | undefined> {
   const { rows } = await q.query<{ payload: Order }>(
     'update execution_orders set taken_at = now() where id = $1 and taken_at is null returning payload',
@@ -34,19 +40,22 @@ export async function takeOrder(q: Query, id: string): Promise<Order | undefined
   return rows[0]?.payload
 }
 
-/** Withdraws the order. Returns true when no replica had taken it; no replica can take it afterwards. */
+/** Withdraws an order. Returns true when no replica had taken the order; no replica can take it afterwards. */
 export async function withdrawOrder(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query('delete from execution_orders where id = $1 and taken_at is null', [id])
   return rowCount === 1
 }
 
 /**
- * Process id of a result that a replica passes on to the replica that sent the order. No gateway process has the empty
- * id.
+ * Value of the process id for a result that one replica sends to the replica of the order. A gateway process never has
+ * an empty id.
  */
 export const PASSED_ON = ''
 
-/** Stores a result for the replica that waits for it. `processId`: the gateway process that sent the result. */
+/**
+ * Stores a result for the replica that waits for it. `processId`: id of the gateway process that sent the result, or
+ * `PASSED_ON`.
+ */
 export async function putResult(q: Query, result: ResultBody, processId: string): Promise<void> {
   await q.query(
     `with old as (delete from execution_results where created_at < now() - interval '5 minutes'),
@@ -57,8 +66,8 @@ export async function putResult(q: Query, result: ResultBody, processId: string)
 }
 
 /**
- * Returns and deletes the result of the order that the given gateway process sent. Responses of upstreams are not
- * kept.
+ * Returns the result that the given gateway process sent for the order, and deletes the row, because responses of
+ * upstreams must not remain stored.
  */
 export async function takeResult(
   q: Query,

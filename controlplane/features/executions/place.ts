@@ -11,18 +11,21 @@ export type ExecutionPlaceDeps = Pick<EvaluationDeps, 'knownAction'> & {
   readonly rules: ActionRulesSource
 }
 
-/** The connector, gateway and agent of an execution. `request` is null when no gateway has the connector. */
+/**
+ * The connectors, gateway and agent of an execution. `request`: HTTP request of the action; null when the agent's
+ * gateway has no connector for the action.
+ */
 export type ExecutionPlace = {
   readonly place: Place
-  /** The current name of the agent. */
+  /** Current name of the agent. */
   readonly agent: string
   readonly request: ActionRequest | null
 }
 
 /**
- * Resolves the place of an action by the newest rules, so that a connector counts as soon as it is stored. Throws
- * `validation` when no request can be built from the spec. Called before the token is used, because only a new
- * submission can correct the spec.
+ * Resolves the connectors, gateway and agent of an action under the newest rules, so that a new connector is usable as
+ * soon as it is stored. Throws `validation` when no request can be built from the spec. Must be called before the
+ * decision token is used, because only a new submission can correct the spec.
  */
 export async function executionPlace(deps: ExecutionPlaceDeps, row: ActionRow): Promise<ExecutionPlace> {
   const problem = fileProblem(row.spec)

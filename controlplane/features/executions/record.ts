@@ -6,7 +6,7 @@ import { agentActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { closeExecution } from './store.ts'
 
-/** Outcome of an order. `isDone`: the upstream answered; `status` and `result` are its answer. */
+/** Outcome of an execution. `isDone`: the upstream answered; `status` and `result` are then its answer. */
 export type Outcome = {
   readonly isDone: boolean
   readonly status: number | null
@@ -17,11 +17,11 @@ export type Outcome = {
 
 export type Executed = Outcome & {
   readonly orderId: string
-  /** Id of the executing gateway; null when the action was executed through `gateway_url`. */
+  /** Id of the gateway that executed the action. Null for the gateway at the setting `gateway_url`. */
   readonly gatewayId: string | null
 }
 
-/** The action and the agent of an execution. */
+/** The action request of an execution, with its organisation, agent and action type. */
 export type ExecutedAction = {
   readonly id: string
   readonly orgId: string
@@ -29,7 +29,7 @@ export type ExecutedAction = {
   readonly type: string
 }
 
-/** Converts the result that a gateway reports. */
+/** Converts the result that a gateway reports to an outcome. */
 export function outcomeOf({ ok, status, result, error }: ResultBody): Outcome {
   if (ok && status !== null) return { isDone: true, status, result, error: null, code: null }
   const code: ErrorCode = status === 403 ? 'denied' : 'upstream_failed'
@@ -37,8 +37,8 @@ export function outcomeOf({ ok, status, result, error }: ResultBody): Outcome {
 }
 
 /**
- * Stores state and audit event in the caller's transaction. Returns false when the action already has an outcome: the
- * first of two reports wins. Responses of upstreams are not stored.
+ * Stores the state of the action and the audit event in the caller's transaction. Returns false when the action already
+ * has an outcome, because the first of two reports applies. Responses of upstreams are not stored.
  */
 export async function recordExecution(
   q: Query,
@@ -49,8 +49,8 @@ export async function recordExecution(
   const to = isDone ? 'executed' : 'execution_failed'
   const isMoved =
     (await moveAction(q, action.id, { from: 'allowed', to })) ||
-    // Moves the action even if a hold of the same request moved it back to `pending_approval`, because the upstream
-    // executed the request.
+    // The upstream executed the request. The action therefore becomes `executed` even if a hold of the same request
+    // moved the action back to `pending_approval`.
     (isDone && (await moveAction(q, action.id, { from: 'pending_approval', to })))
   if (!isMoved) return false
   const details = { action_type: action.type, gateway_id: gatewayId, order_id: orderId, status }

@@ -29,8 +29,8 @@ export type ExecutionDeps = ExecutionPlaceDeps &
   }
 
 /**
- * Result of an execution. `held`: a gateway holds the request. Nothing was sent, and the token is valid for one more
- * execution after the approval.
+ * Result of an execution. `held`: the gateway holds the request and sent nothing. The decision token is then valid for
+ * one more execution after the approval.
  */
 export type Execution =
   | { readonly kind: 'done'; readonly status: number; readonly result: unknown }
@@ -41,15 +41,16 @@ export type Execution =
       readonly approval: ApprovalView
     }
 
-/** The decision token, and the key of the agent that authenticated the call. */
+/** The decision token of the action, and the API key with which the agent authenticated the call. */
 export type ExecutionInput = { readonly token: string; readonly agentKey: string }
 
 /**
- * Executes an allowed action once. The gateway decides the request again as live traffic. Where the gateway holds the
- * request and the action has no approval, the action waits for one, and each further execution returns `held`.
- * Throws, in this order: `not_found`; `validation` when the spec gives no request; 403 or 410 for the token; 409 when
- * the token was used or the action is not allowed; 403 under a kill switch; 503 without a gateway. The token stays
- * valid after each of these. Afterwards throws the gateway's outcome: 403, 502, or 504 without an answer.
+ * Executes an allowed action once. The gateway decides the request again like any other request. If the gateway holds
+ * the request and the action has no approval, the action becomes pending, and each further execution resolves to `held`
+ * until the answer. Errors before the execution, in this order: `not_found`; `validation` when no request can be built
+ * from the spec; 403 or 410 for an invalid token; 409 when the token was used or the action is not allowed; 403 under a
+ * kill switch; 503 without a gateway. The token remains valid after these errors. Errors of the execution: 403, 502, or
+ * 504 without an answer.
  */
 export type Execute = (own: OwnAction, given: ExecutionInput) => Promise<Execution>
 
@@ -78,8 +79,8 @@ export function createExecute(deps: ExecutionDeps): Execute {
 type Opening = { readonly jti: string; readonly actId: string; readonly approvalId: string | null }
 
 /**
- * Uses the token. Stores the attempt first, so that a crash of the replica leaves a trace. Returns null when another
- * execution of the same token is held.
+ * Stores the execution and then uses the decision token, so that a crash of the replica leaves a row. Returns null when
+ * another execution with the same token is held. Throws when the token was used or has expired.
  */
 async function open(
   { db, tokens }: ExecutionDeps,
@@ -96,20 +97,20 @@ async function open(
   throw tokenError(PROBLEM[spent])
 }
 
-/** Reports whether the action waits for the approval that an execution with this token opened. */
+/** Reports whether the action is pending because an execution with this token opened an approval. */
 function isHeld({ status, jti, approvalId }: ActionRow, token: string): boolean {
   return status === 'pending_approval' && jti === token && approvalId !== null
 }
 
-/** Reports whether a gateway's hold gave the action a new approval during the execution. */
+/** Reports whether a hold of the gateway opened a new approval of the action during the execution. */
 async function wasHeld({ db }: ExecutionDeps, row: ActionRow): Promise<boolean> {
   const now = await getAction(db, row.id)
   return now !== undefined && now.approvalId !== null && now.approvalId !== row.approvalId
 }
 
 /**
- * Returns the current state of a held execution: an approver may have answered already. Throws 410 once the approval
- * has expired, even before the sweeper stored the expiry.
+ * Returns the current state of a held execution, because an approver may have answered already. Throws 410 after the
+ * expiry of the approval, even before the sweeper stores the expiry.
  */
 async function heldExecution({ db }: ExecutionDeps, { id }: ActionRow): Promise<Execution> {
   const now = await getAction(db, id)
@@ -128,7 +129,10 @@ async function run(executor: Executor, orderId: string): Promise<Outcome | null>
   }
 }
 
-/** Releases the nonce: the gateway disconnected before the order, so nothing was sent. */
+/**
+ * Makes the nonce unused again after the gateway disconnected before it received the order. Returns the error for the
+ * caller.
+ */
 async function giveBack({ db }: ExecutionDeps, orderId: string, jti: string): Promise<ChaperoneError> {
   await db.tx(async (q) => {
     await releaseNonce(q, jti)
@@ -181,7 +185,10 @@ const CODE: Readonly<Record<TokenProblem, ErrorCode>> = {
   used: 'conflict',
 }
 
-/** Returns the error of spec 7.6, for example `Token verification failed: nonce already used`. */
+/**
+ * Returns the error for a token problem in the form of spec 7.6, for example `Token verification failed: nonce already
+ * used`.
+ */
 function tokenError(problem: TokenProblem): ChaperoneError {
   const text = TOKEN_ERRORS[problem]
   const error = `Token verification failed: ${text.charAt(0).toLowerCase()}${text.slice(1)}`

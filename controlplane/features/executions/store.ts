@@ -2,24 +2,27 @@ import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
-/** Advisory lock key: an arbitrary number, the same in all replicas. */
+/** Key of the advisory lock: an arbitrary number that is the same in all replicas. */
 const LOCK = 7_245_118_021
 
 export type OpenExecution = {
   readonly orderId: string
   readonly actId: string
-  /** Id of the executing gateway; null when the action is executed through `gateway_url`. */
+  /** Id of the gateway that executes the action. Null for the gateway at the setting `gateway_url`. */
   readonly gatewayId: string | null
 }
 
 type NewExecution = OpenExecution & {
-  /** Fingerprint of a request through `gateway_url`; null where the order names its action. */
+  /**
+   * Fingerprint of a request through the gateway at `gateway_url`. Null for an order, because the order contains the id
+   * of the action.
+   */
   readonly requestFingerprint: string | null
-  /** The approval of the action, which may release one hold of this execution. */
+  /** Id of the approval of the action. The approval may release one hold of this execution. */
   readonly approvalId: string | null
 }
 
-/** Stores the execution. Must run before the nonce is used, so that a crash at any later moment leaves a trace. */
+/** Stores the execution. Must be called before the nonce is used, so that a crash at any later time leaves a row. */
 export async function openExecution(q: Query, row: NewExecution): Promise<void> {
   await q.query(
     'insert into executions (order_id, act_id, gateway_id, request_fingerprint, approval_id) values ($1, $2, $3, $4, $5)',
@@ -31,11 +34,14 @@ export type RunningExecution = {
   readonly orderId: string
   readonly actId: string
   readonly approvalId: string | null
-  /** The approval has already released a hold. */
+  /** True when the approval has already released a hold of this execution. */
   readonly isReleased: boolean
 }
 
-/** Finds and locks the execution of a hold: by action where the gateway had an order, else by request fingerprint. */
+/**
+ * Finds and locks the running execution to which a held request belongs. The execution is found by its action when the
+ * gateway received an order, otherwise by the request fingerprint.
+ */
 export async function findExecution(
   q: Query,
   key: {
@@ -43,8 +49,8 @@ export async function findExecution(
     readonly actId: string
     readonly gatewayId: string
     /**
-     * Fingerprint of the held request; null when the gateway sends none. The execution is then found by its action
-     * alone.
+     * Fingerprint of the held request; null when the gateway sends none. Without a fingerprint, the execution is found
+     * by its action only.
      */
     readonly requestFingerprint: string | null
   },
@@ -74,14 +80,14 @@ export type Interrupted = OpenExecution & {
   readonly orgId: string
   readonly agentId: string
   readonly actionType: string
-  /** Result that the gateway sent to a replica other than the one that sent the order; null when no result arrived. */
+  /** Result that the gateway sent to another replica than that of the order; null when no result arrived. */
   readonly result: ResultBody | null
 }
 
 /**
- * Takes executions that started more than `graceS` seconds ago by the database's clock: their replica no longer runs
- * them. Returns those whose action still has no outcome, oldest first; discards the others. Returns none while another
- * replica holds the lock. Must run in the transaction that stores the outcomes.
+ * Takes executions that started more than `graceS` seconds ago by the clock of the database, because the replica of
+ * such an execution has crashed. Returns the executions whose action has no outcome, oldest first, and deletes the
+ * others. Returns none while another replica holds the lock. Must run in the transaction that stores the outcomes.
  */
 export async function takeInterrupted(q: Query, graceS: number): Promise<readonly Interrupted[]> {
   const { rows: locks } = await q.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [

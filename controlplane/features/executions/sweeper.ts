@@ -3,8 +3,8 @@ import { type Outcome, outcomeOf, recordExecution } from './record.ts'
 import { type Interrupted, takeInterrupted } from './store.ts'
 
 /**
- * Age in seconds after which a running execution counts as interrupted. It is longer than the limit of an order (32 s)
- * plus that of storing its outcome (60 s).
+ * Age in seconds after which a running execution counts as interrupted. The age exceeds the time limit of an order (32
+ * s) plus the time limit for storing its outcome (60 s).
  */
 const INTERRUPTED_AFTER_S = 100
 
@@ -17,9 +17,9 @@ const UNKNOWN: Outcome = {
 }
 
 /**
- * Ends executions whose replica crashed between the use of the token and the outcome, each exactly once over all
- * replicas. A result that reached another replica becomes the outcome. Otherwise the outcome is unknown, and the
- * action is never executed again.
+ * Ends executions whose replica crashed after the token was used and before the outcome was stored. Each execution is
+ * ended once over all replicas. If a result reached another replica, this result becomes the outcome. Otherwise the
+ * outcome is unknown, and the action is never executed again.
  */
 export async function endInterrupted(db: Db, graceS = INTERRUPTED_AFTER_S): Promise<readonly Interrupted[]> {
   return db.tx(async (q) => {

@@ -14,22 +14,25 @@ import {
 } from '../gateways/dial.ts'
 import type { Outcome } from './record.ts'
 
-/** A request with the agent's own credential, as the agent sends it through the gateway. */
+/** A request with the agent's own API key, in the form in which the agent would send it through the gateway. */
 export type ProxiedRequest = {
   readonly agent: string
-  /** The key that authenticated the execute call. Never stored and never logged. */
+  /** API key that authenticated the call of the agent. The key is neither stored nor logged. */
   readonly agentKey: string
   readonly scheme: 'http' | 'https'
   readonly request: ExecuteRequest
 }
 
-/** The gateway at `gateway_url`, after a successful health check. */
+/** The gateway at the setting `gateway_url`, after a successful health check. */
 export type UrlGateway = {
-  /** Resolves to null when the gateway is unreachable and nothing was sent. */
+  /**
+   * Sends the request through the proxy of the gateway. Resolves to null when the gateway is unreachable and nothing
+   * was sent.
+   */
   send(request: ProxiedRequest): Promise<Outcome | null>
 }
 
-/** Checks that a gateway answers at the URL. Throws `not_ready` with the reason. */
+/** Checks that a gateway answers at the URL. Rejects with `not_ready` and the reason when it does not. */
 export type FindUrlGateway = (url: string) => Promise<UrlGateway>
 
 const HEALTH_MS = 2_000
@@ -38,8 +41,8 @@ const SEND_MS = 30_000
 const RESULT_BYTES = 1024 * 1024
 
 /**
- * Executes through the explicit proxy of a gateway that has no stream to any replica. The gateway decides by its own
- * rules, injects the credential and records, as for every request.
+ * Creates the execution through the explicit proxy of a gateway that has no stream to any replica. The gateway decides
+ * the request by its own rules, adds the credential and writes a record, as for every request.
  */
 export function createFindUrlGateway(options: { readonly resolve?: Resolve } = {}): FindUrlGateway {
   return async (text) => {
@@ -85,8 +88,8 @@ function stateOf({ status, body }: Answer): unknown {
 }
 
 /**
- * Returns the HTTP request to the proxy, in absolute form (RFC 9112, 3.2.2). The gateway uses TLS to the upstream,
- * independent of the scheme of `gateway_url`.
+ * Returns the request to the proxy in absolute form (RFC 9112, 3.2.2). The scheme in the request target determines
+ * whether the gateway connects to the upstream by TLS, independent of the scheme of `gateway_url`.
  */
 function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
   const { method, host, target, body } = request
@@ -102,7 +105,8 @@ function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
       'chaperone',
       'Proxy-Authorization',
       `Basic ${credential}`,
-      // Without a length, Node sends `Transfer-Encoding: chunked`: the gateway would expect a body of unknown length.
+      // The header is necessary because Node otherwise sends `Transfer-Encoding: chunked`, and the gateway would expect
+      // a body of unknown length.
       ...(method === 'GET' ? [] : ['Content-Length', String(bytes?.length ?? 0)]),
       ...proxiedHeaders(request),
     ],
@@ -110,15 +114,18 @@ function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
   }
 }
 
-/** Returns the header fields of the request itself, without those of the connection to the gateway. */
+/**
+ * Returns the header fields of the request, without those of the connection to the gateway. Adds the header `Accept`
+ * for any media type when the request has none.
+ */
 export function proxiedHeaders({ headers }: ExecuteRequest): RawHeaders {
   const accepts = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'accept')
   return accepts ? headers : ['Accept', '*/*', ...headers]
 }
 
 /**
- * Converts a response into an outcome, as for orders: responses of the upstream below 500 are results; an error of the
- * gateway is a failure.
+ * Converts a response to an outcome, with the same rules as for orders: a response of the upstream below 500 is a
+ * result; an error of the gateway is a failure.
  */
 function outcomeOf(answer: Answer): Outcome {
   const { status, headers } = answer
@@ -139,7 +146,10 @@ function unknown({ isLate }: CallError): Outcome {
   return { isDone: false, status: null, result: null, error, code: 'upstream_timeout' }
 }
 
-/** Returns `error: message` of the gateway's response. On MCP a JSON-RPC error holds both. */
+/**
+ * Returns the error of a gateway's response as `error: message`. For MCP, the JSON-RPC error of the response contains
+ * both texts.
+ */
 function refusalText({ body, status }: Answer): string {
   const parsed = jsonOf(body)
   const { error, message } = isObject(parsed) ? parsed : {}
@@ -148,7 +158,9 @@ function refusalText({ body, status }: Answer): string {
   return typeof second === 'string' && second !== first ? `${first}: ${second}` : first
 }
 
-/** Parses JSON and returns text unchanged; returns null for other media types and for a truncated body. */
+/**
+ * Parses a JSON body and returns a text body unchanged. Returns null for other media types and for a truncated body.
+ */
 function resultOf({ headers, body, isWhole }: Answer): unknown {
   const type = String(headers['content-type'] ?? '')
   if (!isWhole || body.length === 0) return null
