@@ -44,11 +44,11 @@ type Made = {
   readonly issuer: PodCa | null
 }
 
-/** Address and conditions of the gateway, which are known only once it listens. */
+/** URL and conditions of the gateway. Both are available only once it listens. */
 type Address = { url: string; conditions: Pod['conditions'] }
 
 export type Core = ReturnType<typeof createCore>
-/** Creates everything except the sockets that agents reach: state, control plane client and pipeline. */
+/** Creates everything except the sockets that agents reach: state, client of the control plane, and pipeline. */
 export function createCore(config: GatewayConfig, given: Made) {
   const { log, token, leaf, issuer } = given
   const lock = lockDataDir(config.dataDir)

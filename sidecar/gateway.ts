@@ -35,13 +35,13 @@ const LAST_UPLOAD_MS = 600
 const HEAD_TIMEOUT_MS = 30_000
 
 /**
- * Composes and starts the whole process. Resolves when it listens and has its first snapshot, or after 5 s without
- * one; it then answers 503 until the control plane is reachable. Rejects with an error that says what to change when
- * it cannot start.
+ * Composes and starts the whole gateway process. Resolves when the gateway listens and has its first snapshot, or after
+ * 5 s without a snapshot; the gateway then answers 503 until the control plane is reachable. Rejects when the gateway
+ * cannot start, with an error that says what to change.
  */
 export async function createGateway(config: GatewayConfig, log: Logger): Promise<Gateway> {
   const readGatewayToken = () => readToken(config.gatewayTokenFile, 'GATEWAY_TOKEN_FILE')
-  // The file is read before any other step, so that a missing file fails the start.
+  // The token file is read before any other step, so that a missing file fails the start.
   const first = await readGatewayToken()
   const token = config.pod === null ? first : readGatewayToken
   const issuer =

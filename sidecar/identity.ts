@@ -5,16 +5,16 @@ import type { Credentials, KeyedPort } from './pipeline/exchange.ts'
 import { sha256 } from './process/sha256.ts'
 
 /**
- * Agents by verified header, for each snapshot. A key is hashed only once for each snapshot, and a revoked key is
- * discarded with its snapshot.
+ * Agents by verified `Proxy-Authorization` header, for each snapshot. A key is therefore hashed only once for each
+ * snapshot, and a revoked key is discarded with its snapshot.
  */
 const verified = new WeakMap<Snapshot, Map<string, AgentEntry>>()
 const MAX_VERIFIED = 2_000
 
 /**
- * Returns the agent that sends the request, or null. The port of a pod identifies its agent; elsewhere
- * `Proxy-Authorization: Basic base64(name:key)` does, and the port of an agent accepts no other agent. Ignores the
- * status of the agent.
+ * Returns the agent that sends the request; null when the credentials are not valid. The port of a pod identifies its
+ * agent. Elsewhere `Proxy-Authorization: Basic base64(name:key)` identifies the agent, and the port of an agent accepts
+ * no other agent. The status of the agent is not checked here.
  */
 export function identify(credentials: Credentials, snapshot: Snapshot): AgentEntry | null {
   switch (credentials.kind) {
@@ -29,8 +29,8 @@ export function identify(credentials: Credentials, snapshot: Snapshot): AgentEnt
 
 function byHeader({ header, keyedPort }: Presented, snapshot: Snapshot): AgentEntry | null {
   const cached = verified.get(snapshot) ?? newCache(snapshot)
-  // The cache key contains the port's agent, because a port key is valid on its port only. A header value contains no
-  // line feed, so the separator is unambiguous.
+  // The cache key contains the agent of the port, because a port key is valid on its own port only. A header value
+  // contains no line feed, so the separator is unambiguous.
   const cacheKey = keyedPort === undefined ? header : `${keyedPort.agent}\n${header}`
   const hit = cached.get(cacheKey)
   if (hit !== undefined) return hit

@@ -3,8 +3,8 @@ import type { Http2Session } from 'node:http2'
 const asked = new WeakMap<Http2Session, Promise<boolean>>()
 
 /**
- * Resolves with true once the peer answers a ping, and with false after `timeoutMs` or when the session has ended.
- * Concurrent calls share one ping. Never rejects.
+ * Pings the peer of an HTTP/2 session. Resolves with true once the peer answers, and with false after `timeoutMs` or
+ * when the session has ended. Concurrent calls share one ping. Never rejects.
  */
 export function answersPing(session: Http2Session, timeoutMs: number): Promise<boolean> {
   const known = asked.get(session)

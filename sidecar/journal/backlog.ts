@@ -9,18 +9,22 @@ import { type JournalFiles, SYSTEM_FILES } from './segments/files.ts'
 export type Results = ReadonlyMap<string, Buffer>
 
 /**
- * Results that the control plane has not acknowledged, by segment, oldest first. Memory holds those of the active
+ * Results that the control plane has not acknowledged, by segment, oldest first. Memory holds the results of the active
  * segment and of at most one closed segment, so that a long outage of the control plane uses disk instead of memory.
  */
 export type Backlog = {
   add(id: string, recordJson: Buffer): void
   /**
-   * Closes the active segment and starts an empty one. `isHeld`: the closed segment is not deleted before `release`.
+   * Closes the active segment and starts an empty one. With `isHeld` the closed segment is not deleted before
+   * `release`.
    */
   rotate(closed: ClosedSegment & { readonly isHeld: boolean }): void
   /** Closes the active segment, whose results were also written to the new segment. */
   replace(closed: ClosedSegment): void
-  /** Permits the deletion of held segments. Call it when the lines carried over from them are on disk. */
+  /**
+   * Permits the deletion of held segments. Call it when the lines that were copied from them into a new segment are on
+   * disk.
+   */
   release(): void
   /** Returns up to `max` results of the oldest segment that has any. */
   next(max: number): Promise<Results>
@@ -29,8 +33,8 @@ export type Backlog = {
   /** Removes results and deletes closed segments without results. */
   remove(ids: Iterable<string>): void
   /**
-   * Permits the deletion of segments of earlier processes. Until this call, such a segment may be the only trace of a
-   * request.
+   * Permits the deletion of segments of earlier processes. Before this call, a segment may be the only trace of a
+   * request whose process crashed.
    */
   allowTrimming(): void
   /** Number of unacknowledged results in the active segment; `total` is their number in all segments. */
@@ -94,7 +98,7 @@ export function createBacklog(left: readonly LeftSegment[], files: JournalFiles 
     list: () => active.values(),
     async next(max) {
       for (const segment of [...closed]) {
-        // A segment without results may have been deleted while another one was read.
+        // This segment may have lost its last result, and its file, while another segment was read.
         if (segment.count === 0) continue
         const results = await load(segment)
         if (results.size > 0) return take(results, max)

@@ -3,13 +3,13 @@ type Group = PromiseWithResolvers<undefined>
 export type GroupCommitDeps = {
   /** Flushes everything that was written before the call. */
   readonly sync: () => Promise<void>
-  /** Limit of one flush in milliseconds; beyond it the flush has failed. */
+  /** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
   readonly timeoutMs: number
   readonly onSynced?: (seconds: number) => void
   readonly nowMs: () => number
 }
 
-/** Group commit: one flush serves all waiting callers. Callers that arrive during a flush share the next one. */
+/** Commits in groups: one flush serves all waiting callers. Callers that arrive during a flush share the next one. */
 export class GroupCommit {
   readonly #deps: GroupCommitDeps
   #waiting: Group | null = null
@@ -73,8 +73,8 @@ export class GroupCommit {
   }
 
   /**
-   * Fails the group and also the waiting one: after a failed flush, the kernel may discard the pages and report success
-   * for the next flush.
+   * Fails the callers of a flush and those that wait for the next one: after a failed flush, the kernel may discard the
+   * pages and report success for the next flush.
    */
   #fail(group: Group, error: unknown): void {
     group.reject(error)

@@ -17,26 +17,29 @@ export type JournalDeps = {
   /** Folder of the journal, which is created if missing. */
   readonly dir: string
   readonly processId: string
-  /** Size limit on disk. Forwarding stops below it, so that results of requests in flight still fit. */
+  /**
+   * Size limit of the journal on disk, in bytes. Forwarding stops below the limit, so that results of requests in
+   * flight still fit.
+   */
   readonly maxBytes: number
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** Called when a full batch is pending, which can be uploaded before the timer. */
+  /** Called when a full batch of records is pending, so that the upload need not wait for its timer. */
   readonly onBatchReady?: () => void
   /** Interval of retries of an unwritable journal, in milliseconds. */
   readonly probeMs?: number
   /**
-   * Returns true with `audit: sync`: an intent then counts as written once it is flushed to disk. Called in every turn
-   * of the event loop.
+   * Returns true when the snapshot has `audit: sync`: an intent then counts as written once it is flushed to disk.
+   * Called in every turn of the event loop that writes lines.
    */
   readonly isSync?: () => boolean
-  /** Limit of one flush in milliseconds; beyond it the flush has failed. */
+  /** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
   readonly syncTimeoutMs?: number
   readonly metrics?: JournalMetrics
   readonly files?: JournalFiles
 }
 
 export type JournalMetrics = {
-  /** Counts one flush, which serves all intents that waited for it. */
+  /** Counts one flush, which serves all intents that waited for it. `seconds` is its duration. */
   synced(seconds: number): void
   failed(operation: 'write' | 'sync'): void
 }

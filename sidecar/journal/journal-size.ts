@@ -1,13 +1,13 @@
 const SEGMENT_BYTES = 4 * 1024 * 1024
 const RESERVE_BYTES = 8 * 1024 * 1024
 
-/** An active segment of this size is closed early once all its results are acknowledged. */
+/** Size in bytes from which the active segment is closed early once all its results are acknowledged. */
 export const EARLY_ROTATION_BYTES = 2 * 1024 * 1024
 
 export type JournalSize = {
-  /** Size at which a segment is closed. */
+  /** Size in bytes at which a segment is closed. */
   readonly segmentBytes: number
-  /** Size at which forwarding stops. The rest is reserved for the results of requests in flight. */
+  /** Size in bytes at which forwarding stops. The rest is reserved for the results of requests in flight. */
   readonly intentBytes: number
 }
 

@@ -23,7 +23,7 @@ import { Segments } from './segments/segments.ts'
 import { Sequence } from './sequence.ts'
 import { journalUnavailable, unavailableText } from './unavailable.ts'
 
-/** Limit of one flush; beyond it the flush has failed. */
+/** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
 const SYNC_TIMEOUT_MS = 10_000
 
 /**
@@ -42,15 +42,15 @@ export class Journal implements JournalPort {
   readonly #size: JournalSize
   readonly #commits: GroupCommit
   readonly #outage: Outage
-  /** Tracked from the first turn with `audit: sync`. */
+  /** Sequence numbers of the records. They are tracked from the first turn of the event loop with `audit: sync`. */
   readonly #sequence: Sequence
   readonly #open = new OpenIntents()
   readonly #rows = new OpenAggregates()
   readonly #segments: Segments
-  /** Records of requests whose process crashed, until they are on disk as results. */
+  /** Records of requests whose process crashed, until they are stored as results. */
   #recovery: RecoveredRecords | null
   #isClosed = false
-  /** Lines of this turn of the event loop, written at its end with one system call for all requests. */
+  /** Lines of this turn of the event loop. One system call at its end writes the lines of all requests. */
   readonly #lines = new LineBuffer()
   #isScheduled = false
 
@@ -98,7 +98,7 @@ export class Journal implements JournalPort {
     return this.isWritable ? 'ok' : 'full'
   }
 
-  /** Explains why nothing is forwarded while the journal is not writable, and what to change. */
+  /** Returns the reason why no request is forwarded while the journal is not writable, and what to change. */
   get problem(): string {
     return unavailableText(this.dir, this.#outage.reason)
   }
@@ -112,7 +112,7 @@ export class Journal implements JournalPort {
     return this.#backlog.closedBytes + this.#segments.bytes
   }
 
-  /** Number of records lost since the start: never written, or never accepted. */
+  /** Number of records lost since the start: either never written, or never accepted by the control plane. */
   get lost(): number {
     return this.#lost.total
   }
@@ -152,7 +152,7 @@ export class Journal implements JournalPort {
     this.#buffer('result', json)
   }
 
-  /** Writes the lines of this turn. */
+  /** Writes the lines of this turn of the event loop. */
   flush(): void {
     this.#isScheduled = false
     const isSync = this.#deps.isSync?.() === true
@@ -169,14 +169,14 @@ export class Journal implements JournalPort {
   }
 
   /**
-   * Returns the next batch to upload, oldest first; empty when nothing is pending. Rejects when a closed segment
+   * Returns the next batch to upload, oldest records first; empty when none are pending. Rejects when a closed segment
    * cannot be read.
    */
   async nextBatch(max: number): Promise<JournalBatch> {
     if (this.#isUsable) for (const json of this.#results.retry()) this.#lines.add('result', json)
     this.flush()
     const batch = { records: await this.#backlog.next(max), lost: this.#lost.list(LIMITS.lostRangesMax) }
-    // Flush first: a record that the control plane has stored must not appear lost after a power loss.
+    // The lines are flushed first: a record that the control plane has stored must not appear lost after a power loss.
     if (this.#sequence.isTracked && !this.#commits.isFlushed && this.#isUsable) await this.#commit(null)
     return batch
   }
@@ -189,7 +189,7 @@ export class Journal implements JournalPort {
     if (isIdle && this.#segments.bytes > EARLY_ROTATION_BYTES) this.#rotate()
   }
 
-  /** Removes records that the control plane never accepts. Ranges were counted when they were lost. */
+  /** Removes records that the control plane never accepts. `ranges` were counted when their records were lost. */
   abandon(ids: readonly string[], ranges: readonly LostRange[]): void {
     this.#lost.count(ids.length)
     this.acknowledge(ids, ranges)
@@ -202,7 +202,7 @@ export class Journal implements JournalPort {
     this.#outage.stop()
     const isEmpty = this.#backlog.active + this.#open.size + this.#rows.size + this.#lost.list(1).length === 0
     this.#segments.close({ isEmpty: isEmpty && this.#isUsable })
-    // Results after this point are lost; their intents become `unknown` at the next start.
+    // Results after this point are lost. The next start records their intents with the note `unknown`.
     this.#isClosed = true
   }
 
@@ -247,7 +247,7 @@ export class Journal implements JournalPort {
     return isWritten
   }
 
-  /** Flushes, then settles the intents. Null: the flush is for the reserved sequence numbers only. */
+  /** Flushes, then settles the intents. With null the flush only makes reserved sequence numbers durable. */
   #commit(intents: IntentGroup | null): Promise<void> {
     return this.#commits.commit().then(
       () => intents?.written.resolve(undefined),
@@ -272,7 +272,7 @@ export class Journal implements JournalPort {
       this.#outage.attempt('write', () => this.#segments.rotate({ isDurable: this.#sequence.isTracked }))
   }
 
-  /** Returns the lines that a new segment begins with: open entries of earlier segments, which may then be deleted. */
+  /** Returns the first lines of a new segment: copies of open entries, whose earlier segments may then be deleted. */
   #carried(): string {
     const lost = this.#lost.list(Number.POSITIVE_INFINITY).map(lostLine).join('')
     return this.#sequence.begin() + this.#open.carried() + this.#rows.carried() + lost
@@ -285,7 +285,7 @@ export class Journal implements JournalPort {
     else await this.#segments.renew()
   }
 
-  /** Makes the next write repeat tallies and reservations, because the last write failed. */
+  /** Makes the next write repeat counters of aggregate records and reserved numbers, because the last write failed. */
   #invalidate(): void {
     this.#rows.invalidate()
     this.#sequence.invalidate()

@@ -8,8 +8,8 @@ const SUFFIX = Buffer.from('}\n')
 const FIRST_BYTES = 64 * 1024
 
 /**
- * Buffer of pending lines as bytes, which every write reuses. Strings would be concatenated, flattened and encoded on
- * every write.
+ * Buffer of pending lines as bytes. Every write reuses it, because strings would be concatenated, flattened and encoded
+ * on every write.
  */
 export class LineBuffer {
   #space = Buffer.allocUnsafeSlow(FIRST_BYTES)
@@ -31,7 +31,7 @@ export class LineBuffer {
     this.#putText(lines)
   }
 
-  /** Returns all lines and empties the buffer. The result is valid until the next line is added. */
+  /** Returns all lines and empties the buffer. The returned bytes are valid until the next line is added. */
   take(): Buffer {
     const lines = this.#space.subarray(0, this.#used)
     this.#used = 0

@@ -1,7 +1,8 @@
 /**
- * Phase of a segment line `{"phase":"intent","record":{…}}`. `tally`: counters of an aggregate record, whose full
- * form is the last intent with its id. `dropped`: the request of this intent was counted in an aggregate record.
- * `sequence`, `lost`: sequence numbers of a process; `id` is the process id.
+ * Phase of a segment line such as `{"phase":"intent","record":{…}}`. `intent`, `result`: a record before and after its
+ * request. `tally`: counters of an aggregate record, whose full form is the last intent with its id. `dropped`: the
+ * intent is void, because an aggregate record counts its request or the request was refused. `sequence`, `lost`:
+ * sequence numbers of the process whose id is `id`.
  */
 export type Phase = 'intent' | 'result' | 'tally' | 'dropped' | 'sequence' | 'lost'
 
@@ -26,7 +27,7 @@ export type ParsedLine = {
   readonly json: string
 }
 
-/** Parses a line of a segment. Null for a line that a crash or a full disk truncated. */
+/** Parses a line of a segment. Returns null for a line that a crash or a full disk truncated. */
 export function parseLine(raw: string): ParsedLine | null {
   const phase = PHASES.find((each) => raw.startsWith(PREFIX[each]))
   if (phase === undefined || !raw.endsWith('}}')) return null

@@ -50,7 +50,10 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Removes the lock of a process that has ended. Restores the lock if another process acquired it in the meantime. */
+/**
+ * Removes the lock of a process that has ended. Restores the lock when another live process acquired it in the
+ * meantime.
+ */
 function setAside(file: string, expected: Owner | null): void {
   const aside = `${file}.${randomBytes(8).toString('hex')}`
   try {

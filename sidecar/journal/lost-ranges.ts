@@ -3,17 +3,17 @@ export type LostRange = {
   readonly process_id: string
   readonly from: number
   readonly to: number
-  /** Why the control plane does not accept the records; absent for records that were never written. */
+  /** Reason why the control plane does not accept the records; absent for records that were never written. */
   readonly reason?: 'refused' | 'unreadable' | undefined
 }
 
 export type LostRanges = {
   add(processId: string, seq: number): void
-  /** Counts records that the control plane does not accept, without listing them. */
+  /** Counts records that the control plane does not accept. The upload reports their ranges itself. */
   count(records: number): void
   /** Returns up to `max` unreported ranges, lowest first. Adjacent ranges are merged. */
   list(max: number): readonly LostRange[]
-  /** Adds ranges of earlier processes, which `total` does not count. */
+  /** Adds lost ranges of earlier processes. `total` does not count them. */
   recovered(ranges: readonly LostRange[]): void
   /** Removes ranges that the control plane has stored. */
   reported(ranges: readonly LostRange[]): void
@@ -52,7 +52,7 @@ export function createLostRanges(): LostRanges {
   }
 }
 
-/** Sorts by process and start. Overlapping and adjacent ranges of one process and reason become one. */
+/** Sorts ranges by process and start. Merges overlapping and adjacent ranges with the same process and reason. */
 export function mergeRanges(ranges: readonly LostRange[]): readonly LostRange[] {
   const merged: LostRange[] = []
   for (const range of ranges.toSorted(compare)) {
@@ -79,7 +79,7 @@ function subtract(ranges: readonly LostRange[], done: readonly LostRange[]): rea
   const byGroup = Map.groupBy(done, groupOf)
   return ranges.flatMap((range) => {
     const own = byGroup.get(groupOf(range)) ?? []
-    // Fast path: reports start with the lowest range, so most ranges are beyond all of them.
+    // Fast path: the reported ranges are the lowest ones, so most ranges are above all of them.
     return (own.at(-1)?.to ?? -1) < range.from ? [range] : without(range, own)
   })
 }

@@ -2,12 +2,12 @@ import type { AggregateRow } from '../pipeline/ports.ts'
 import { line } from './line.ts'
 
 /**
- * Aggregate records that still change. Each is written once in a turn of the event loop, and carried into the next
- * segment.
+ * Aggregate records that still change. Each changed record is written once in a turn of the event loop, and is copied
+ * into the next segment.
  */
 export class OpenAggregates {
   readonly #rows = new Map<string, AggregateRow>()
-  /** Revision of each row whose full form is on disk. */
+  /** Revision that is on disk in full form, by id of the aggregate record. */
   readonly #written = new Map<string, number>()
   readonly #changed = new Set<AggregateRow>()
 
@@ -28,7 +28,10 @@ export class OpenAggregates {
     this.#changed.delete(row)
   }
 
-  /** Returns lines for the changes since the last call: the full record when more than its counters changed. */
+  /**
+   * Returns lines for the changes since the last call: the full record when more than its counters changed, otherwise
+   * the counters.
+   */
   takeLines(): string {
     let lines = ''
     for (const row of this.#changed) {
@@ -40,12 +43,12 @@ export class OpenAggregates {
     return lines
   }
 
-  /** Makes the next change of each row write its full form, because the last write failed. */
+  /** Makes the next change of each record write its full form, because the last write failed. */
   invalidate(): void {
     this.#written.clear()
   }
 
-  /** Returns lines with the full form of all rows, for a new segment. */
+  /** Returns lines with the full form of all aggregate records, for a new segment. */
   carried(): string {
     return [...this.#rows.values()].map((row) => line('intent', row.json())).join('')
   }

@@ -4,7 +4,7 @@ import { Registry, type RegistryHandle } from '../collections/registry.ts'
 import type { OpenIntent } from '../pipeline/ports.ts'
 import { line } from './line.ts'
 
-/** The intents of one turn of the event loop, which share one write and its outcome. */
+/** The intents of one turn of the event loop. They share one write and the outcome of that write. */
 export type IntentGroup = {
   readonly handles: RegistryHandle<string>[]
   readonly written: PromiseWithResolvers<undefined>
@@ -12,18 +12,18 @@ export type IntentGroup = {
 
 const Identified = z.object({ id: z.string(), seq: z.number() })
 
-/** Intents without a result. They are carried into the next segment, so that older segments can be deleted. */
+/** Intents without a result. A new segment begins with copies of them, so that older segments can be deleted. */
 export class OpenIntents {
   readonly #open = new Registry<string>()
   #group: IntentGroup | null = null
-  /** Ids of intents that were written but not flushed; their requests were refused. */
+  /** Ids of intents that were written but not flushed. Their requests were refused. */
   #rejected: string[] = []
 
   get size(): number {
     return this.#open.size
   }
 
-  /** Adds an intent to the group of this turn. */
+  /** Adds an intent to the group of this turn of the event loop. */
   add(json: string): OpenIntent {
     const handle = this.#open.add(json)
     this.#group ??= { handles: [], written: Promise.withResolvers() }
@@ -35,14 +35,14 @@ export class OpenIntents {
     this.#open.remove(handle)
   }
 
-  /** Ends the group of this turn and returns it; null when it is empty. */
+  /** Ends the group of this turn of the event loop and returns it; null when the group is empty. */
   takeGroup(): IntentGroup | null {
     const group = this.#group
     this.#group = null
     return group
   }
 
-  /** Rejects the intents of the group. Returns their sequence numbers, which may have no line on disk. */
+  /** Rejects the intents of the group. Returns the sequence numbers of the intents, which may have no line on disk. */
   reject({ handles, written }: IntentGroup, error: ChaperoneError): readonly number[] {
     const unwritten = handles.flatMap((handle) => {
       if (handle.item === null) return []
@@ -61,7 +61,7 @@ export class OpenIntents {
     return [...this.#open.all().map((json) => line('intent', json)), ...dropped].join('')
   }
 
-  /** Discards the rejected ids. Call it when the lines of `carried` are in the active segment. */
+  /** Discards the ids of rejected intents. Call it when the lines of `carried` are in the active segment. */
   clearRejected(): void {
     this.#rejected = []
   }

@@ -18,7 +18,9 @@ export class Outage {
   #reason: string | null = null
   #probe: NodeJS.Timeout | null = null
   #isRetrying = false
-  /** True after a failed flush: lines of the active segment may never reach the disk, even if later flushes succeed. */
+  /**
+   * True after a failed flush: lines of the active segment may never reach the disk, even if a later flush succeeds.
+   */
   #isSuspect = false
 
   constructor(deps: OutageDeps, handlers: OutageHandlers) {
@@ -30,7 +32,7 @@ export class Outage {
     return this.#reason !== null
   }
 
-  /** The error of the disk; null while the journal is writable. */
+  /** Error message of the disk; null while the journal is writable. */
   get reason(): string | null {
     return this.#reason
   }
@@ -48,7 +50,7 @@ export class Outage {
     this.#probe ??= setInterval(() => void this.#retry(), probeMs).unref()
   }
 
-  /** Runs `work`. When it throws, begins an outage and returns false. */
+  /** Runs `work`. When `work` throws, begins an outage and returns false. */
   attempt(operation: Operation, work: () => void): boolean {
     try {
       work()

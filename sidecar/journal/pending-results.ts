@@ -18,13 +18,13 @@ type PendingResultsDeps = {
   readonly sequence: Sequence
 }
 
-/** Results of this turn of the event loop, until the outcome of their write is known. */
+/** Results of this turn of the event loop. They are pending until the outcome of their write is known. */
 export class PendingResults {
   readonly #deps: PendingResultsDeps
   #results: PendingResult[] = []
   /**
-   * Results of forwarded requests that did not fit on disk. Their number is at most that of the requests in flight when
-   * space ran out.
+   * Results of forwarded requests that did not fit on disk. There are at most as many as there were requests in flight
+   * when space ran out.
    */
   #retained: PendingResult[] = []
 
@@ -40,7 +40,7 @@ export class PendingResults {
     this.#results.push({ id, seq, process_id, json, intent })
   }
 
-  /** Returns the JSON of results to write again. */
+  /** Returns the JSON of results whose write failed, for another write. */
   retry(): readonly Buffer[] {
     const again = this.#retained
     this.#retained = []

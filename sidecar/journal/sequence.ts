@@ -4,15 +4,15 @@ import { line } from './line.ts'
 const RESERVED = 64
 
 /**
- * Assigns sequence numbers to the records of this process. With tracking, the journal contains the reserved numbers.
- * After a power loss they show which records are missing, also at the end.
+ * Assigns sequence numbers to the records of this process. While numbers are tracked, the journal contains the reserved
+ * numbers. After a power loss they show which records are missing, including the last ones.
  */
 export class Sequence {
   readonly #processId: string
   #next = 0
-  /** Numbers of dropped intents, for reuse. */
+  /** Released numbers of dropped intents. They are assigned again. */
   readonly #free: number[] = []
-  /** Numbers that were taken and have no line on disk yet; null without tracking. */
+  /** Numbers that were taken and have no line on disk yet; null while numbers are not tracked. */
   #unwritten: Set<number> | null = null
   #base = 0
   #passed = 0
@@ -38,31 +38,29 @@ export class Sequence {
     this.unwritten(seq)
   }
 
-  /** Marks a number as without a line on disk. */
+  /** Marks a number as having no line on disk. */
   unwritten(seq: number): void {
     this.#unwritten?.add(seq)
   }
 
-  /** Marks a number as written, or as known to be lost. */
+  /** Marks a number as having a line on disk, or as known to be lost. */
   written(seq: number): void {
     this.#unwritten?.delete(seq)
   }
 
-  /** Starts tracking. Numbers taken before are not tracked. */
+  /** Starts tracking of numbers. Numbers that were taken before are not tracked. */
   track(): void {
     if (this.#unwritten !== null) return
     this.#unwritten = new Set()
     this.#base = this.#passed
   }
 
-  /** Marks every number so far as having a written record, or as known to be lost. */
+  /** Marks every number taken so far as having a written record, or as known to be lost. */
   passed(): void {
     this.#passed = this.#next
   }
 
-  /**
-   * Returns the line to write before the reserved numbers run out; empty while enough are left, or without tracking.
-   */
+  /** Returns a line that reserves further numbers; empty while enough numbers are reserved, and without tracking. */
   reserve(): string {
     if (!this.isTracked || this.#next + RESERVED / 2 <= this.#reserved) return ''
     this.#reserved = this.#next + RESERVED
@@ -75,7 +73,8 @@ export class Sequence {
   }
 
   /**
-   * Returns the first line of a segment: every number below `base` is in an earlier segment, carried over, or listed.
+   * Returns the first line of a segment. It states that every number below `base` has a line in an earlier segment or a
+   * copy in this one, except the numbers that the line lists.
    */
   begin(): string {
     if (this.#unwritten === null) return ''
@@ -84,7 +83,7 @@ export class Sequence {
     return this.#line([...this.#unwritten])
   }
 
-  /** Returns the last line of the process: no further number was taken. */
+  /** Returns the last line of the process. It states that no number above the last taken one was used. */
   end(): string {
     if (!this.isTracked) return ''
     this.#reserved = this.#next

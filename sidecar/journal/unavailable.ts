@@ -1,8 +1,8 @@
 import { ChaperoneError } from '../../core/errors.ts'
 
 /**
- * Returns a text that explains why no request is forwarded, and what to change. `reason` is the disk's error; null when
- * the journal is full.
+ * Returns a text that explains why no request is forwarded, and what to change. `reason` is the error of the disk; null
+ * when the journal is full.
  */
 export function unavailableText(dir: string, reason: string | null): string {
   const cause = reason === null ? '' : ` (${reason})`

@@ -40,8 +40,8 @@ async function readWithin(body: Incoming['body'], ms: number): Promise<Buffer> {
 }
 
 /**
- * Explains, with a 404, that the port is a proxy. An origin-form request on an agent's port comes from a browser, or
- * from a client without proxy configuration.
+ * Answers 404 with the explanation that the port is a proxy. An origin-form request on the port of an agent comes from
+ * a browser, or from a client without proxy configuration.
  */
 export function explainPort({ reply, connection }: Incoming): Promise<void> {
   const address = `http://NAME:KEY@127.0.0.1:${connection.deadline.socket.localPort ?? 0}`

@@ -6,18 +6,21 @@ import type { RequestBody } from '../pipeline/exchange.ts'
 export type BodySource = {
   /** Resumes reading. Sends 100-continue first if the client waits for it. */
   want(): void
-  /** Pauses reading: no reader consumes the bytes. */
+  /** Pauses reading, because no reader consumes the bytes. */
   hold(): void
 }
 
-/** Limit of buffered body bytes while nothing reads the body. The connection is paused beyond it. */
+/** Limit of buffered body bytes while nothing reads the body. Beyond the limit the connection is paused. */
 const READ_AHEAD_BYTES = 64 * 1024
-/** Each pause and resume of an upload costs a turn of the event loop, so the buffer is large. */
+/**
+ * Size of a stream's buffer in bytes. It is large, because each pause and resume of an upload costs a turn of the event
+ * loop.
+ */
 const STREAM_BUFFER_BYTES = 256 * 1024
 
 type Waiter = {
   readonly limit: number
-  /** For `peek` only: the scan function of `RequestBody.peek`. */
+  /** Scan function of `RequestBody.peek`; absent for `buffer`. */
   readonly scan?: (bytes: Buffer) => number
   /** Number of bytes that the next call of `scan` needs. */
   wanted: number
@@ -25,7 +28,7 @@ type Waiter = {
   readonly reject: (error: Error) => void
 }
 
-/** Buffers a request body while it arrives. A small body that is already complete never becomes a stream. */
+/** Buffers a request body while it arrives. A small body that is complete before it is read needs no stream. */
 export class BodyIntake implements RequestBody {
   readonly isEmpty = false
   bytesIn = 0
@@ -43,7 +46,10 @@ export class BodyIntake implements RequestBody {
   #waiter: Waiter | null = null
   #stream: BodyStream | null = null
 
-  /** `declared` is the body length in bytes; null when the length is unknown until the body ends (chunked). */
+  /**
+   * Creates the intake. `declared` is the body length in bytes; null when the length is unknown until the body ends
+   * (chunked).
+   */
   constructor(source: BodySource, declared: number | null) {
     this.#source = source
     this.#declared = declared
@@ -119,7 +125,7 @@ export class BodyIntake implements RequestBody {
     if (this.#waiter === null && this.#queued >= READ_AHEAD_BYTES) this.#source.hold()
   }
 
-  /** Allocates the whole declared length. The kernel commits memory only for pages that are written. */
+  /** Allocates a buffer of the declared length. The kernel commits memory only for pages that are written. */
   #makeRoom(): void {
     if (this.#declared === null || this.#declared <= READ_AHEAD_BYTES || this.#queued > this.#declared) return
     this.#room = Buffer.allocUnsafeSlow(this.#declared)
@@ -143,7 +149,7 @@ export class BodyIntake implements RequestBody {
     this.#settle((waiter) => waiter.resolve(this.#whole()))
   }
 
-  /** Fails the body: the client disconnected or broke the framing. */
+  /** Fails the body, because the client disconnected or broke the framing. */
   fail(error: Error): void {
     if (this.#isComplete || this.#error !== null) return
     this.#error = error
@@ -167,7 +173,8 @@ export class BodyIntake implements RequestBody {
   }
 
   /**
-   * Resolves the waiting reader. Beyond the limit, `buffer` resolves with null and `peek` with the bytes read so far.
+   * Resolves the waiting reader when its condition is met. Beyond the limit, `buffer` resolves with null and `peek`
+   * with the bytes read so far.
    */
   #notifyWaiter(): void {
     const waiter = this.#waiter
@@ -224,7 +231,7 @@ function ignore(): void {}
 
 const NOTHING = Buffer.alloc(0)
 
-/** The body of a request without a body. */
+/** Body object of requests without a body. */
 export const EMPTY_BODY: RequestBody = {
   isEmpty: true,
   bytesIn: 0,

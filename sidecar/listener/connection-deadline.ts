@@ -5,8 +5,8 @@ import type { Quotas, Slot } from './connection-quotas.ts'
 export const LINGER_MS = 5_000
 
 /**
- * Deadline, quota slot and drain function of one accepted connection. A sweep checks the deadlines, so `arm` costs one
- * assignment and a deadline fires up to one sweep late.
+ * Deadline, quota slot and drain function of one accepted connection. A timer checks all deadlines, so `arm` costs one
+ * assignment, and a deadline fires up to one timer interval late.
  */
 export class ConnectionDeadline {
   readonly socket: Socket

@@ -27,8 +27,8 @@ export type QuotaConnection = { readonly socket: Socket; drain: () => void }
 export type Slot = {
   /**
    * Counts the connection for the agent. Returns the reason when the quota of the agent or of the gateway is used up,
-   * else null. A full gateway closes the oldest connection of the agent with the most connections, if that agent then
-   * still has at least as many as the claiming one.
+   * else null. A full gateway closes the oldest connection of the agent with the most connections, provided that this
+   * agent keeps at least as many connections as the claiming agent then has.
    */
   claim(agent: string): string | null
   /**
@@ -64,15 +64,16 @@ type State = {
 
 /** Time in milliseconds that an evicted connection has to finish before it is destroyed. */
 const GRACE_MS = 5_000
-/** Limit of connections to the internal API. More of them count as unauthenticated. */
+/** Limit of connections with the token of the internal API. Further ones count as unauthenticated. */
 const MAX_TRUSTED = 32
 
 /**
- * Creates the connection quotas. Unauthenticated connections have a quota of their own, and a new one evicts the
- * oldest. The gateway therefore always accepts probes, scrapers and clients that present their key at once.
+ * Creates the connection quotas. Unauthenticated connections have a quota of their own. When it is used up, a new
+ * connection evicts the oldest one. The gateway therefore always accepts probes, scrapers and clients that present
+ * their key at once.
  */
 export function createQuotas(limits: QuotaLimits, onQuota: OnQuota): Quotas {
-  /** Ordered by arrival, so the first one is the oldest. */
+  /** Unauthenticated connections in the order of arrival, oldest first. */
   const unauthenticated = new Set<State>()
   const agents = createAgentCounts(limits, onQuota, endSoon)
   let trusted = 0
@@ -153,14 +154,14 @@ function endOverdue(state: State, dueMs: number): void {
   }
 }
 
-/** `connections` is ordered by arrival, oldest first. */
+/** Connections and number of tunnels of one agent. `connections` is in the order of arrival, oldest first. */
 type Counts = { readonly connections: Set<State>; tunnels: number }
 const ADVICE = 'Close connections that are not used, or try again in a second.'
 
 /**
- * Counts connections and tunnels of each agent and enforces their limits. Methods that add one return the reason of a
- * refusal, else null. `end` closes a connection in favor of an agent with fewer, so that a few agents cannot use all
- * connections.
+ * Counts connections and tunnels of each agent and enforces their limits. `admit` and `addTunnel` return the reason of
+ * a refusal, else null. `end` closes a connection in favor of an agent with fewer connections, so that a few agents
+ * cannot use all connections.
  */
 function createAgentCounts(limits: QuotaLimits, onQuota: OnQuota, end: (state: State) => void) {
   const agents = new Map<string, Counts>()
@@ -185,7 +186,7 @@ function createAgentCounts(limits: QuotaLimits, onQuota: OnQuota, end: (state: S
     },
     /**
      * Returns null when the agent may have one more connection, else the reason. May close a connection of another
-     * agent. `isCounted` is true when the connection is already counted for another agent.
+     * agent. `isCounted` is true when the connection already counts for another agent.
      */
     admit(agent: string, isCounted: boolean): string | null {
       const own = agents.get(agent)?.connections.size ?? 0

@@ -10,16 +10,16 @@ import { newExchange } from './new-exchange.ts'
 export type RejectedConnection = {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
-  /** Credentials that follow from the port alone, because no request was read. */
+  /** Credentials that follow from the port alone. No request was read. */
   readonly credentials: Credentials
-  /** Reason of the rejection: the limit that is exceeded. */
+  /** Reason of the rejection, with the name of the exceeded limit. */
   readonly detail: string
 }
 
 /**
- * Answers a connection over the limit with 503 and records one exchange. A client whose connection is closed retries at
- * once; a client that receives 503 waits. No request is read, so each connection costs one record only. Records that do
- * not fit into a full journal count as lost.
+ * Answers a connection beyond a limit with 503 and records one exchange. A client whose connection is only closed would
+ * retry at once; a client that receives 503 waits. No request is read, so each connection costs one record only.
+ * Records that do not fit into a full journal count as lost.
  */
 export function rejectConnection(
   deps: FrontDeps,

@@ -12,14 +12,14 @@ export type ApiRequest = {
   readonly query: string
   readonly headers: RawHeaders
   /**
-   * Reads the whole body. Rejects with `body_too_large`, and with `malformed_request` when the body is incomplete after
-   * the time limit.
+   * Reads the whole body. Rejects with `body_too_large` beyond the size limit, and with `malformed_request` when the
+   * body is incomplete after the time limit.
    */
   readonly readBody: () => Promise<Buffer>
   /** Called when the caller has presented the token of the API. */
   readonly onAuthenticated: () => void
   readonly remoteAddress: string
-  /** Gateway's end of the connection. */
+  /** Local address and port of the connection. */
   readonly local: { readonly address: string; readonly port: number }
 }
 
@@ -37,13 +37,13 @@ export type FrontLimits = QuotaLimits & {
 export type FrontDeps = {
   readonly leaf: LeafCache
   /**
-   * Certificates for refused hosts, cached apart. Agents choose these names, and must not evict certificates of owned
-   * hosts.
+   * Certificates for refused hosts. They have a cache of their own: agents choose these names, and must not evict
+   * certificates of hosts that a connector owns.
    */
   readonly refusalLeaf: LeafCache
   /**
-   * True when clients trust the gateway's certificates for every name, so that it can refuse hosts that no connector
-   * owns inside TLS. False in pods, and where the certificate authority has name constraints.
+   * True when clients trust the gateway's certificates for every name. The gateway can then refuse hosts that no
+   * connector owns inside TLS. False in pods, and where the certificate authority has name constraints.
    */
   readonly canRefuseInside: boolean
   /** Runs one exchange through the pipeline. Resolves when the response is sent. */
@@ -54,8 +54,8 @@ export type FrontDeps = {
     credentials: Credentials,
   ): 'intercept' | 'refuse' | 'pipeline'
   /**
-   * Returns true for a host at which some clients fail over HTTP/2. TLS then selects HTTP/1.1 for clients that offer
-   * both.
+   * Returns true for a host at which some clients fail over HTTP/2. For such a host TLS selects HTTP/1.1 for clients
+   * that offer both.
    */
   prefersHttp1(host: string): boolean
   /** Returns the agent with these credentials; null for unknown credentials. */

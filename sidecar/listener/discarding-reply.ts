@@ -1,6 +1,6 @@
 import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
 
-/** Creates the reply of an exchange whose client cannot be reached. It counts as sent and discards all data. */
+/** Creates the reply of an exchange whose client cannot be reached. The reply counts as sent and discards all data. */
 export function createDiscardingReply(): Reply {
   const state = { isStarted: false }
   const sink: ReplyStream = {

@@ -32,15 +32,15 @@ export type Front = {
 export type ListenAddress = { readonly port: number; readonly host: string } | { readonly path: string }
 export type AcceptedConnection = { readonly socket: Socket; readonly deadline: ConnectionDeadline }
 
-/** How a listener handles an accepted connection, and the credentials used for a rejected one. */
+/** Handler of accepted connections of one listener, and the credentials for the record of a rejected connection. */
 type Reception = { readonly credentials: Credentials; readonly arrive: (arrival: AcceptedConnection) => void }
 
 const NOBODY: Credentials = { kind: 'none' }
 const LOOPBACK = '127.0.0.1'
 
 /**
- * Creates the listeners for agents and operators. They accept connections, detect the protocol by the first bytes, and
- * serve it.
+ * Creates the listeners for agents and operators. A listener accepts connections, detects the protocol by the first
+ * bytes, and serves it.
  */
 export function createFront(deps: FrontDeps): Front {
   const { limits } = deps
@@ -53,7 +53,7 @@ export function createFront(deps: FrontDeps): Front {
   function accept(socket: Socket, { credentials, arrive }: Reception): void {
     socket.on('error', (error) => deps.log.debug({ err: error }, 'client connection failed'))
     const deadline = deadlines.add(socket)
-    // On other ports the first request identifies the agent, so the connection is counted later.
+    // Where the port does not identify the agent, the first request does. The connection is counted for the agent then.
     const detail = credentials.kind === 'port' ? deadline.slot.claim(credentials.agent) : null
     if (detail === null) arrive({ socket, deadline })
     else rejectConnection(deps, { socket, deadline, credentials, detail })
@@ -128,14 +128,14 @@ type Arrival = { readonly socket: Socket; readonly deadline: ConnectionDeadline;
 function serve(deps: FrontDeps, { socket, deadline, owner }: Arrival, what: Sniffed): void {
   if (what.protocol === 'none') socket.destroySoon()
   else if (what.protocol !== 'tls') http1(deps, socket, deadline, owner).start(what.bytes)
-  // On a port that requires a key, TLS is a connection to the proxy itself. The client presents the key inside it.
+  // On a port that requires a key, TLS is a connection to the proxy itself: the client presents the key inside TLS.
   else if (owner === null || owner.accepts !== undefined) secureProxy(deps, { socket, deadline, owner }, what)
   else enterTunnel(deps, directTls(socket, deadline, owner, what.serverName), what)
 }
 
 /**
- * Describes direct TLS on the port of a pod's agent, sent by clients that are redirected by packet rules or a hosts
- * file. The server name determines the destination.
+ * Describes a direct TLS connection on the port of a pod's agent. Clients send it when packet rules or a hosts file
+ * redirect them. The server name determines the destination.
  */
 function directTls(
   socket: Socket,
@@ -154,7 +154,10 @@ function directTls(
   }
 }
 
-/** Terminates TLS of an `https://` proxy. Inside it, requests are served as on the same port without TLS. */
+/**
+ * Terminates TLS of a client that uses the gateway as an `https://` proxy. Requests inside TLS are served as on the
+ * same port without TLS.
+ */
 function secureProxy(
   deps: FrontDeps,
   { socket, deadline, owner }: Arrival,

@@ -27,7 +27,7 @@ export type ExchangeParts = {
   readonly channel?: MessageChannel
 }
 
-/** Creates an exchange. All fields are set from the start, so that all exchanges share one hidden class of V8. */
+/** Creates an exchange. All fields are set at creation, so that all exchanges share one hidden class of V8. */
 export function newExchange(parts: ExchangeParts): Exchange {
   return {
     id: parts.id,

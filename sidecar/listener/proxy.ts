@@ -10,8 +10,8 @@ import { openTunnel } from './tunnel.ts'
 import { refusingDeps } from './tunnel-refusal.ts'
 
 /**
- * Agent to which a port belongs; null for the shared port. With `accepts` clients must present a key; without it the
- * port identifies the agent.
+ * Agent to which a port belongs; null for the shared port. On a port with `accepts` clients must present a key; without
+ * it the port alone identifies the agent.
  */
 export type PortOwner = ({ readonly agent: string } & Partial<KeyedPort>) | null
 
@@ -79,7 +79,7 @@ function targetProblem({ head }: Incoming, target: Authority | null): Problem | 
 }
 
 /**
- * Counts the connection for the agent whose credentials it presents, and a CONNECT also as a tunnel. Returns the
+ * Counts the connection for the agent whose credentials it presents. Also counts a CONNECT as a tunnel. Returns the
  * problem when a quota is used up, else null.
  */
 function overQuota(
@@ -123,7 +123,7 @@ type Manner = {
   readonly kind: ExchangeKind
   readonly transport: Transport
   readonly problem: Problem | null
-  /** Replaces the reply of the connection. */
+  /** Reply to use instead of that of the connection. */
   readonly reply?: Reply
 }
 

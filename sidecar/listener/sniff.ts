@@ -6,7 +6,7 @@ import type { ConnectionDeadline } from './connection-deadline.ts'
 export type Sniffed =
   | { readonly protocol: 'tls'; readonly bytes: Buffer; readonly serverName: string | null }
   | { readonly protocol: 'h2' | 'http1'; readonly bytes: Buffer }
-  /** The stream ended, or the timeout expired, before the protocol was detected. */
+  /** Result when the stream ended, or the timeout expired, before the protocol was detected. */
   | { readonly protocol: 'none'; readonly bytes: Buffer; readonly detail: string }
 
 /** Timeouts in milliseconds: `idleTimeoutMs` for the first byte, `headTimeoutMs` for the rest of the greeting. */
@@ -16,8 +16,8 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const TLS_HANDSHAKE = 22
 
 /**
- * Reads from the stream until the protocol is detected, then pauses it and calls `found` once. The caller must
- * unshift or parse the bytes.
+ * Reads from the stream until the protocol is detected, then pauses the stream and calls `found` once. The caller must
+ * unshift or parse the bytes that were read.
  */
 export function sniff(
   socket: Socket,

@@ -48,12 +48,13 @@ export function terminateTls(
     failure = error.message
     socket.destroy()
   })
-  // The sockets allow half-open connections. A handshake cannot continue after the client has ended its side.
+  // The sockets allow half-open connections, but a handshake cannot continue after the client has ended its side.
   const onEnd = (): void => void socket.destroy()
   socket.once('end', onEnd)
   socket.once('close', () => finish({ kind: 'failed', detail: failure }))
   socket.once('secure', () => {
-    // A tls.Server clears this flag on its own sockets, and an HTTP/2 session waits for it.
+    // `secureConnecting` is cleared here, as a tls.Server does on its own sockets: an HTTP/2 session waits until it is
+    // false.
     socket.removeListener('end', onEnd)
     Reflect.set(socket, 'secureConnecting', false)
     finish({

@@ -1,7 +1,7 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { FrontDeps } from './deps.ts'
 
-/** Response of the pipeline to a connection. The gateway sends it to each request on that connection. */
+/** Response of the pipeline to a refused connection. The gateway sends it to each request on that connection. */
 export type Refusal = {
   readonly status: number
   readonly headers: RawHeaders
@@ -12,8 +12,8 @@ export type Refusal = {
 const SILENCE_MS = 5_000
 
 /**
- * Returns dependencies with which every request in a tunnel receives the refusal. No request reaches the pipeline,
- * because the connection is already recorded.
+ * Returns dependencies with which every request in a tunnel receives the refusal. No such request reaches the pipeline,
+ * because the refusal of the connection is already recorded.
  */
 export function refusingDeps(deps: FrontDeps, { status, headers, body }: Refusal): FrontDeps {
   const { limits } = deps

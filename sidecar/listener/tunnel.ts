@@ -11,7 +11,7 @@ import { type Sniffed, sniff } from './sniff.ts'
 import { type TlsResult, terminateTls } from './terminate-tls.ts'
 import { createTunnelHandler, type TunnelContext } from './tunnel-handler.ts'
 
-/** A stream that carries requests: inside a CONNECT, or directly on an agent's port. */
+/** A stream that carries requests, inside a CONNECT or directly on the port of an agent. */
 export type Tunnel = {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
@@ -46,7 +46,7 @@ export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): voi
       )
       return
     case 'none':
-      // An unused tunnel is not recorded; an incomplete greeting is a failed handshake.
+      // An unused tunnel is not recorded. An incomplete greeting counts as a failed handshake.
       if (what.bytes.length > 0) reportTlsFailure(deps, tunnel, what.detail, null)
       tunnel.socket.end()
       tunnel.socket.destroySoon()
@@ -54,7 +54,7 @@ export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): voi
   }
 }
 
-/** Creates an HTTP/1.1 connection on the stream. Call `start` on the result. */
+/** Creates an HTTP/1.1 connection on the stream. The caller must call `start` on the result. */
 function serveHttp1(
   deps: FrontDeps,
   context: TunnelContext,
@@ -92,8 +92,8 @@ function serveDecrypted(deps: FrontDeps, tunnel: Tunnel, { socket, isHttp2, serv
     use.isUsed = true
     return deps.handle(exchange)
   }
-  // Some clients (Node) verify the certificate only after the handshake. When they reject it, they close without a
-  // request.
+  // Some clients (Node) verify the certificate only after the handshake. A client that rejects the certificate closes
+  // the connection without a request.
   socket.once('close', () => {
     const why = 'the client left after it saw the certificate, without a request: does it trust the CA?'
     if (!use.isUsed) reportTlsFailure(deps, tunnel, why, serverName)
@@ -103,7 +103,7 @@ function serveDecrypted(deps: FrontDeps, tunnel: Tunnel, { socket, isHttp2, serv
   else serveHttp1({ ...deps, handle }, context, socket, tunnel.deadline).start(null)
 }
 
-/** Returns the TLS context for a host, or the reason why there is none. The client chooses the name. */
+/** Returns the TLS context for a host, or the reason why there is none. The client chooses the host name. */
 export function contextFor(
   deps: FrontDeps,
   host: string,
@@ -123,7 +123,7 @@ function tunnelContextOf(
   return { scheme, credentials, isPort, sources: sni === null ? sources : { ...sources, sni } }
 }
 
-/** Records a failed TLS handshake. No response is possible. */
+/** Records a failed TLS handshake. No response to the client is possible. */
 function reportTlsFailure(deps: FrontDeps, tunnel: Tunnel, why: string, sni: string | null): void {
   const { sources, credentials } = tunnelContextOf(tunnel, 'https', sni)
   const exchange = newConnectExchange({

@@ -7,20 +7,20 @@ import { type ParsedLine, type Phase, parseLine } from '../line.ts'
 import type { LostRange } from '../lost-ranges.ts'
 import { SequenceRecovery } from './sequence-recovery.ts'
 
-/** A closed segment. `results` counts results that may be unacknowledged. */
+/** A closed segment. `results` is the number of its results that may be unacknowledged. */
 export type LeftSegment = { readonly path: string; readonly bytes: number; readonly results: number }
 
 export type Recovery = {
   readonly segments: readonly LeftSegment[]
-  /** Records of intents without a result, because the process crashed in between. */
+  /** Records of intents without a result, because the process crashed before the result was written. */
   readonly unknown: readonly TrafficRecord[]
-  /** Ranges of sequence numbers that were taken or reserved, and have no record. */
+  /** Ranges of sequence numbers that were taken or reserved but have no record. */
   readonly lost: readonly LostRange[]
   /** Number of lines that are truncated or contain no valid record. */
   readonly tornLines: number
 }
 
-/** Reads the segments of earlier processes in `dir`. Changes nothing. */
+/** Reads the segments of earlier processes in `dir`. Writes nothing. */
 export function recoverSegments(dir: string): Recovery {
   const found: Found = {
     ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map(), tornLines: 0 },
@@ -43,8 +43,8 @@ export function recoverSegments(dir: string): Recovery {
 const Tally = z.object({ refusals: RefusalsSchema.omit({ targets: true }) })
 
 /**
- * Returns the record of an open intent. An aggregate record gets its last counters; the outcome of a single request
- * becomes unknown.
+ * Returns the record of an intent without a result. An aggregate record gets its last counters; the record of a single
+ * request gets the note `unknown`.
  */
 function recoveredRecord(record: TrafficRecord, tallyJson: string | undefined): TrafficRecord {
   const { refusals } = record
@@ -55,8 +55,8 @@ function recoveredRecord(record: TrafficRecord, tallyJson: string | undefined): 
 }
 
 /**
- * Entries of all segments. They are collected before they are matched, because a result may be in a later segment than
- * its intent.
+ * Entries of all segments. They are collected before results are matched with intents, because a result may be in a
+ * later segment than its intent.
  */
 type Found = {
   readonly open: Map<string, string>
@@ -86,7 +86,7 @@ const NOTE: Readonly<Record<Phase, (parsed: ParsedLine, found: Found) => boolean
     return true
   },
   intent({ record, json }, found) {
-    // A full record replaces the tallies before it.
+    // A full record replaces the counters of earlier lines.
     found.open.set(record.id, json)
     found.tallies.delete(record.id)
     found.numbers.intent(record)
@@ -116,8 +116,8 @@ export function resultsOf(segment: Buffer): Map<string, Buffer> {
 }
 
 /**
- * Yields non-blank lines one by one, because a segment that is decoded and split as a whole would take three times its
- * size.
+ * Yields the non-blank lines one by one. Decoding and splitting a segment as a whole would take three times its size in
+ * memory.
  */
 function* linesOf(segment: Buffer): Generator<string> {
   for (let from = 0; from < segment.length; ) {

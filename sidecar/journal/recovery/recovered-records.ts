@@ -8,7 +8,7 @@ export type RecoveredRecords = Pick<Recovery, 'unknown' | 'lost'>
 
 type Entry = { readonly id: string; readonly json: string }
 
-/** Returns the lines that transfer recovered records and lost ranges to this process. */
+/** Returns the journal lines by which this process takes over recovered records and lost ranges. */
 export function recoveredLines({ unknown, lost }: RecoveredRecords): {
   entries: readonly Entry[]
   lines: Buffer

@@ -5,7 +5,7 @@ import { type LostRange, mergeRanges } from '../lost-ranges.ts'
 const SequenceLine = z.object({
   /** Id of the process that assigned the numbers. */
   id: z.string(),
-  /** Numbers below `base` are in earlier segments or carried over, unless `unwritten` lists them. */
+  /** Numbers below `base` have lines in earlier segments or copies in this one, unless `unwritten` lists them. */
   base: z.int().min(0),
   /** Numbers below `base` that had no line when the segment began. */
   unwritten: z.array(z.int().min(0)).default([]),
@@ -22,8 +22,8 @@ export function lostLine({ process_id, from, to }: LostRange): string {
 type Process = {
   readonly seen: Set<number>
   /**
-   * `base` comes from the oldest remaining segment, `lastBase` from the newest. They are compared, because the order of
-   * files is unreliable when their times were lost.
+   * `base` is the lowest base of all remaining segments, `lastBase` the highest. Bases are compared, because the order
+   * of files is unreliable when their modification times were lost.
    */
   base: number | null
   unwritten: readonly number[]
@@ -46,7 +46,7 @@ export class SequenceRecovery {
       this.#intents.set(id, { process: process_id, seq })
   }
 
-  /** Discards an intent whose sequence number was released. */
+  /** Discards an intent whose sequence number was released for reuse. */
   dropped(id: string): void {
     this.#intents.delete(id)
   }
@@ -71,7 +71,7 @@ export class SequenceRecovery {
     return true
   }
 
-  /** Returns numbers that were taken or reserved and have no record, merged and in order. */
+  /** Returns the ranges of numbers that were taken or reserved but have no record, merged and in order. */
   gaps(): readonly LostRange[] {
     for (const { process, seq } of this.#intents.values()) this.#process(process).seen.add(seq)
     const found = [...this.#processes].flatMap(([id, process]) => gapsOf(id, process))

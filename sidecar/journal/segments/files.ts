@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The system calls of the journal. Tests record their order, inject failures and simulate a power loss. */
+/** System calls that the journal uses. Tests record their order, inject failures and simulate a power loss. */
 export type JournalFiles = {
   openSync(path: string, flags: string, mode?: number): number
   closeSync(fd: number): void

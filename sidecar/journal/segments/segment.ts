@@ -6,13 +6,13 @@ export type SegmentFile = {
   readonly path: string
   readonly bytes: number
   /**
-   * Appends to the page cache, which survives a crash of the process but not of the machine. Truncates a partial
-   * write.
+   * Appends to the page cache, which survives a crash of the process but not of the machine. Removes a partly written
+   * line by truncating the file.
    */
   append(lines: Buffer): void
   /** Reopens the path and verifies that a block can be written. */
   reopen(): void
-  /** Flushes the file and its folder entry. Blocks. */
+  /** Flushes the file and its folder entry. Blocks the event loop. */
   sync(): void
   /** Flushes everything appended before, without blocking the event loop. */
   datasync(): Promise<void>
@@ -24,8 +24,8 @@ export type SegmentFile = {
 const PROBE = Buffer.alloc(4096, '\n')
 
 /**
- * A file descriptor and the number of its users. The last user closes it: the kernel may reuse the number of a
- * descriptor that is closed during its flush.
+ * A file descriptor and the number of its users. The last user closes the descriptor: after an earlier close, the
+ * kernel could reuse its number while a flush of it is in progress.
  */
 type Descriptor = { readonly fd: number; users: number }
 
@@ -38,13 +38,13 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
   }
   let file = open()
   let bytes = files.sizeOf(file.fd)
-  /** True once the folder entry is on disk. */
+  /** True once the folder entry of the file is on disk. */
   let isLinked = false
 
   const write = (lines: Buffer): number => {
     const written = files.writeSync(file.fd, lines)
     if (written === lines.length) return written
-    // The kernel writes only a part when the disk fills up. The second attempt then throws the cause.
+    // The kernel writes only a part when the disk becomes full. The second attempt then throws the system error.
     const rest = lines.subarray(written)
     if (files.writeSync(file.fd, rest) !== rest.length) throw new Error(`short write to ${path}`)
     return lines.length
@@ -84,7 +84,7 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
       leave(old)
       isLinked = false
       write(PROBE)
-      // One line break stays, so that the next line is not appended to a truncated one.
+      // One line break of the probe stays, so that the next line is not appended to a truncated one.
       bytes = files.sizeOf(file.fd) - PROBE.length + 1
       truncateTo(files, file.fd, bytes)
     },
@@ -103,7 +103,10 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
   }
 }
 
-/** Truncates the file if it is longer. A failure is harmless, because readers skip truncated and blank lines. */
+/**
+ * Truncates the file if it is longer than `bytes`. A failure loses no record, because readers skip truncated and blank
+ * lines.
+ */
 function truncateTo(files: JournalFiles, fd: number, bytes: number): void {
   if (files.sizeOf(fd) > bytes) files.ftruncateSync(fd, bytes)
 }

@@ -10,22 +10,22 @@ export type SegmentsDeps = {
   readonly processId: string
   readonly files: JournalFiles
   readonly backlog: Backlog
-  /** Returns the first lines of a new segment, which replace the open entries of older segments. */
+  /** Returns the first lines of a new segment: copies of the open entries of older segments. */
   readonly carried: () => string
-  /** Called when a new segment is active. */
+  /** Called when a new segment has become the active one. */
   readonly onBegun: () => void
   readonly onUnsynced: (error: unknown) => void
   readonly log: Pick<Log, 'warn'>
 }
 
-/** The active segment and its rotation. Methods throw the system error. */
+/** The active segment and its rotation. Methods throw the system error of a failed operation. */
 export class Segments {
   readonly #deps: SegmentsDeps
   #number = 1
   #current: SegmentFile
-  /** The active segment, until the lines that were carried into it are on disk; else null. */
+  /** The active segment while the lines that were copied into it are not on disk yet; otherwise null. */
   #carrying: SegmentFile | null = null
-  /** Flushes of earlier segments that are in progress. Failures are logged. */
+  /** Flushes of earlier segments in progress. A failure is logged. */
   readonly #retiring = new Set<Promise<void>>()
   #isClosed = false
 
@@ -42,7 +42,7 @@ export class Segments {
     this.#current.append(lines)
   }
 
-  /** Flushes the active segment. Blocks. */
+  /** Flushes the active segment. Blocks the event loop. */
   sync(): void {
     this.#current.sync()
   }
@@ -56,8 +56,8 @@ export class Segments {
   }
 
   /**
-   * Starts a segment with the lines that are still open; the old segment is then needed for its results only.
-   * `isDurable`: these lines must be on disk before the segments from which they come may be deleted.
+   * Starts a segment with copies of the open entries. Only the results of the old segment are needed afterwards. With
+   * `isDurable` the copies must be on disk before the segments that contain the originals may be deleted.
    */
   rotate({ isDurable }: { readonly isDurable: boolean }): void {
     if (this.#carrying !== null) return
@@ -66,7 +66,7 @@ export class Segments {
     if (isDurable) this.#carry()
   }
 
-  /** Replaces a segment after a failed flush, because its lines may never reach the disk. */
+  /** Replaces the active segment after a failed flush, because its lines may never reach the disk. */
   async renew(): Promise<void> {
     const { backlog } = this.#deps
     const next = this.#begin(backlog.list())
@@ -83,7 +83,7 @@ export class Segments {
     this.#carrying = null
   }
 
-  /** Closes the active segment. `isEmpty`: no line of the segment is needed. */
+  /** Closes the active segment. `isEmpty` is true when none of its lines is needed; the file is then deleted. */
   close({ isEmpty }: { readonly isEmpty: boolean }): void {
     this.#isClosed = true
     this.#current.close()
@@ -133,7 +133,8 @@ export class Segments {
     const { backlog, onUnsynced } = this.#deps
     const segment = this.#current
     this.#carrying = segment
-    // Has no effect when `renew` replaced the segment during its flush, because the replacement has its own flush.
+    // The callback has no effect when `renew` replaced the segment during this flush, because the new segment has a
+    // flush of its own.
     const ifActive = (done: () => void) => (this.#carrying === segment ? done() : undefined)
     segment.datasync().then(
       () =>

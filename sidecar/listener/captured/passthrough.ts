@@ -9,7 +9,7 @@ import { enterTunnel } from '../tunnel.ts'
 import { type Refusal, refusingDeps } from '../tunnel-refusal.ts'
 import { detachSocket } from '../upgrade.ts'
 
-/** Describes a connection that is forwarded to its destination without decryption, if the pipeline allows it. */
+/** Connection that is forwarded to its destination without decryption, if the pipeline allows it. */
 export type Passthrough = {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
@@ -23,8 +23,8 @@ export type Passthrough = {
 }
 
 /**
- * Handles a redirected connection that is not decrypted. It makes one exchange and one record, like the equivalent
- * CONNECT.
+ * Handles a redirected connection that is not decrypted. The connection is one exchange with one record, like the
+ * equivalent CONNECT.
  */
 export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void {
   const { socket, authority } = passthrough
@@ -57,8 +57,8 @@ export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void
 }
 
 /**
- * Returns true when the certificate of the pod covers the host. `unknown_host` is also the reason for an owned host on
- * a port that its connector does not list.
+ * Returns true when the certificate authority of the pod may sign a certificate for the host. A host that a connector
+ * owns on other ports only also has the reason `unknown_host`.
  */
 function isOwned({ outcome, snapshot, request }: Exchange): boolean {
   if (outcome.denyReason !== 'unknown_host' || snapshot === undefined) return true
@@ -66,8 +66,8 @@ function isOwned({ outcome, snapshot, request }: Exchange): boolean {
 }
 
 /**
- * Creates the reply of a passthrough. The client sent no CONNECT, so an approval sends no response and only opens the
- * stream.
+ * Creates the reply of a passthrough. The client sent no CONNECT, so an allowed passthrough gets no response: the reply
+ * only opens the stream.
  */
 function createPassthroughReply(
   { socket, deadline, first }: Passthrough,
@@ -96,7 +96,7 @@ function createPassthroughReply(
 }
 
 /**
- * Sends the refusal as a response inside TLS. If the connection is only closed, clients retry it and show no reason.
+ * Sends the refusal as a response inside TLS. When the connection is only closed, clients retry it and show no reason.
  */
 function refuseInside(deps: FrontDeps, passthrough: Passthrough, refusal: Refusal): void {
   const { socket, deadline, authority, first, credentials } = passthrough

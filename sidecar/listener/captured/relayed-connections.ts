@@ -51,7 +51,10 @@ function serveDns(
   }
 }
 
-/** Builds the credentials that a request on the agent's port would have, so that a wrong key causes the same record. */
+/**
+ * Builds the credentials that a request on the port of the agent would have, so that a wrong key results in the same
+ * record as there.
+ */
 function credentialsOf({ accepts }: RelayedConnectionsDeps, { agent, key }: ConnectionPreamble): Credentials {
   const header = `Basic ${Buffer.from(`${agent}:${key}`).toString('base64')}`
   return { kind: 'basic', header, keyedPort: { agent, accepts } }
@@ -75,8 +78,8 @@ function serve(
 }
 
 /**
- * Reads the first line and calls `done` once. The socket is then paused and the bytes after the line are put back.
- * `done` receives null when the line is too long, late or incomplete.
+ * Reads the first line and calls `done` once, with null when the line is too long, late or incomplete. The socket is
+ * paused before the call, and the bytes after the line are put back.
  */
 function readFirstLine(
   { socket, deadline }: CapturedConnection,

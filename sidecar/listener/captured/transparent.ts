@@ -16,7 +16,8 @@ import { openPassthrough } from './passthrough.ts'
 export type CapturedKind = 'tls' | 'http' | 'other'
 
 /**
- * Original destination of a redirected connection. `host` is set when the gateway's DNS assigned the address to a name.
+ * Original destination of a redirected connection. `host` is the name to which the gateway's DNS assigned the address;
+ * null for other addresses.
  */
 export type CapturedDestination = {
   readonly host: string | null
@@ -32,7 +33,7 @@ export type TransparentDeps = FrontDeps & {
   readonly isOpaque: (host: string, port: number) => boolean
   /** Returns true when no connector owns the host on any port, and the gateway refuses it. */
   readonly isUnowned: (host: string, port: number) => boolean
-  /** Returns true for the sidecar's own connections that test whether capture works. The gateway resets them. */
+  /** Returns true for connections of the sidecar itself that test whether capture works. The gateway resets them. */
   readonly isProbe: (kind: CapturedKind, socket: Socket) => boolean
 }
 
@@ -40,7 +41,7 @@ export type CapturedConnection = { readonly socket: Socket; readonly deadline: C
 
 type Arrival = CapturedConnection & {
   readonly credentials: Credentials
-  /** Name to which the gateway's DNS assigned the address; null otherwise. */
+  /** Name to which the gateway's DNS assigned the address; null for other addresses. */
   readonly host: string | null
   /** Address that the client dialed; null when it is unknown. */
   readonly address: string | null
@@ -51,10 +52,12 @@ type Hello = Extract<Sniffed, { protocol: 'tls' }>
 
 /**
  * Time in milliseconds to wait for the first byte on ports other than 80 and 443. It is shorter than the idle timeout,
- * because in other protocols the server may speak first; the connection is then recorded as unsupported.
+ * because in other protocols the server may send first. The connection is then recorded as unsupported.
  */
 const SILENCE_MS = 10_000
-/** TLS alert: fatal `unrecognized_name` (RFC 6066, section 3). It tells the client that it must send a server name. */
+/**
+ * TLS alert: fatal `unrecognized_name` (RFC 6066, section 3). By it the client detects that it must send a server name.
+ */
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x70])
 
 /**
@@ -108,7 +111,10 @@ function listen(deps: TransparentDeps, arrival: Arrival, limits: FrontDeps['limi
   })
 }
 
-/** Serves TLS. The server name (SNI) determines destination and certificate, so TLS without one is refused. */
+/**
+ * Serves TLS. The server name (SNI) determines destination and certificate, so a connection without a server name is
+ * refused.
+ */
 function serveTls(deps: TransparentDeps, arrival: Arrival, hello: Hello): void {
   const { socket, deadline, credentials, port } = arrival
   if (port === 80) {
@@ -143,16 +149,16 @@ function serveHttp(deps: TransparentDeps, arrival: Arrival, what: Plain): void {
 }
 
 /**
- * Returns true when the bytes may start an HTTP request: only its method is upper-case letters followed by a space. The
- * method may be incomplete.
+ * Returns true when the bytes may start an HTTP request: a method of upper-case letters followed by a space. The method
+ * may be incomplete.
  */
 function looksLikeHttp(bytes: Buffer): boolean {
   return /^[A-Z]{1,32}(?: |$)/.test(bytes.toString('latin1', 0, 33))
 }
 
 /**
- * Refuses a request whose Host names another port than the client dialed, so that the governed destination is the
- * intended one.
+ * Marks a request as refused when its Host header names another port than the client dialed, so that the decision is
+ * about the actual destination.
  */
 function onPort(exchange: Exchange, port: number | null): Exchange {
   const { raw, malformed } = exchange
@@ -166,7 +172,8 @@ function onPort(exchange: Exchange, port: number | null): Exchange {
 
 /**
  * Handles a connection without a complete greeting. On ports 80 and 443 an unused connection is not recorded, because
- * clients open connections ahead. On other ports the client waits for the server to speak first, which is unsupported.
+ * clients open connections in advance. On other ports the client waits for the server to send first, which is
+ * unsupported.
  */
 function serveSilence(deps: TransparentDeps, arrival: Arrival, { bytes }: { readonly bytes: Buffer }): void {
   const { socket, port } = arrival
@@ -185,12 +192,12 @@ function unsupported(deps: TransparentDeps, arrival: Arrival, what: string): voi
 }
 
 /**
- * Adds the original destination. On ports 80 and 443 it is read for this record only; requests name their destination
- * themselves.
+ * Adds the original destination to a connection of an unsupported protocol. On ports 80 and 443 the destination is read
+ * for the record only, because requests name their destination themselves.
  */
 async function withAddress(deps: TransparentDeps, arrival: Arrival): Promise<Arrival> {
   if (arrival.host !== null || arrival.address !== null) return arrival
-  // The attempt is recorded even when the destination is unknown.
+  // The connection is recorded even when its destination is unknown.
   const destination = await deps.destinationOf(arrival.socket).catch(() => null)
   return destination === null ? arrival : { ...arrival, ...destination }
 }

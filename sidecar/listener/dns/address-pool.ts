@@ -1,13 +1,13 @@
 /**
- * Addresses that the gateway's DNS returns. Connections to them are redirected to the gateway. Without the redirect
- * they are unreachable: 198.18.0.0/15 is reserved for benchmarks (RFC 2544), 100::/64 for discard (RFC 6666). Each name
- * has its own IPv4 and IPv6 address, so that an address identifies the name.
+ * Addresses that the gateway's DNS returns. Connections to these addresses are redirected to the gateway. Without the
+ * redirect the addresses are unreachable: 198.18.0.0/15 is reserved for benchmarks (RFC 2544), 100::/64 for discard
+ * (RFC 6666). Each name has its own IPv4 and IPv6 address, so that an address identifies the name.
  */
 export type AddressPool = Pick<AddressRange, 'nameOf'> & {
   readonly owned: AddressRange
   /**
-   * Addresses of names that no connector owns. Agents choose these names, and must not evict the addresses of owned
-   * names.
+   * Addresses of names that no connector owns. They have a range of their own: agents choose these names, and must not
+   * evict the addresses of owned names.
    */
   readonly unowned: AddressRange
 }
@@ -18,7 +18,10 @@ export type AddressRange = {
   nameOf(address: string): string | null
 }
 
-/** Limit of names. A new name takes the addresses of the oldest one, because a wildcard allows any number of names. */
+/**
+ * Limit of names in a range. At the limit a new name takes the addresses of the oldest one. There is a limit, because a
+ * wildcard allows any number of names.
+ */
 const SIZE = 60_000
 
 export function createAddressPool(size = SIZE): AddressPool {

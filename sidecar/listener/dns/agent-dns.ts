@@ -5,12 +5,14 @@ import { createDnsStream, type DnsStream, type DnsStreamDeps } from './dns.ts'
 /** DNS of one agent, in a process that serves several agents. */
 export type AgentDns = Pick<AddressPool, 'nameOf'> & { readonly serve: DnsStream }
 
-/** Limit of agents. Beyond it the agent that was idle longest is evicted, and the names of its addresses are lost. */
+/**
+ * Limit of agents. Beyond it the agent that was idle longest is evicted, and its assigned addresses lose their names.
+ */
 const MAX_AGENTS = 1_000
 
 /**
- * Returns the DNS of an agent. Each agent has its own addresses and query limit, so an agent that looks up many names
- * neither uses up the query limit of another agent nor evicts its addresses.
+ * Returns a function that returns the DNS of an agent. Each agent has its own addresses and query limit. An agent that
+ * looks up many names therefore neither uses up the query limit of another agent nor evicts its addresses.
  */
 export function createAgentDns(deps: Omit<DnsStreamDeps, 'pool'>): (agent: string) => AgentDns {
   const known = createLru<AgentDns>(MAX_AGENTS)

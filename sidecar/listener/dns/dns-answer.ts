@@ -34,9 +34,9 @@ const OPCODE_MASK = 0x7800
 
 /**
  * Answers one query. Names with an owner get addresses of the pool and no other records: an HTTPS or SVCB record could
- * bypass the gateway, a TXT record could carry data in. Other names do not exist, or with `answersUnowned` get
- * addresses of the second range. The gateway never forwards a query for a listed name, so such a query cannot carry
- * data out.
+ * bypass the gateway, and a TXT record could carry data in. Other names do not exist, or get addresses of the second
+ * range with `answersUnowned`. The gateway never forwards a query for a listed name, so such a query cannot carry data
+ * out.
  */
 export async function answerDns(query: Packet, deps: DnsAnswerDeps): Promise<Packet> {
   const [question, ...more] = query.questions ?? []
@@ -82,8 +82,8 @@ type Addresses = ReturnType<AddressRange['addressesOf']>
 type Families = ReturnType<DnsAnswerDeps['families']>
 
 /**
- * Builds an empty reply. It sets RA (recursion available): resolvers take an empty answer without RA for a referral,
- * and fail.
+ * Builds an empty reply with RA (recursion available). Resolvers take an empty answer without RA for a referral, and
+ * fail.
  */
 function reply(query: Packet, rcode: number): Packet {
   const echoed = (query.flags ?? 0) & RECURSION_DESIRED
@@ -98,8 +98,8 @@ function reply(query: Packet, rcode: number): Packet {
 }
 
 /**
- * Builds the EDNS record, which is sent only in reply to a query with EDNS. A UDP payload of 1232 bytes is never
- * fragmented.
+ * Builds the EDNS record, which is sent only in reply to a query with EDNS. It announces a UDP payload of 1232 bytes,
+ * which is never fragmented.
  */
 function opt(): Answer {
   const limits = { udpPayloadSize: 1_232, extendedRcode: 0, ednsVersion: 0 }

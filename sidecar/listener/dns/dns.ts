@@ -6,7 +6,7 @@ import type { Log } from '../../process/log.ts'
 import { answerDns, type DnsAnswerDeps } from './dns-answer.ts'
 
 export type DnsStreamDeps = Omit<DnsAnswerDeps, 'onUnowned'> & {
-  /** Called with each name that no connector owns, and the credentials of its stream. */
+  /** Called with each queried name that no connector owns, and with the credentials of the connection. */
   readonly onUnowned: (name: string, credentials: Credentials) => void
   readonly monotonicMs: () => number
   readonly log: Pick<Log, 'debug' | 'warn'>
@@ -15,7 +15,8 @@ export type DnsStreamDeps = Omit<DnsAnswerDeps, 'onUnowned'> & {
 export type DnsDeps = DnsAnswerDeps & Omit<DnsStreamDeps, 'onUnowned'> & { readonly port: number }
 
 /**
- * Answers the queries of one stream until it ends. Each message has a two-byte length prefix (RFC 1035, section 4.2.2).
+ * Answers the DNS queries of one stream connection until it ends. Each message has a two-byte length prefix (RFC 1035,
+ * section 4.2.2).
  */
 export type DnsStream = (socket: Socket, credentials: Credentials) => void
 
@@ -32,8 +33,8 @@ export function createDnsStream(deps: DnsStreamDeps): DnsStream {
 export type Dns = { close(): Promise<void> }
 
 /**
- * Listens on each loopback address. A reply from a wildcard socket can have another source address than the client
- * queried, and resolvers drop it.
+ * Loopback addresses to listen on. A wildcard socket could reply from another source address than the client queried,
+ * and resolvers drop such a reply.
  */
 const ADDRESSES = ['127.0.0.1', '::1'] as const
 const PER_SECOND = 500
@@ -43,7 +44,7 @@ const IDLE_MS = 10_000
 
 /**
  * Serves the only resolver of a governed pod, on UDP and TCP. Drops queries beyond 500 a second. Rejects when a port is
- * taken. Serves IPv4 alone on a machine without IPv6.
+ * in use. Serves IPv4 alone on a machine without IPv6.
  */
 export async function createDns(deps: DnsDeps): Promise<Dns> {
   const take = createBucket(deps.monotonicMs)
@@ -157,7 +158,7 @@ function read(bytes: Buffer): Packet | null {
     const packet = decode(bytes)
     return packet.type === 'query' ? packet : null
   } catch (error) {
-    // The decoder throws errors of several types for truncated packets.
+    // For truncated packets the decoder throws errors of several types.
     if (error instanceof Error) return null
     throw error
   }

@@ -12,15 +12,18 @@ export type UnownedNamesDeps = Pick<FrontDeps, 'handle' | 'newRequestId' | 'log'
   readonly monotonicMs: () => number
 }
 
-/** Period in which queries for one name count as one look-up. Resolvers send A and AAAA queries, and repeat both. */
+/**
+ * Period in milliseconds in which queries for one name count as one look-up. Resolvers send A and AAAA queries, and
+ * repeat both.
+ */
 const ONE_LOOKUP_MS = 60_000
 const REMEMBERED_NAMES = 10_000
 const REVERSE = /(?:^|\.)(?:in-addr|ip6)\.arpa$/
 const LOCAL = /(?:^|\.)localhost$/
 
 /**
- * Makes one exchange of each look-up of a name that no connector owns. The pipeline refuses and records it like a
- * connection to that host. Ignores reverse look-ups and loopback names.
+ * Creates one exchange for each look-up of a name that no connector owns. The pipeline refuses and records it like a
+ * connection to that host. Reverse look-ups and loopback names are ignored.
  */
 export function createUnownedNames(deps: UnownedNamesDeps): (name: string, credentials: Credentials) => void {
   const { domains, isUnowned, monotonicMs } = deps
@@ -37,7 +40,7 @@ export function createUnownedNames(deps: UnownedNamesDeps): (name: string, crede
   return (asked, credentials) => {
     if (REVERSE.test(asked) || LOCAL.test(asked)) return
     const name = withoutSearchDomain(asked, domains)
-    // A connector may own the name without the search domain.
+    // A connector may own the name without its search domain, although none owns the queried name.
     if (!isUnowned(name) || isReported(credentials, name)) return
     deps
       .handle(lookupOf(name, credentials, deps.newRequestId()))
@@ -50,8 +53,8 @@ function agentOf(credentials: Credentials): string | null {
 }
 
 /**
- * Creates the exchange of the CONNECT that would follow the look-up. DNS labels may contain any byte, and PostgreSQL
- * text cannot contain NUL, so other characters become `?`.
+ * Creates the exchange of the CONNECT that would follow the look-up. Characters that host names do not contain become
+ * `?`: DNS labels may contain any byte, and PostgreSQL text cannot contain NUL.
  */
 function lookupOf(name: string, credentials: Credentials, id: string) {
   const target = `${name.replace(/[^a-z0-9._-]/g, '?')}:443`

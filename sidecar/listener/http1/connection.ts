@@ -12,7 +12,7 @@ import { newIncoming, serve } from './serve.ts'
 
 /** Limit of pipelined bytes that are buffered during an exchange. Beyond it the socket is paused. */
 const READ_AHEAD_BYTES = 64 * 1024
-/** Limit of an unread request body that is drained so that the connection can be reused. */
+/** Limit in bytes of an unread request body that is drained so that the connection can be reused. */
 const DRAIN_BYTES = 256 * 1024
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const CLIENT_LEFT = 'the client closed the connection'
@@ -25,11 +25,11 @@ export class Http1Connection implements ReplyLine {
   readonly #options: Http1Options
   readonly #body = new RequestBodyReader(this)
   #state: 'head' | 'exchange' | 'drain' | 'linger' | 'detached' = 'head'
-  /** Unread bytes: an incomplete head, or bytes after the current request. */
+  /** Unread bytes: an incomplete request head, or bytes after the current request. */
   #pending: Buffer | null = null
   #current: Incoming | null = null
   #isDeferred = false
-  /** True when no further request is read: `Connection: close`, broken framing, or shutdown. */
+  /** True when no further request is read, because of `Connection: close`, broken framing, or shutdown. */
   #isLast = false
   #drainedFrom = 0
 
@@ -46,7 +46,7 @@ export class Http1Connection implements ReplyLine {
     this.#armIdle()
   }
 
-  /** Starts reading. `first` is what was already read from the socket. */
+  /** Starts reading. `first` contains bytes that were already read from the socket. */
   start(first: Buffer | null): void {
     if (first !== null && first.length > 0) this.#onData(first)
     if (this.#state !== 'detached') this.socket.resume()
@@ -170,7 +170,7 @@ export class Http1Connection implements ReplyLine {
     else this.#serveDeferred()
   }
 
-  /** Buffers bytes of the next request until the current one is answered. */
+  /** Buffers bytes of the next request until the current request is answered. */
   #readAhead(chunk: Buffer): void {
     // Bytes after a malformed or last request are not parsed.
     if (this.#isLast) return
@@ -226,7 +226,10 @@ export class Http1Connection implements ReplyLine {
     this.deadline.arm(this.#options.headTimeoutMs, () => this.#linger())
   }
 
-  /** Half-closes and reads on: closing with unread bytes sends a TCP reset, which can overtake the response. */
+  /**
+   * Half-closes the connection and keeps reading. A close with unread bytes would send a TCP reset, which can overtake
+   * the response.
+   */
   #linger(): void {
     if (this.#state === 'linger' || this.#state === 'detached') return
     this.#state = 'linger'
@@ -250,7 +253,7 @@ export class Http1Connection implements ReplyLine {
     this.#refuse(malformedHead(text, problem).head, problem)
   }
 
-  /** Handles the end of the client's data. During an exchange it counts as a disconnect. */
+  /** Handles the end of the client's data. During an exchange the end counts as a disconnect of the client. */
   readonly #onEnd = (): void => {
     this.#isLast = true
     if (this.#state === 'exchange') this.#gone(CLIENT_LEFT)
@@ -283,7 +286,7 @@ export class Http1Connection implements ReplyLine {
     this.deadline.arm(headTimeoutMs, () => this.#refuseUnfinished(detail))
   }
 
-  /** Starts the idle timeout while the gateway waits for the client to send the body or read the response. */
+  /** Starts the idle timeout while an exchange waits for the client to send the body or to read the response. */
   #armStalled(): void {
     if (this.#state !== 'exchange') return
     this.deadline.arm(this.#options.idleTimeoutMs, () => this.#stalled())

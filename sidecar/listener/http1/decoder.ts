@@ -41,8 +41,8 @@ export class LengthDecoder implements BodyDecoder {
 const TRAILER_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/
 const LINE_END = Buffer.from('\r\n')
 /**
- * Limit of a chunk-size line with extensions, in bytes. Clients do not use extensions in practice; unlimited ones are
- * an attack.
+ * Limit of a chunk-size line with extensions, in bytes. Clients do not use extensions in practice, and unlimited ones
+ * allow an attack.
  */
 const MAX_SIZE_LINE = 256
 const MAX_EXTENSION_BYTES = 4096
@@ -116,7 +116,7 @@ export class ChunkedDecoder implements BodyDecoder {
     this.#expects = this.#left === 0 ? 'trailer' : 'data'
   }
 
-  /** Validates a trailer and drops it. A field that affects the decision must not arrive after the decision. */
+  /** Validates a trailer field and drops it. A field that affects the decision must not arrive after the decision. */
   #trailerLine(line: string): void {
     if (line === '') {
       this.isDone = true

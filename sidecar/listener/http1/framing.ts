@@ -1,11 +1,11 @@
 import type { ErrorCode } from '../../../core/errors.ts'
 import { isWebSocket } from '../../../core/request/canonicalise.ts'
 
-/** A framing error of a request. The connection ends after the response. */
+/** A framing error of a request. The connection is closed after the response. */
 export type Problem = {
   readonly code: ErrorCode
   readonly detail: string
-  /** Set when no connector owns the host. The refusal then counts as a refusal of an unknown host. */
+  /** Set when no connector owns the host, so that the refusal counts as a refusal of an unknown host. */
   readonly reason?: 'unknown_host'
 }
 
@@ -46,7 +46,8 @@ export function noFields(): FramingFields {
 }
 
 /**
- * Collects a header field that determines framing. The length of the name rules most fields out without a comparison.
+ * Collects a header field if it determines framing. A comparison of lengths excludes most names without a comparison of
+ * text.
  */
 export function noteField(fields: FramingFields, name: string, value: string): void {
   switch (name.length) {
@@ -96,7 +97,10 @@ function noteKnown(fields: FramingFields, name: string, value: string): void {
   }
 }
 
-/** Returns the framing, or the problem when two HTTP parsers could read different messages (request smuggling). */
+/**
+ * Returns the framing of a request. Returns a problem instead when two HTTP parsers could read different messages
+ * (request smuggling).
+ */
 export function framingOf(
   method: string,
   httpVersion: '1.0' | '1.1',

@@ -6,7 +6,8 @@ export type RequestHead = {
   readonly target: string
   readonly httpVersion: '1.0' | '1.1'
   /**
-   * Names and values alternate, in latin-1. Order, case and duplicates are kept; whitespace around values is removed.
+   * Header names and values, alternating, in latin-1. Order, case and duplicates are kept; whitespace around values is
+   * removed.
    */
   readonly rawHeaders: readonly string[]
   readonly framing: Framing
@@ -28,8 +29,8 @@ const BROKEN_LINE_END = /(?:^|[^\r])\n|\r[^\n]|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/
 
 /**
  * Parses one request head from the start of `bytes`, strictly by RFC 9112: CRLF only, no folding, no space before a
- * colon, at most 16 KiB. Skips one empty line before it, which old clients send after a POST. The first `searched`
- * bytes were already parsed as incomplete and are not searched again.
+ * colon, at most 16 KiB. Skips one empty line before the head, which old clients send after a POST. The first
+ * `searched` bytes were parsed as incomplete before and are not searched again.
  */
 export function readHead(bytes: Buffer, searched = 0): HeadResult {
   const start = bytes[0] === CR && bytes[1] === LF ? 2 : 0
@@ -40,8 +41,8 @@ export function readHead(bytes: Buffer, searched = 0): HeadResult {
 }
 
 /**
- * Returns the result for bytes that are not a request head. It keeps the readable part of the request line for the
- * record.
+ * Returns the result for bytes that are not a request head. The result contains the readable part of the request line,
+ * for the record.
  */
 export function malformedHead(text: string, problem: Problem): HeadResult & { readonly kind: 'malformed' } {
   const line = text.split('\r\n', 1)[0] ?? ''
@@ -59,7 +60,7 @@ function unfinished(bytes: Buffer, start: number, searched: number): HeadResult 
   if (bytes.length - start > LIMITS.headerBlockBytes) return tooLarge(bytes, start)
   // The byte after a CR decides whether the CR ends a line, so a CR at the end of the searched part is checked again.
   const from = Math.max(start, bytes[searched - 1] === CR ? searched - 1 : searched)
-  // Refuses broken line ends at once. Without this check a client that sends LF alone would wait until the timeout.
+  // Broken line ends are refused at once. Otherwise a client that sends LF alone would wait until the timeout.
   if (BROKEN_LINE_END.test(bytes.toString('latin1', from)))
     return malformed(
       bytes.toString('latin1', start),
@@ -97,7 +98,7 @@ function parseHead(text: string, end: number): HeadResult {
   return { kind: 'head', head: { method, target, httpVersion, rawHeaders, framing }, end }
 }
 
-/** Parses header fields into `out`. Returns the problem, or null. */
+/** Parses header fields into `out`. Returns the problem with a field, or null. */
 function parseFields(text: string, from: number, out: string[]): string | null {
   let at = from
   while (at < text.length) {

@@ -9,21 +9,21 @@ import type { Http1Reply } from './reply.ts'
 /** One request of an HTTP/1.1 connection, well formed or malformed. */
 export type Incoming = {
   readonly head: RequestHead
-  /** Set when the request must be refused. `head` then contains the part that could be parsed. */
+  /** Set when the request must be refused. `head` then contains the parsed part of the request head. */
   readonly problem: Problem | null
   readonly body: RequestBody
   readonly reply: Http1Reply
   readonly abort: ExchangeAbort
-  /** Monotonic time in milliseconds (`performance.now()`). */
+  /** Monotonic time in milliseconds at which the request was accepted (`performance.now()`). */
   readonly acceptedAt: number
-  /** Unix time in milliseconds. */
+  /** Unix time in milliseconds at which the request was accepted. */
   readonly timeMs: number
   readonly connection: { readonly socket: Socket; readonly deadline: ConnectionDeadline }
 }
 
 /**
- * Handles one request. The connection calls it for the next request after the reply has ended. The client receives 500
- * when it rejects.
+ * Handles one request. The connection calls the handler for the next request after the reply has ended. When the
+ * handler rejects, the client receives 500.
  */
 export type RequestHandler = (incoming: Incoming) => Promise<void>
 

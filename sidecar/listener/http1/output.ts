@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** Buffers up to this size are copied into one write. Larger ones are written without a copy. */
+/** Total size in bytes up to which queued parts are copied into one write. Larger parts are written without a copy. */
 const JOIN_BYTES = 16 * 1024
 
 /**
@@ -9,7 +9,7 @@ const JOIN_BYTES = 16 * 1024
  */
 export class Output {
   readonly socket: Socket
-  /** Strings are encoded as latin-1. */
+  /** Parts that are not written yet. Strings are encoded as latin-1. */
   #parts: (string | Buffer)[] = []
   #bytes = 0
   #isScheduled = false
@@ -49,7 +49,7 @@ export class Output {
     process.nextTick(flushScheduled, this)
   }
 
-  /** Flushes at the end of the tick. Only the scheduled callback calls it. */
+  /** Flushes at the end of the tick. Only the callback that `add` schedules calls it. */
   scheduled(): void {
     this.#isScheduled = false
     this.flush()

@@ -9,17 +9,17 @@ import { asksToClose, fieldLine, fieldLines, statusLine } from './reply-head.ts'
 export type ReplyLine = {
   readonly output: Output
   /**
-   * Called once, when the head is written. Returns true when another request may follow, which a close-delimited body
-   * (`isDelimited` false) excludes.
+   * Called once, when the response head is written. Returns true when another request may follow on the connection. A
+   * body that the close of the connection delimits (`isDelimited` false) excludes another request.
    */
   keepsAlive(isDelimited: boolean): boolean
   replyEnded(): void
-  /** Detaches the raw socket and puts back the bytes that were already read. */
+  /** Detaches the raw socket from HTTP and puts back the bytes that were already read. */
   hijack(): Socket
-  /** Called when the client does not read the response. */
+  /** Called when the client does not read the response, so that the idle timeout applies. */
   blocked(): void
   /**
-   * Destroys the connection. `isReset` sends a TCP reset, so that the client sees that a close-delimited response is
+   * Destroys the connection. `isReset` sends a TCP reset, which shows the client that a close-delimited response is
    * incomplete.
    */
   cut(isReset: boolean): void
@@ -103,7 +103,7 @@ export class Http1Reply implements Reply, ReplyStream {
     if (!this.#line.output.isFull) process.nextTick(callback)
   }
 
-  /** Called by the connection when its socket has drained. */
+  /** Resumes the response. The connection calls it when its socket has drained. */
   drained(): void {
     this.#onDrain?.()
   }

@@ -5,8 +5,8 @@ import { type BodyDecoder, ChunkedDecoder, LengthDecoder } from './decoder.ts'
 import type { Framing } from './framing.ts'
 
 /**
- * Largest declared body that is awaited for one turn of the event loop before the request is handled. A body that
- * arrives by then needs no stream.
+ * Largest declared body, in bytes, for which the handler is delayed by one turn of the event loop. A body that arrives
+ * by then needs no stream.
  */
 const EXPECTED_SOON_BYTES = 64 * 1024
 
@@ -76,12 +76,12 @@ export class RequestBodyReader {
     return this.#intake?.bytesIn ?? 0
   }
 
-  /** Declared bytes that have not arrived; 0 for a chunked body. */
+  /** Number of declared body bytes that have not arrived; 0 for a chunked body. */
   get missing(): number {
     return this.isDone ? 0 : Math.max(0, this.#declared - this.bytesIn)
   }
 
-  /** Decodes body bytes and returns the bytes after the body. Fails the body when `problem` is set. */
+  /** Decodes body bytes and returns the bytes after the body. A framing problem fails the body and sets `problem`. */
   feed(bytes: Buffer): Buffer | null {
     if (this.#decoder === null) return bytes
     this.#owesContinue = false

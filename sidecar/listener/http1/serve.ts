@@ -31,7 +31,7 @@ export function newIncoming(
   }
 }
 
-/** Calls the handler, and answers 500 when it fails. `beforeFailure` is called before that reply. */
+/** Calls the request handler, and answers 500 when it fails. `beforeFailure` is called before the 500 is sent. */
 export function serve(incoming: Incoming, options: Http1Options, beforeFailure: () => void): void {
   const settle = (): void => {
     if (incoming.reply.isStarted) return
@@ -42,7 +42,7 @@ export function serve(incoming: Incoming, options: Http1Options, beforeFailure: 
     options.onFailure(error)
     settle()
   }
-  // A handler can throw synchronously. The exception must not end the process.
+  // The handler can also throw synchronously, and an exception must not end the process.
   try {
     options.handler(incoming).then(settle, failed)
   } catch (error) {

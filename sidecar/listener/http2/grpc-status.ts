@@ -25,19 +25,19 @@ const BY_HTTP: Readonly<Record<number, number>> = {
   500: CODES.internal,
   502: CODES.unavailable,
   503: CODES.unavailable,
-  // The request may have reached the upstream. DEADLINE_EXCEEDED is the only code with that meaning.
+  // A request with status 504 may have reached the upstream. DEADLINE_EXCEEDED is the only code with this meaning.
   504: CODES.deadlineExceeded,
 }
 
 /**
  * Limit of `grpc-message` in characters. Clients accept 8 KiB of header fields in total, and the response has other
- * fields.
+ * fields too.
  */
 const MAX_MESSAGE = 2_000
 
 /**
- * Returns the gRPC status of a refusal, for the head of a response without a body. gRPC clients map the HTTP status
- * to a code and discard the text; with these headers they show both.
+ * Returns the gRPC status of a refusal as header fields of a response without a body. gRPC clients map the HTTP status
+ * to a code and discard the text; from these fields they show both code and text.
  */
 export function grpcRefusal(status: number, body: string): string[] {
   const code = BY_HTTP[status] ?? (status >= 500 ? CODES.internal : CODES.invalidArgument)
@@ -45,7 +45,7 @@ export function grpcRefusal(status: number, body: string): string[] {
 }
 
 /**
- * Returns the gRPC status of a call that was cut while in progress: by the kill switch, an upstream failure or a
+ * Returns the gRPC status of a call that was cut in progress by a kill switch (`kill`), an upstream failure or a
  * timeout.
  */
 export function grpcCut(kill: KillEntry | null): string[] {
@@ -59,7 +59,7 @@ function grpcStatus(code: number, message: string): string[] {
   return ['grpc-status', String(code), 'grpc-message', percentEncoded(message.slice(0, MAX_MESSAGE))]
 }
 
-/** Returns `{error, message}` as one line; other text unchanged. */
+/** Returns the `error` and `message` of a JSON body as one line. Other text is returned unchanged. */
 function textOf(body: string): string {
   const { error, message } = parsed(body)
   if (typeof message !== 'string') return typeof error === 'string' ? error : body

@@ -1,22 +1,25 @@
 import type { ServerHttp2Session } from 'node:http2'
 
 export type RejectedStreams = {
-  /** Called when a stream has become a request. */
+  /** Called when Node has reported the stream, which thereby becomes a request. */
   accepted(id: number): void
   /**
-   * Reports streams up to the last received one. Call it after the last frame of the session, before the session is
-   * destroyed.
+   * Reports streams up to the last one that nghttp2 received. Call it after the last frame of the session, before the
+   * session is destroyed.
    */
   check(): void
   /** Reports a protocol error of the session, at most once. Ignores an error that the client sent in a GOAWAY frame. */
   failed(error: Error): void
-  /** Called when a stream fails. The request on it has its own record, so its protocol error is not reported twice. */
+  /**
+   * Called when a stream fails. The request on the stream has its own record, so its protocol error is not reported a
+   * second time.
+   */
   streamFailed(error: Error): void
 }
 
 /**
- * Limit of reports for each connection, because a client can cause any number of rejections. nghttp2 ends a session
- * after as many malformed frames.
+ * Maximum number of reports for each connection, because a client can cause any number of rejections. nghttp2 ends a
+ * session after the same number of malformed frames.
  */
 const MAX_REPORTS = 100
 const PROTOCOL_ERROR = 'ERR_HTTP2_ERROR'
@@ -25,9 +28,9 @@ const SENT_BY_CLIENT = 'ERR_HTTP2_SESSION_ERROR'
 
 /**
  * Reports streams that nghttp2 rejects before Node emits `stream` (a malformed header list, too many streams). Node has
- * no event for them. Clients number their streams 1, 3, 5, …, and nghttp2 exposes the last number it received. A
- * skipped number is a stream that was reset, or, which is rare, one that the client never sent. Each number is reported
- * once, when the next stream arrives or the connection ends. The cost is one comparison for each stream.
+ * no event for such streams. Clients number their streams 1, 3, 5, …, and nghttp2 exposes the last number that it
+ * received. A skipped number is a stream that was reset, or rarely one that the client never sent. Each number is
+ * reported once, when the next stream arrives or the connection ends. The cost is one comparison for each stream.
  */
 export function createRejectedStreams(
   session: ServerHttp2Session,

@@ -26,7 +26,7 @@ const BODY_FIELDS = new Set(['content-type', 'content-length'])
 export type Http2ReplyOptions = {
   readonly isHead: boolean
   readonly acceptsTrailers: boolean
-  /** For gRPC calls: returns the kill switch entry that cut the call. Null for other requests. */
+  /** Returns the kill switch entry that cut the gRPC call. Null for requests that are not gRPC calls. */
   readonly grpc: { readonly killedBy: () => KillEntry | null } | null
   /** Called once, when the response is complete or cut. */
   readonly onEnded: () => void
@@ -39,7 +39,7 @@ export class Http2Reply implements Reply, ReplyStream {
   readonly #stream: ServerHttp2Stream
   readonly #options: Http2ReplyOptions
   #hasBody = false
-  /** Declared bytes that are not written yet; null without a Content-Length. */
+  /** Number of declared body bytes that are not written yet; null without a Content-Length. */
   #left: number | null = null
   #trailers: RawHeaders = []
   #onDrain: (() => void) | null = null
@@ -123,14 +123,14 @@ export class Http2Reply implements Reply, ReplyStream {
       return
     }
     this.isEnded = true
-    // `close` would end the body normally, and the client could take it for complete.
+    // `close` would end the body normally, and the client could take the response for complete.
     this.#stream.destroy(new Error('the answer was cut'))
     this.#options.onEnded()
   }
 
   /**
-   * Returns true when a gRPC status can still be sent. It is a trailer after the body, so a client that does not read
-   * the body would delay it.
+   * Returns true when a gRPC status can still be sent. The status is a trailer after the body, so a client that does
+   * not read the body would delay it.
    */
   #canTellWhy(): boolean {
     const isWaited = this.#hasBody && this.#options.acceptsTrailers && this.#stream.writableLength === 0

@@ -31,16 +31,16 @@ const OPTIONS = {
   settings: {
     maxConcurrentStreams: 256,
     initialWindowSize: WINDOW_BYTES,
-    // nghttp2 resets streams with a longer list, without an event. Lists above the smaller limit of `LIMITS` are
-    // answered with 431.
+    // Maximum size of a header list in bytes. nghttp2 resets streams with a longer list, without an event. A list above
+    // the smaller limit of `LIMITS` is answered with 431.
     maxHeaderListSize: 65_535,
     enablePush: false,
   },
   maxHeaderListPairs: 1_024,
   maxSettings: 32,
   maxSessionInvalidFrames: 100,
-  // Limits streams that are opened and reset in a loop (rapid reset): 200 at once, then 20 a second. Beyond that the
-  // session ends.
+  // Limits of streams that are opened and reset in a loop (rapid reset): 200 at once, then 20 a second. Beyond the
+  // limits the session ends.
   streamResetBurst: 200,
   streamResetRate: 20,
   strictSingleValueFields: false,
@@ -66,10 +66,11 @@ export function serveHttp2(
     rejected.check()
     session.destroy()
   })
-  // Runs before Node's own listener, after which the session state is gone.
+  // The check runs before Node's own listener, which discards the session state.
   socket.prependOnceListener('close', () => rejected.check())
   socket.once('close', () => session.destroy())
-  // Node destroys the socket with the error, and emits it on the session only after the socket has closed.
+  // Node destroys the socket with the error of the session, and emits the error on the session only after the socket
+  // has closed.
   socket.on('error', (error) => rejected.failed(error))
   session.on('error', (error) => {
     rejected.failed(error)
@@ -207,7 +208,7 @@ function receiveBody(stream: ServerHttp2Stream, head: Http2Head): BodyIntake {
   const intake = new BodyIntake(source, declared)
   const push = (chunk: Buffer): void => {
     intake.push(chunk)
-    // END_STREAM may arrive in a separate frame. A body of the declared length is complete without it.
+    // END_STREAM may arrive in a separate frame. A body of the declared length is complete without END_STREAM.
     if (intake.bytesIn === declared) intake.complete()
   }
   for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) push(chunk)
@@ -227,7 +228,7 @@ function declaredLength(rawHeaders: readonly string[]): number | null {
   return null
 }
 
-/** Discards the rest of the request body after the reply, and closes the stream beyond the drain limit. */
+/** Discards the rest of the request body after the reply. Closes the stream when more than `DRAIN_BYTES` arrive. */
 function discardRest(stream: ServerHttp2Stream, intake: BodyIntake | null): void {
   if (intake === null || intake.isComplete) return
   const from = intake.bytesIn

@@ -4,7 +4,10 @@ import { Duplex } from 'node:stream'
 type Chunk = { readonly chunk: Buffer | string; readonly encoding: BufferEncoding }
 type Written = (error?: Error | null) => void
 
-/** Wraps a socket and passes incoming bytes to `onBytes` before they are read. Ends and fails as the socket does. */
+/**
+ * Wraps a socket and passes incoming bytes to `onBytes` before they are read. The wrapper ends and fails as the socket
+ * does.
+ */
 export class TappedSocket extends Duplex {
   readonly #socket: Socket
 
@@ -43,8 +46,8 @@ export class TappedSocket extends Duplex {
 
   override _destroy(error: Error | null, done: Written): void {
     done(error)
-    // Deferred, because the session emits the error once this stream has closed, and listeners of the socket must
-    // receive it first.
+    // The socket is destroyed in a later turn: the session emits the error once this stream has closed, and listeners
+    // of the socket must receive the error first.
     setImmediate(() => this.#socket.destroy(error ?? undefined))
   }
 }
