@@ -23,7 +23,7 @@ export type AuthScheme =
   | { readonly type: 'header'; readonly header: string }
   | { readonly type: 'none' }
 
-/** A request body, reduced to what its classification needs. */
+/** A request body, reduced to the parts that its classification needs. */
 export type BodyView =
   | { readonly kind: 'absent' }
   /** `found`: members that the scan found by the connector's `find` rules. */
@@ -33,24 +33,24 @@ export type BodyView =
       readonly fields: ReadonlyArray<readonly [string, string]>
       readonly bytes?: Uint8Array
     }
-  /** `bytes`: the body, if it was read whole. `acts`: the actions in an uploaded file that `readUpload` read. */
+  /** `bytes`: the body, if it was read whole. `acts`: actions of the provider that `readUpload` found in it. */
   | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
-  /** The first bytes of a body, and the commits in them if the classification needs these (see `HeadReader`). */
+  /** First bytes of a body. `commits`: commits of a push in them, if the classification needs any (`HeadReader`). */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**
-   * A body with the media type of JSON that is not JSON. No action follows from it, except on MCP: there it is
-   * `mcp.rpc.unknown`, unless some servers accept it.
+   * A body with the media type of JSON that is not JSON. It causes no action, except on MCP: there the action is
+   * `mcp.rpc.unknown`, or a refusal if some servers would read the body.
    */
   | { readonly kind: 'invalid'; readonly detail: string; readonly text: string }
 
 /**
  * The classification of a request.
- * `actions`: all of them happen (an MCP batch has several); the strictest decision applies.
- * `announces`: nothing happens yet, because the request only asks whether one of these actions may follow (the
- * discovery of a push). The request is denied if all of them are denied, and never held.
- * `candidates`: exactly one of them happens. With `settledBy: 'body'` (the default) the body determines which one. With
- * `server` the request does not determine it: all candidates must be allowed, and the strictest decision names the
- * request.
+ * `actions`: the request performs all of them (an MCP batch performs several); the strictest decision applies.
+ * `announces`: actions that a later request may perform (the discovery of a push). This request performs none of them.
+ * It is denied if all of them are denied, and never held.
+ * `candidates`: the request performs exactly one of them. With `settledBy: 'body'` (the default) the body determines
+ * which one. With `server` the request does not determine it: all candidates must be allowed, and the strictest
+ * decision names the request.
  */
 export type Named =
   | {
@@ -64,13 +64,13 @@ export type Named =
       readonly settledBy?: 'body' | 'server'
     }
 
-/** The result of classifying a request. */
+/** The result of a classification: the actions of a request, or a refusal. */
 export type Classification = Named | Refusal
 
 /**
- * One operation as data. Templates: `/repos/{owner}/{repo}/pulls/{number}`; `{path+}` is a tail that may contain `/`,
- * plain or as `%2F`; `{name/}` is one segment that may contain `%2F`; `{number}` and `{…_number}` accept decimal
- * numbers only.
+ * One operation of an API: a row of the catalogue. Templates: `/repos/{owner}/{repo}/pulls/{number}`; `{path+}` is a
+ * tail that may contain `/`, plain or as `%2F`; `{name/}` is one segment that may contain `%2F`; `{number}` and
+ * `{…_number}` accept decimal numbers only.
  */
 export type Row = {
   /** HTTP method in upper case; `*` for an API that ignores the method. */
@@ -79,14 +79,14 @@ export type Row = {
   readonly type: string
   readonly effect: Effect
   readonly risk: RiskLevel
-  /** Condition on the body or query that selects this row among those of the same method and template. */
+  /** Condition on the body or query that selects this row among the rows of the same method and template. */
   readonly when?: Discriminator
-  /** Body or query fields to copy into the action's parameters, in addition to those of the template. */
+  /** Names of body or query fields that become parameters of the action, in addition to those of the template. */
   readonly parameters?: readonly string[]
   /** Names among `parameters` that may occur several times. */
   readonly lists?: readonly string[]
   readonly hints?: Readonly<Record<string, boolean>>
-  /** The body is a file, alone or in a multipart form, so it has no parameters. */
+  /** The body is a file, alone or in a multipart form, so it contributes no parameters. */
   readonly bodyIsContent?: boolean
   /** The body may be a file, alone or in a form. The gateway can hold the request without reading its body. */
   readonly bodies?: 'opaque'
@@ -103,13 +103,13 @@ export type Row = {
   readonly effects?: readonly EffectClass[]
 }
 
-/** Facts about an action name; `method` and `template` are present if a row describes the name. */
+/** Facts about an action name. `method` and `template` are present if a row describes the action. */
 export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
   Partial<Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative'>>
 
 /**
- * Condition that selects a row. `equals` compares strictly (only boolean true equals true); `present: 'string'`
- * requires a string under the key; `otherwise` applies if no other row does.
+ * Condition that selects one row among several of a method and path. `equals` compares strictly (only boolean true
+ * equals true); `present: 'string'` requires a string under the key; `otherwise` applies if no other row does.
  */
 export type Discriminator =
   | { readonly key: string; readonly in: 'query'; readonly equals: string }
@@ -117,7 +117,7 @@ export type Discriminator =
   | { readonly key: string; readonly present: 'string' }
   | { readonly key: string; readonly otherwise: true }
 
-/** A catalogue row that `Connector.spec.actions[]` declares. Built-in rows take precedence. */
+/** An operation that a Connector declares in `spec.actions[]`. Built-in rows take precedence. */
 export type UserRow = {
   readonly method: string
   readonly path: string
@@ -173,33 +173,33 @@ export type Connector<Name extends string = string> = {
   /** Classifies the request. Without `body`, a classification that depends on the body is returned as `candidates`. */
   parseAction(request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig): Classification
   /**
-   * Returns the body keys that the class of this request depends on, as paths (`state`, `params.name`); empty if it
-   * does not depend on the body.
+   * Returns the body keys that the classification of this request depends on, as paths (`state`, `params.name`); empty
+   * if it does not depend on the body.
    */
   decidingKeys?(request: CanonicalRequest, config: ConnectorConfig): readonly string[]
-  /** Reports whether the body may contain further actions. If so, the gateway reads it before the decision. */
+  /** Reports whether the body may contain further actions. If so, the gateway reads the body before the decision. */
   bodyMayAct?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /**
-   * Defined for requests whose JSON body is scanned to its end before the decision, independent of the rules. Returns
-   * the members that classify and describe the request, as paths (see `scanJson`). The body view `json` then contains
-   * nothing else. Null for other requests.
+   * Returns the members that classify and describe a request, as paths (see `scanJson`), if its JSON body is scanned
+   * to the end before the decision, whatever the policies use. The body view `json` then contains nothing else. Null
+   * for other requests.
    */
   scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
-  /** Rules for members to find at any depth. With rules, a body that is not JSON is refused. */
+  /** Rules for members to find at any depth of a JSON body. If a type has rules, a body that is not JSON is refused. */
   readonly find?: FindRules
   /**
-   * Defined for uploads that may contain batch requests. Returns a reader of the actions that the provider performs for
-   * them; the reader gets no bytes for a file that exceeds the limit. Null for other requests.
+   * Returns a reader for an upload that may contain batch requests. It finds the actions that the provider performs
+   * for them, and gets no bytes for a file that exceeds the limit. Null for other requests.
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**
-   * Defined for requests that the first bytes of the body classify, independent of its media type. The bytes are passed
-   * as the body view `head`.
+   * Returns a reader for a request that the first bytes of its body classify, whatever its media type. `parseAction`
+   * gets the bytes as the body view `head`. Null for other requests.
    */
   readsHead?(request: CanonicalRequest, config: ConnectorConfig): HeadReader | null
-  /** Reads ids of provider resources that agents receive and use later. */
+  /** Reads handles: ids of provider resources that agents receive and use later. */
   readonly handles?: HandleReader
-  /** Work that the provider continues after its answer, and the operation that cancels it. */
+  /** Describes work that the provider continues after its response, and the operations that cancel it. */
   readonly hostedWork?: HostedWork
   /** The protocol of a WebSocket whose messages are separate requests. */
   readonly messages?: MessageProtocol
@@ -207,7 +207,7 @@ export type Connector<Name extends string = string> = {
   readonly unreadSocketApi?: string
   /** Adds the credential to a request without the agent's own credentials. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
-  /** Some clients of the API fail over HTTP/2, so ALPN selects HTTP/1.1 if the client offers both. */
+  /** True if some clients of the API fail over HTTP/2. ALPN then selects HTTP/1.1 if the client offers both. */
   readonly prefersHttp1?: boolean
   /**
    * Headers, parameters and fields in which agents send their own credentials, besides Authorization,
@@ -215,18 +215,18 @@ export type Connector<Name extends string = string> = {
    */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
-  /** The provider's error format. Without it, refusals always use the product's own format. */
+  /** Formats refusals like errors of the provider. Default: the product's own format. */
   readonly providerError?: ProviderError
   /**
-   * Returns the members of a JSON body that the action's parameters do not include; the approval card shows them.
-   * Default: the top-level fields are compared with the parameters.
+   * Returns the members of a JSON body that the approval card shows in addition to the action's parameters. Default:
+   * the top-level fields that differ from the parameters.
    */
   undescribed?(body: unknown, config: ConnectorConfig): unknown
   /** True if every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /** A request with an unreadable body has an action of its own. It is held, and its card quotes the beginning. */
+  /** A request with an unreadable body has its own action. It is held, and its card quotes the body's beginning. */
   readonly quotesUnreadBody?: boolean
   /**
    * Returns the format of server-sent events for the client of a held request; null if the client did not request
@@ -253,19 +253,19 @@ export type Connector<Name extends string = string> = {
   prepare?(): void
   /** Names that the provider compares without case. Default: all facts are compared exactly. */
   readonly names?: NameRules
-  /** Look-ups at the provider before an action is decided. */
+  /** Look-ups at the provider that complete an action before its decision. */
   readonly lookUps?: LookUps
   /** Determines the state that approvals are bound to (see `Pins`). */
   readonly pins?: Pins
   /** All action names, for access rules, policy tests and the dashboard; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
-  /** Returns the further actions of the provider for an action submitted by name and its parameters. */
+  /** Returns the further actions that the provider performs for an action submitted by name. */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
   /** Converts a v1 action spec to a request, for `/execute`; undefined if it has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
 }
 
-/** An action as passed to `/execute`. */
+/** An action spec as submitted to `/execute`. */
 export type ExecuteSpec = {
   readonly type: string
   readonly resource: Resource
@@ -285,10 +285,10 @@ export type CredentialCarriers = {
   readonly headers: readonly string[]
   /** Query parameter names. */
   readonly query: readonly string[]
-  /** Query parameters that the API documents for its credential. A write may lose these, but no other. */
+  /** Query parameters that the API documents for credentials. A write that loses any other parameter is refused. */
   readonly documentedQuery?: readonly string[]
   /** Names of form fields or top-level JSON members. If there are any, the gateway reads forms and JSON bodies. */
   readonly bodyFields: readonly string[]
-  /** Path prefixes below which the body is a file. The gateway forwards it unread, whatever its media type. */
+  /** Path prefixes of file uploads. The gateway forwards these bodies unread, whatever their media type. */
   readonly contentPaths?: readonly string[]
 }

@@ -22,13 +22,16 @@ export function baseOf(config: Pick<ConnectorConfig, 'baseUrl'>): Base | null {
   return { scheme, host, port, segments: (match[4] ?? '').split('/').filter((segment) => segment !== '') }
 }
 
-/** Returns the configured domains; else the base host of a self-hosted connector; else the provider's own domains. */
+/**
+ * Returns the configured domains. Without them, returns none for a self-hosted instance, whose host comes from
+ * `baseUrl` (see `indexConnectors`), and the provider's own domains otherwise.
+ */
 export function ownedDomains(config: ConnectorConfig, defaults: readonly string[]): readonly string[] {
   if (config.domains.length > 0) return config.domains
   return config.baseUrl === undefined ? defaults : []
 }
 
-/** Returns the path below the first matching prefix; null if none matches. */
+/** Returns the path of the request below the first matching prefix; null if none matches. */
 export function stripPrefix(
   request: CanonicalRequest,
   prefixes: readonly (readonly string[])[],
@@ -43,8 +46,8 @@ export function stripPrefix(
 }
 
 /**
- * Returns `host[:port]` and the path prefix for `/execute`, and the declared rows of the record; templates that begin
- * with `root` include the prefix.
+ * Returns the address of the connector for `/execute`: `host[:port]`, the path prefix of its base URL, and its
+ * declared rows. If the base URL ends in `root`, the prefix omits `root`, because the templates begin with it.
  */
 export function executeAddress(
   config: ConnectorConfig,

@@ -16,8 +16,8 @@ export type EndpointOptions = {
 
 /**
  * Returns the address that an action spec states in `parameters.url`, in `resource.target`, or in `parameters.path` on
- * the connector's only host. If several are present they must agree. A missing or conflicting one is a `validation`
- * refusal that names it.
+ * the connector's only host. If several fields are present, they must agree. For a missing or conflicting address,
+ * returns a `validation` refusal that names the field.
  */
 export function readEndpoint(
   spec: ExecuteSpec,
@@ -32,7 +32,7 @@ export function readEndpoint(
   return withPath(stated, path.value)
 }
 
-/** Address that a field of the spec states; `path` is undefined if it has none. */
+/** Address that a field of the spec states; `path` is undefined if the field states none. */
 type Address = { readonly host: string; readonly path: string | undefined; readonly query: string }
 
 function readPath({ parameters: { path } }: ExecuteSpec): { readonly value: string | undefined } | Refusal {
@@ -122,7 +122,7 @@ export function missing(field: string): Refusal {
   return wrong(field, `is required to execute${FORM[field] ?? ''}`)
 }
 
-/** Refuses unknown parameters: an approval would include them although the execution ignores them. */
+/** Refuses parameters that the execution ignores. An approval would include them, so an approver could rely on them. */
 export function refuseUnknown(spec: ExecuteSpec, known: readonly string[]): Refusal | null {
   const unknown = Object.keys(spec.parameters).filter((name) => !known.includes(name))
   if (unknown.length === 0) return null

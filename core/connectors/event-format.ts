@@ -3,8 +3,8 @@ import type { CanonicalRequest } from '../request/canonical.ts'
 import type { ConnectorConfig } from './connector.ts'
 
 /**
- * Format of server-sent events for the clients of one API, while the request is held and when it ends without a
- * response of the upstream. All texts end with a line end, events with a blank line.
+ * Format of server-sent events for the clients of one API. The gateway writes them while the request is held, and when
+ * the stream ends without a response of the upstream. All texts end with a line end, events with a blank line.
  */
 export type EventFormat = {
   /** Text that keeps the connection alive. Clients ignore it. */
@@ -24,13 +24,13 @@ export type EventFormat = {
    * response ends.
    */
   readonly rpcId?: string | number
-  /** Text before the data of an event that contains a whole JSON response. */
+  /** Text that precedes the data of an event with a whole JSON response. */
   readonly answerHead: string
 }
 
 export type ErrorObject = Readonly<Record<string, unknown>>
 
-/** A request that waits for an approval. */
+/** A held request, with the facts that select its event format. */
 export type HeldRequest = {
   readonly request: CanonicalRequest
   readonly actions: readonly Action[]
@@ -39,7 +39,7 @@ export type HeldRequest = {
   body(): unknown
 }
 
-/** Formats one event; `data` is written on one line. */
+/** Formats one server-sent event; `data` is written as JSON on one line. */
 export function eventText(event: string | null, data: unknown): string {
   const name = event === null ? '' : `event: ${event}\n`
   return `${name}data: ${JSON.stringify(data)}\n\n`

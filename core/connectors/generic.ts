@@ -25,13 +25,13 @@ function createMethodConnector<Name extends string>(name: Name, title: string): 
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     carriers: { headers: [], query: ['token'], bodyFields: [] },
     defaultAuth: { type: 'bearer' },
-    // Any web framework may run on the server, so all formats are checked.
+    // The server may run any web framework, so method overrides in all formats are checked.
     overridable: ['form', 'multipart', 'json'],
     catalogue: [...METHODS].map((method) => methodRow(name, method)),
     toRequest(spec, config) {
       const method = spec.type.slice(name.length + 1).toUpperCase()
       if (METHODS.has(method)) return methodRequest(method, spec, config)
-      // The action belongs to a row that the Connector declares.
+      // The action is declared by the Connector (`spec.actions`).
       return executeByRows([], spec, { ...executeAddress(config, ''), format: 'json' })
     },
   }

@@ -1,6 +1,6 @@
 import type { ConnectorEntry } from '../../wire/gateway/sync.ts'
 
-/** Destination of a connector's requests, for the check of plaintext. */
+/** Upstream of a connector, as input of the check for credentials over plain HTTP. */
 export type ClearTextUpstream = {
   readonly url?: string | undefined
   readonly allowPrivateAddresses: boolean
@@ -13,17 +13,14 @@ type Sender = {
 }
 
 /**
- * Reports whether requests leave without TLS, which is the case only if the Connector allows private addresses and its
+ * Reports whether requests leave without TLS. This requires that the Connector allows private addresses and that its
  * URL begins with `http:`.
  */
 export function leavesInClear({ url, allowPrivateAddresses }: ClearTextUpstream): boolean {
   return url !== undefined && allowPrivateAddresses && new URL(url).protocol === 'http:'
 }
 
-/**
- * Reports whether a credential of this connector would be sent over plain HTTP although the Connector does not allow
- * it.
- */
+/** Reports whether a credential of this connector would be sent over plain HTTP without permission of the Connector. */
 export function exposesCredential({ upstream, auth }: Sender): boolean {
   if (auth?.type === 'none' || upstream.allowPlaintextCredential === true) return false
   return leavesInClear(upstream)
@@ -33,7 +30,7 @@ export function exposesCredential({ upstream, auth }: Sender): boolean {
 export const PLAINTEXT_CREDENTIAL =
   'The address of its upstream is plain http, so the credential would cross the network in clear text. Use https, or set allowPlaintextCredential: true under upstream of the Connector (allow_plaintext_credential over the API) where clear text is meant.'
 
-/** Returns the connector without its credential if that would be sent over plain HTTP without permission. */
+/** Returns the connector without its credential if the credential would be sent over plain HTTP without permission. */
 export function withoutExposedCredential(entry: ConnectorEntry): ConnectorEntry {
   if (entry.secret === null || !exposesCredential(entry)) return entry
   return { ...entry, secret: null, withheld: PLAINTEXT_CREDENTIAL }

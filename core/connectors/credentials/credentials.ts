@@ -9,9 +9,7 @@ import type { AuthScheme, Connector, OutboundEdit } from '../connector.ts'
 import { removeMembers } from '../fields/json-members.ts'
 import { CREDENTIAL_HEADERS } from './credential-headers.ts'
 
-/**
- * Query parameters that carry a credential on some API. `key` and `token` have other meanings: connectors list them.
- */
+/** Query parameters that are removed as credentials for every API. Connectors list others, such as `key`. */
 const QUERY: ReadonlySet<string> = new Set([
   'access_token',
   'accesstoken',
@@ -27,7 +25,7 @@ const QUERY: ReadonlySet<string> = new Set([
   'client_secret',
 ])
 
-/** Browsers cannot set headers on WebSockets, so some APIs accept the key as a subprotocol. */
+/** Matches subprotocols with a key: some APIs accept keys there, because browsers cannot set WebSocket headers. */
 const KEY_SUBPROTOCOL = /^(openai-insecure-api-key|openai-insecure-session-token|bearer|authorization)[.:]/i
 
 /** Removes the agent's own credentials from headers and query; every other byte of both stays unchanged. */
@@ -41,7 +39,7 @@ export function stripCredentials(
   edit.rawTarget = stripQuery(edit.rawTarget, without(plan.query, keepQuery))
 }
 
-/** Returns the target without credentials in its query. `losesOther`: it lost one that the API does not document. */
+/** Returns the target without query credentials. `losesOther`: an undocumented parameter was removed. */
 export function stripTarget(
   rawTarget: string,
   connector: Connector,
@@ -64,7 +62,7 @@ function without(names: ReadonlySet<string>, kept: readonly string[]): ReadonlyS
   return new Set([...names].filter((name) => !lower.includes(name)))
 }
 
-/** Names of headers and query parameters with credentials. `known`: role of each header name as sent. */
+/** Headers and query parameters that carry credentials. `known`: cached role of each header name as sent. */
 type Plan = {
   readonly headers: ReadonlySet<string>
   readonly query: ReadonlySet<string>
@@ -73,7 +71,7 @@ type Plan = {
 type HeaderRole = 'carrier' | 'subprotocols' | 'other'
 
 const plans = new WeakMap<Connector, Plan>()
-/** Maximum number of cached header names; clients may invent names. */
+/** Maximum number of cached header names. Clients may send any number of different names. */
 const MAX_KNOWN = 1_024
 
 function newPlan(connector: Connector): Plan {
@@ -90,7 +88,7 @@ function newPlan(connector: Connector): Plan {
 function roleOf(name: string, plan: Plan): HeaderRole {
   const found = plan.known.get(name)
   if (found !== undefined) return found
-  // Servers that pass headers on as variables do not distinguish `_` and `-`.
+  // Servers that pass headers as environment variables (CGI) do not distinguish `_` and `-`.
   const lower = name.toLowerCase().replaceAll('_', '-')
   const other = lower === 'sec-websocket-protocol' ? 'subprotocols' : 'other'
   const role = plan.headers.has(lower) ? 'carrier' : other
@@ -127,7 +125,7 @@ function stripQuery(rawTarget: string, names: ReadonlySet<string>): string {
   return kept === '' ? rawTarget.slice(0, mark) : `${rawTarget.slice(0, mark)}?${kept}`
 }
 
-/** Removes credentials from a query, also from `a=1;token=x` (two parameters for older servers) and `token[]=x`. */
+/** Removes credentials from a query, also from `a=1;token=x` (two parameters on older servers) and `token[]=x`. */
 function stripPairs(text: string, names: ReadonlySet<string>): string {
   const parts = text.split('&')
   const kept = parts.flatMap((part) => {
@@ -142,7 +140,7 @@ function isCarrier(part: string, names: ReadonlySet<string>): boolean {
   return names.has(fieldOf(nameOf(part)))
 }
 
-/** Returns the decoded name of a pair; empty for an invalid one, which other checks refuse. */
+/** Returns the decoded name of a query pair; empty for an invalid pair, which other checks refuse. */
 function nameOf(part: string): string {
   const pair = readPair(part)
   return isRefusal(pair) ? '' : pair[0]
@@ -150,15 +148,16 @@ function nameOf(part: string): string {
 
 export type StrippedBody = { readonly bytes: Uint8Array; readonly removed: boolean }
 
-/** How a body is freed from the agent's credentials: forwarded unread, read up to `limit` bytes, or refused. */
+/** Treatment of a body that may carry the agent's credentials: forward unread, read up to `limit` bytes, or refuse. */
 export type BodyStripping =
   | { readonly kind: 'stream' }
   | { readonly kind: 'read'; readonly limit: number }
   | Refusal
 
 /**
- * Selects the treatment of a body. Files stream by. Forms, JSON and multipart forms of an API that accepts its key in
- * the body are read. Unlabelled or encoded bodies of such an API are refused, because it may read them as a form.
+ * Selects the treatment of a body. File uploads are forwarded unread. If the API accepts its key in the body, forms,
+ * JSON and multipart forms are read; unlabelled or encoded bodies are refused, because the API may read them as a
+ * form.
  */
 export function bodyStripping(request: CanonicalRequest, { carriers }: Connector): BodyStripping {
   if (carriers.bodyFields.length === 0) return STREAM
@@ -185,8 +184,8 @@ function unreadable(change: string): Refusal {
 }
 
 /**
- * Removes form fields or top-level JSON members that carry a credential; the rest stays byte for byte. `fields` are
- * lower case. A multipart form with such a part is refused. Bodies of other media types are returned unchanged.
+ * Removes form fields or top-level JSON members that carry a credential; every other byte stays unchanged. `fields`
+ * are lower case. A multipart form with such a part is refused. Bodies of other media types are returned unchanged.
  */
 export function stripBodyFields(
   bytes: Uint8Array,
@@ -239,8 +238,8 @@ function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody 
 }
 
 /**
- * Adds the one credential, replacing a header of the same name. Throws `upstream_failed` for a secret that is invalid
- * in a header.
+ * Adds the connector's credential, which replaces a header of the same name. Throws `upstream_failed` for a secret
+ * that is invalid in a header.
  */
 export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthScheme): void {
   if (scheme.type === 'none') return
@@ -248,7 +247,7 @@ export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthSchem
   edit.rawHeaders.push(headerOf(scheme), credentialValue(checkSecret(secret), scheme))
 }
 
-/** Returns the agent's fields without the one that the injected credential replaces. */
+/** Returns the agent's header fields without the field that the injected credential replaces. */
 export function withoutReplaced(rawHeaders: string[], scheme: AuthScheme): string[] {
   return withoutHeader(rawHeaders, headerOf(scheme).toLowerCase().replaceAll('_', '-'))
 }
@@ -291,7 +290,7 @@ function checkSecret(secret: string): string {
   return trimmed
 }
 
-/** Returns `user:password`. Without a user name, the secret contains both, or it is a key in place of the user. */
+/** Returns `user:password`. Without a configured user name, the secret is the whole pair, or a key sent as the user. */
 function basicPair(secret: string, username: string | undefined): string {
   if (username !== undefined) return `${username}:${secret}`
   return secret.includes(':') ? secret : `${secret}:`

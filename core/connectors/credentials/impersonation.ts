@@ -3,8 +3,8 @@ import { headerName } from '../../request/header-names.ts'
 import type { BoundConnector } from '../registry.ts'
 
 /**
- * Refuses a header with which the request acts as another user, unless the Connector lists it: servers trust such
- * headers together with the credential that the gateway adds.
+ * Refuses a header by which the request acts as another user, unless the Connector lists the header. Servers trust
+ * these headers because of the credential that the gateway adds.
  */
 export function judgeImpersonation(
   { entry }: BoundConnector,

@@ -7,12 +7,16 @@ import { stripTarget } from './credentials.ts'
 export type StrippedRequest = {
   readonly request: CanonicalRequest
   /**
-   * True if the query lost a parameter that the API does not document for credentials, and that may select a resource.
+   * True if the query lost a parameter that the API does not document for credentials. The parameter may select a
+   * resource.
    */
   readonly losesOther: boolean
 }
 
-/** Removes credentials from the query before the request is classified, decided, bound and shown. */
+/**
+ * Returns the request without credentials in its query. Runs before the request is classified, decided, bound and
+ * shown.
+ */
 export function stripRequest(
   request: CanonicalRequest,
   { connector, entry }: BoundConnector,

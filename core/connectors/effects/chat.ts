@@ -1,4 +1,4 @@
-/** Effect classes of the operations of chat; see `effect-table.ts`. */
+/** Effect classes of the operations of the connector type `chat`. `effect-table.ts` describes the format. */
 export const CHAT_EFFECTS = `
   # Anyone with the link can open the file.
   publish file.publish

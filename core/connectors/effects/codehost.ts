@@ -1,4 +1,4 @@
-/** Effect classes of the operations of codehost; see `effect-table.ts`. */
+/** Effect classes of the operations of the connector type `codehost`. `effect-table.ts` describes the format. */
 export const CODEHOST_EFFECTS = `
   # A change reaches a shared branch.
   merge pr.merge branch.{merge,sync_upstream}

@@ -1,16 +1,16 @@
 import { type EffectClass, isEffectClass } from '../../action/effect-class.ts'
 
-/** One line of a table: the effect classes of some actions, and the reason. `none` is an empty list of classes. */
+/** One line of a table of effect classes: some actions, their classes, and the reason. `none` means no class. */
 export type EffectEntry = {
   readonly effects: readonly EffectClass[]
-  /** Action names without the connector prefix. Empty for the line `@reads`, which covers all other reads. */
+  /** Action names without the connector prefix. Empty for the line `none @reads`, which covers all other reads. */
   readonly names: readonly string[]
   readonly isForReads: boolean
   readonly reason: string
 }
 
 /**
- * Reads tables of effect classes: `CLASS[,CLASS…] NAME…`, or `none NAME…`, below a line `# REASON`. NAME is an action
+ * Reads a table of effect classes: `CLASS[,CLASS…] NAME…`, or `none NAME…`, below a line `# REASON`. NAME is an action
  * without the connector prefix; `pr.{close,merge}` stands for several. `none @reads` covers every read without a line
  * of its own; each write must be listed. Throws for an invalid line or a duplicate action.
  */

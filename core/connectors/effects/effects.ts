@@ -32,10 +32,10 @@ type EffectTable = {
 const NONE: readonly EffectClass[] = Object.freeze([])
 
 /**
- * Returns the effect classes of an action in list order: those of its name and those that this request adds by its
- * fields. Null if they are unknown: the name belongs to a classified connector type and to no operation of its
- * catalogue (`codehost.unmapped.post`, `chat.websocket.open`), or the message could not be read. Types without a table
- * (`mcp`, `generic`, `webhook`, types of agents) have the classes that a Connector declares, else none.
+ * Returns the effect classes of an action in the order of `EFFECT_CLASSES`: the classes of its name and those that its
+ * parameters add. Null if they are unknown, because the name is no operation of a type with a table
+ * (`codehost.unmapped.post`, `chat.websocket.open`), or the message could not be read. Actions of types without a
+ * table (`mcp`, `generic`, `webhook`, types of agents) have the classes that a Connector declares, else none.
  */
 export function effectsOf(action: Classified): readonly EffectClass[] | null {
   const known = effectsOfName(action)
@@ -46,18 +46,20 @@ export function effectsOf(action: Classified): readonly EffectClass[] | null {
   return EFFECT_CLASSES.filter((effect) => all.has(effect))
 }
 
-/** Reads the table of a connector type before the first request needs it. */
+/** Parses the table of a connector type before the first request needs it. */
 export function prepareEffects(connectorType: string): void {
   TABLES.get(connectorType)?.()
 }
 
-/** Entry in a list of effect classes, if the classes of one action are unknown. */
+/** Entry in a list of effect classes for an action whose classes are unknown. */
 const UNKNOWN_EFFECTS = 'unknown'
 
-/** Cached results of `effectNames` by the frozen list of actions of a request. */
+/** Cached results of `effectNames`, by the frozen list of a request's actions. */
 const listed = new WeakMap<readonly Classified[], readonly string[]>()
 
-/** Returns the classes of a request with these actions, for records and cards, in the order of `EFFECT_CLASSES`. */
+/**
+ * Returns the effect classes of a request with these actions, for records and cards, in the order of `EFFECT_CLASSES`.
+ */
 export function effectNames(actions: readonly Classified[]): readonly string[] {
   const known = listed.get(actions)
   if (known !== undefined) return known
@@ -84,7 +86,7 @@ function effectsOfName({ type, effect }: Pick<Action, 'type' | 'effect'>): reado
   return table.byType.get(type) ?? (effect === 'read' && !OPEN_END.test(type) ? table.reads : null)
 }
 
-/** Action names of requests with unknown content; their effect classes are unknown, too. */
+/** Names of actions whose message the gateway could not read. Their effect classes are unknown. */
 const UNREAD: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
 const OPEN_END = /^[^.]+\.(unmapped|tunnel|websocket)\./
 

@@ -1,4 +1,4 @@
-/** Effect classes of the operations of llm_a; see `effect-table.ts`. */
+/** Effect classes of the operations of the connector type `llm_a`. `effect-table.ts` describes the format. */
 export const LLM_A_EFFECTS = `
   # An agent of the provider is created or instructed, and continues on its own.
   delegate agent.{create,update} agent_automation.{create,resume,update}

@@ -1,4 +1,4 @@
-/** Effect classes of the operations of llm_b; see `effect-table.ts`. */
+/** Effect classes of the operations of the connector type `llm_b`. `effect-table.ts` describes the format. */
 export const LLM_B_EFFECTS = `
   # An agent of the provider is created or instructed, and continues on its own.
   delegate agent.{create,update} deployment.{create,run,unpause,update} session.{create,update}

@@ -1,4 +1,4 @@
-/** Effect classes of the operations of llm_c; see `effect-table.ts`. */
+/** Effect classes of the operations of the connector type `llm_c`. `effect-table.ts` describes the format. */
 export const LLM_C_EFFECTS = `
   # An agent of the provider is created or instructed, and continues on its own.
   delegate agent.create trigger.{create,update} trigger_execution.create

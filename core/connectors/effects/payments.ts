@@ -1,4 +1,4 @@
-/** Effect classes of the operations of payments; see `effect-table.ts`. */
+/** Effect classes of the operations of the connector type `payments`. `effect-table.ts` describes the format. */
 export const PAYMENTS_EFFECTS = `
   # Money or credit leaves the account, or a spending limit changes.
   money_out charge.refund payout.create payout_intent.{confirm,create} transfer.create topup.create

@@ -1,4 +1,6 @@
-/** Effect classes of the actions that the provider performs for a model request; see `effect-table.ts`. */
+/**
+ * Effect classes of the actions that a model provider performs for a request. `effect-table.ts` describes the format.
+ */
 export const PROVIDER_SIDE_EFFECTS = `
   # The provider sends data to, or fetches it from, an address or account in the request.
   egress provider_tool.{connector,web_fetch,web_search} provider_fetch.url

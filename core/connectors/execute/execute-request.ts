@@ -9,7 +9,7 @@ import { baseOf } from '../domains.ts'
 import { missing, wrong } from '../endpoint.ts'
 import { type BoundConnector, findConnector, type HostIndex, TYPES_WITHOUT_HOSTS } from '../registry.ts'
 
-/** A request that was built from an action spec, and the connector that forwards it. */
+/** A request that was built from an action spec, as sent and in canonical form. */
 export type ActionRequest = {
   readonly request: ExecuteRequest
   readonly scheme: 'http' | 'https'
@@ -19,9 +19,10 @@ export type ActionRequest = {
 const UTF8 = new TextEncoder()
 
 /**
- * Returns the request of an action after reading it back like a gateway: it must go to a host of such a connector and
- * be classified as this action; otherwise a `validation` refusal states the correction. `records` are the gateway's
- * connectors of the action's type, in its order; the first one builds the request.
+ * Builds the request of an action, then parses and classifies it like a gateway. The request must go to a host of a
+ * connector of the action's type and be classified as this action; otherwise a `validation` refusal states the
+ * correction. `records`: the gateway's connectors of this type, in the gateway's order; the first one builds the
+ * request.
  */
 export function requestOfAction(
   records: readonly BoundConnector[],
@@ -42,8 +43,8 @@ export function requestOfAction(
 }
 
 /**
- * Returns the connectors, of all `records` of a type, that the action's request would go to. The address in the spec
- * selects one of them. All of them match without an address, or if no request can be built.
+ * Returns the connectors among `records` that the request of an action may go to. The address in the spec selects one
+ * of them. Without an address, or if no request can be built, all of them are returned.
  */
 export function connectorsOfAction(
   records: readonly BoundConnector[],
@@ -54,7 +55,7 @@ export function connectorsOfAction(
   return [...new Set(records.map((record) => ownerOf(record, spec, hosts)))]
 }
 
-/** Returns the connector that owns the host of the built request; the given one if no connector of the type owns it. */
+/** Returns the connector of the same type that owns the host of the built request; `record` if there is none. */
 function ownerOf(record: BoundConnector, spec: ExecuteSpec, hosts: HostIndex): BoundConnector {
   const request = record.connector.toRequest?.(spec, record.config)
   if (request === undefined || isRefusal(request)) return record
@@ -72,7 +73,8 @@ function readBack({ config }: BoundConnector, { method, target, host, headers }:
 }
 
 /**
- * Connector types of self-hosted servers. Only the address selects one of several servers, so the spec must state it.
+ * Connector types of self-hosted servers. Only the address selects one of several servers, so the spec must state the
+ * address.
  */
 const OWN_SERVERS: ReadonlySet<string> = new Set(TYPES_WITHOUT_HOSTS)
 
@@ -101,8 +103,8 @@ function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: 
 }
 
 /**
- * Refuses a request whose target differs from that of the spec, because rules and the approver use the spec. Targets of
- * self-hosted servers are addresses, which were compared when the request was built.
+ * Refuses a request whose target differs from the target of the spec, because policies and the approver use the spec.
+ * Targets of self-hosted servers are addresses, which were compared when the request was built.
  */
 function judgeTarget(spec: ExecuteSpec, actions: readonly Action[], type: string): Refusal | null {
   const stated = canonicalTarget(type, spec.resource)

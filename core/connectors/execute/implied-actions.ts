@@ -3,8 +3,8 @@ import { isRefusal, type Refusal } from '../../request/canonical.ts'
 import { type BoundConnector, BUILT_IN } from '../registry.ts'
 
 /**
- * Returns an action submitted by name, and the further actions that its parameters cause at the provider. `bound`: its
- * connector; null if there is none.
+ * Returns an action submitted by name, and the further actions that its parameters cause at the provider. `bound`: the
+ * connector of the action; null if there is none.
  */
 export function withImpliedActions(
   action: Action,

@@ -9,8 +9,9 @@ const ENDPOINT = { targetIsAddress: true, basePathIsEnough: false }
 const FORM = 'application/x-www-form-urlencoded'
 
 /**
- * Builds the request of a bare method action (`generic.post`): the address from `resource.target`, `parameters.url` or
- * `parameters.path`; `query` an object; `body` any JSON, or text with its `content_type`; `headers` an object.
+ * Builds the request of an action of a bare method (`generic.post`). The address is `resource.target`,
+ * `parameters.url` or `parameters.path`; `parameters.query` and `parameters.headers` are objects; `parameters.body` is
+ * any JSON value, or text with its `content_type`.
  */
 export function methodRequest(
   method: string,
@@ -48,8 +49,8 @@ function queryOf(stated: string, query: unknown): string | Refusal {
 }
 
 /**
- * Headers that an action cannot set: those of the connection and of credentials, and those whose value is a parameter
- * of its own (`content_type`).
+ * Matches headers that an action cannot set: those of the connection and of credentials, and those with a parameter of
+ * their own (`content_type`).
  */
 const OWN =
   /^(host|user-agent|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|authorization|proxy-.*)$/i

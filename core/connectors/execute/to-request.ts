@@ -13,9 +13,9 @@ export type ExecuteTarget = {
 }
 
 /**
- * Builds the request of an action: selects a row of that type, fills its template from the parameters (owner and repo
- * also from `resource.target`), and sends the rest as query or body. Of several rows, the one with a place for every
- * parameter wins. Missing parameters are a `validation` refusal that names them all.
+ * Builds the request of an action: selects a catalogue row of that action, fills its template from the parameters
+ * (owner and repo also from `resource.target`), and sends the remaining parameters as query or body. Missing
+ * parameters are a `validation` refusal that names them all.
  */
 export function executeByRows(
   rows: readonly Row[],
@@ -33,7 +33,8 @@ export function executeByRows(
 }
 
 /**
- * Selects the first primary row, unless another row has a path parameter for a given parameter that the first lacks.
+ * Selects the first primary row of the action. Another row wins if the spec has values for all its path parameters and
+ * the first row lacks a place for one of them.
  */
 function chooseRow(
   rows: readonly Row[],
@@ -58,7 +59,7 @@ function namesIn(template: string): readonly string[] {
 
 type Known = {
   readonly values: Readonly<Record<string, unknown>>
-  /** Names of values that come from `resource`. They fill the path only and are never sent as fields. */
+  /** Names of values that come from `resource.target`. They fill the path only and are never sent as fields. */
   readonly derived: readonly string[]
 }
 
@@ -85,8 +86,8 @@ function methodOf(row: Row): string {
 }
 
 /**
- * Adds the value that distinguishes this row from the other rows of its path, and overrides a given parameter. Refuses
- * if the row needs a text that the parameters lack.
+ * Adds the value that distinguishes this row from the other rows of its path; the value overrides a given parameter.
+ * Refuses if the row requires a text that the parameters lack.
  */
 function sayWhich(
   when: Discriminator,
@@ -101,8 +102,8 @@ function sayWhich(
 }
 
 /**
- * Returns the parameters with owner and repository from the target (spec 2.1). They override given ones, because
- * policies use the target.
+ * Returns the parameters with owner and repository from `resource.target` (spec 2.1). The target overrides given
+ * parameters, because policies use the target.
  */
 function withRepository({ resource, parameters }: ExecuteSpec): Known {
   if (resource.provider !== 'codehost' || resource.target === undefined)
@@ -112,7 +113,7 @@ function withRepository({ resource, parameters }: ExecuteSpec): Known {
   return { values: { owner, ...parameters, ...said }, derived: ['owner', 'repo', 'org'] }
 }
 
-/** Template parameters, with further names under which a spec may state them. */
+/** Further names under which a spec may state a template parameter. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   number: ['pull_number', 'issue_number'],
   id: ['release_id', 'charge', 'customer', 'subscription', 'invoice'],

@@ -7,14 +7,14 @@ import type { Handle } from '../handles/handle.ts'
 import type { ProviderAct } from '../provider-side/kinds.ts'
 
 /**
- * Reads the first bytes of a body. `announced` classifies by the request line, `scan` finds how many bytes are needed,
- * `read` reads them.
+ * Classifies a request by the first bytes of its body. `announced` classifies by the request line, `scan` finds how
+ * many bytes are needed, `read` reads the commits in these bytes.
  */
 export type HeadReader = {
   readonly maxBytes: number
-  /** Effect classes that only `depth: 'trees'` finds. */
+  /** Effect classes that require reading with `depth: 'trees'`. */
   readonly effectsOfTrees: readonly EffectClass[]
-  /** Classifies the request by its line alone, with all actions that its body can add. */
+  /** Classifies the request by its request line alone, and announces all actions that its body can add. */
   announced(): Named
   /**
    * Returns a scan of an arriving body. The scan receives all bytes so far and returns the byte count to wait for
@@ -22,11 +22,14 @@ export type HeadReader = {
    * last position.
    */
   scan(depth: PackDepth): (bytes: Uint8Array) => number
-  /** Reads the commits in the head, within `PACK_BUDGET`; null if the class does not depend on them. */
+  /** Reads the commits in the first bytes, within `PACK_BUDGET`; null if the classification does not need them. */
   read(bytes: Uint8Array, tools: PackTools, depth: PackDepth): Sliced<Commits | null>
 }
 
-/** What a provider would do with an upload, and which of its resources the upload names (`unread`: possibly any). */
+/**
+ * Actions of the provider that an upload causes, and provider resources that it names. `unread`: it may name any
+ * resource.
+ */
 export type UploadFacts = {
   readonly acts: readonly ProviderAct[]
   readonly handles: readonly Handle[] | 'unread'

@@ -7,7 +7,7 @@ import { MUTATION_TABLE } from '../codehost/graphql/mutation-table.ts'
 import type { CatalogueRow } from '../connector.ts'
 import { once } from '../once.ts'
 
-/** A parameter that no row of the actions in a policy's scope declares. */
+/** A parameter that no catalogue row of the actions in a policy's scope declares. */
 export type UndeclaredParameter = {
   /**
    * False if the scope also covers actions whose parameters may have other names: those without rows, and GraphQL
@@ -18,8 +18,8 @@ export type UndeclaredParameter = {
 }
 
 /**
- * Looks the parameter up in the rows of the actions that the patterns match. Null if one of them declares it, or if
- * none of the actions has a row.
+ * Reports a parameter that no catalogue row of the actions in the scope declares. `patterns`: action patterns of the
+ * policy. Null if a row declares the parameter, or if none of the actions has a row.
  */
 export function undeclaredParameter(
   patterns: readonly Pattern[],
@@ -56,7 +56,7 @@ function scopeOf(patterns: readonly Pattern[]): Scope {
   }
 }
 
-/** Actions without a row, for every connector type. */
+/** Names of actions that every connector type has without a catalogue row. */
 const WITHOUT_ROW = ['unmapped.post', 'tunnel.open', 'websocket.open']
 
 function coversOthers(pattern: Pattern): boolean {
@@ -69,7 +69,9 @@ function coversOthers(pattern: Pattern): boolean {
 
 const connectorTypes = once(() => [...createCatalogue().connectors])
 
-/** Parameter names of the rows by action type; null for a type that has an entry without a template. */
+/**
+ * Declared parameter names of the catalogue rows, by action type; null for an action with a row that has no template.
+ */
 const declared = once(() => {
   const { connectors, rows } = createCatalogue()
   const found = new Map<string, Set<string> | null>()

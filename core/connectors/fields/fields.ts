@@ -3,13 +3,13 @@ import { type Refusal, refusal } from '../../request/canonical.ts'
 import { looseName, type Pairs, plainName, repeatedName } from '../../request/repeated-names.ts'
 import type { BodyView, Row } from '../connector.ts'
 
-/** Fields with integer values. A form or query can only send them as text. */
+/** Names of fields with integer values. Forms and queries can only send these values as text. */
 const NUMBERS = new Set(['amount', 'unit_amount', 'amount_to_capture', 'application_fee_amount', 'quantity'])
 
 /**
- * Returns the declared body and query fields of a row as parameters. A form field of the declared name, also with
- * brackets (`items[0][price]`), counts. A list that occurs twice, for example in the query and in the body, contains
- * all its values; other fields occur once (see judgeRepeated).
+ * Returns the body and query fields that a row declares, as parameters. A form field matches with and without brackets
+ * (`items[0][price]` for `items`). A list that occurs twice, for example in the query and in the body, contains all
+ * its values. Other fields occur once (see `judgeRepeated`).
  */
 export function pickFields(
   names: readonly string[] | undefined,
@@ -35,7 +35,7 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
   if (names.length === 0) return null
   const members = body?.kind === 'json' && isRecord(body.value) ? Object.keys(body.value) : []
   const fromBody: Pairs = body?.kind === 'form' ? body.fields : members.map((name) => [name, ''])
-  // The strict parser checks the spellings of JSON members.
+  // The strict JSON parser checks the spelling of JSON members.
   const pairs =
     query.some(([name]) => isOneOf(names, name)) || body?.kind === 'form' ? [...query, ...fromBody] : []
   const repeated = repeatedName(names, pairs)
@@ -47,9 +47,9 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
 }
 
 /**
- * Refuses a query or form field whose name only some servers treat as one of these: with surrounding blanks, in other
- * letter case, `[amount]`, or `thread.ts` and `thread ts` for `thread_ts`. The exact name is accepted. JSON members are
- * compared with the names in `inJson` only.
+ * Refuses a query or form field whose name only some servers treat as one of `names`: with surrounding blanks, in
+ * other letter case, `[amount]`, or `thread.ts` and `thread ts` for `thread_ts`. The exact name is accepted. JSON
+ * members are compared with the names in `inJson` only.
  */
 export function judgeSpelling(
   names: readonly string[],
@@ -87,8 +87,8 @@ function judgeNames(
 }
 
 /**
- * Returns the names that lenient servers read: they drop surrounding brackets, and replace blanks, dots and a lone
- * bracket with `_`.
+ * Returns the names that lenient servers read for a field name. These servers drop surrounding brackets, and replace
+ * blanks, dots and a lone bracket with `_`.
  */
 function carelessNames(name: string): readonly string[] {
   const loose = looseName(name)
@@ -102,7 +102,7 @@ function isOneOf(names: readonly string[], name: string): boolean {
   return names.some((one) => loose.startsWith(looseName(one)))
 }
 
-/** Merges a plain field and its bracket form to a list of both values, because servers use one or the other. */
+/** Merges a plain field and its bracket form into a list of both values, because servers use one or the other. */
 function withMembers(fields: Record<string, unknown>): Parameters {
   for (const [name, value] of Object.entries(fields)) {
     const bracket = name.indexOf('[')

@@ -5,7 +5,7 @@ import { isRecord } from './fields.ts'
 
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Position of a top-level member in the text: from its key's quote to the end of its value. */
+/** Position of a top-level member in a JSON text: from the quote of its key to the end of its value. */
 type Member = { readonly key: string; readonly start: number; readonly end: number }
 
 /**
@@ -55,7 +55,7 @@ export function maskMembers(text: string, paths: readonly MemberPath[]): string 
   return masked + text.slice(done)
 }
 
-/** Returns the remainders of the paths after this key; an empty path is the member itself. */
+/** Returns the rest of each path that begins with this key. An empty rest means the member itself. */
 function below(paths: readonly MemberPath[], key: string): readonly MemberPath[] {
   return paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []))
 }

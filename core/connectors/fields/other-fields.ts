@@ -3,9 +3,9 @@ import { excerpt } from '../../excerpt.ts'
 import type { BodyView } from '../connector.ts'
 import { isSecretField } from '../credentials/secret-names.ts'
 
-/** Maximum size of all other fields together, in characters of JSON: a reasonable amount for an approver to review. */
+/** Maximum total size of the further fields on a card, in characters of JSON: an amount that an approver can review. */
 const MOST = 16_384
-/** Characters that the card shows of a long value. The value's total length follows them. */
+/** Number of characters of a long value that the card shows. The total length of the value follows them. */
 const BEGINNING = 500
 
 export type Shown = {
@@ -16,9 +16,9 @@ export type Shown = {
 }
 
 /**
- * Returns the further content of a body for the approver: the top-level fields of an object or a form, or any other
- * JSON value as `body`. Long values are shortened if they would not fit; fields without space are counted in
- * `further_fields`. Null if there is nothing further, or the body has no fields.
+ * Returns the content of a body that the approval card does not show yet: the top-level fields of an object or a form,
+ * or any other JSON value under the name `body`. Long values are shortened if the content is too long;
+ * `further_fields` counts the fields without space. Null if there is nothing to show, or the body has no fields.
  */
 export function otherFields(
   view: BodyView,
@@ -32,7 +32,7 @@ export function otherFields(
   return JSON.stringify(whole).length <= MOST ? whole : beginnings(hidden)
 }
 
-/** Hides text below names such as `client_secret`. Numbers (`max_tokens`) are not secrets. */
+/** Replaces text below names such as `client_secret` with its length. Numbers (`max_tokens`) are not secrets. */
 function withoutSecrets(name: string, value: unknown, isWithin = false): unknown {
   const isSecret = isWithin || isSecretField(name)
   if (typeof value === 'string') return isSecret ? `(not shown: ${value.length} characters)` : value

@@ -3,14 +3,14 @@ import type { RootMember, ScannedJson } from '../../request/json/json-scan.ts'
 import { exceedsJsonBounds } from '../../request/json/json-size.ts'
 import type { BodyView } from '../connector.ts'
 
-/** Maximum size of the values that are parsed for the card: of one, and of all together. */
+/** Maximum size in bytes of the values that are parsed for the approval card: of one value, and of all together. */
 const PARSED_BYTES = { one: 64 * 1024, all: 1024 * 1024 } as const
-/** Maximum number of bytes that are kept of a longer text. The card shows fewer. */
+/** Maximum number of bytes that are decoded of a longer text. */
 const BEGINNING_BYTES = 2 * 1024
 
 /**
- * Returns the members of a scanned body for the approval card: the beginning of a long text, and the byte count of a
- * long object or list.
+ * Returns the members of a scanned body for the approval card. A long text is represented by its beginning, a long
+ * object or list by its byte count.
  */
 export function scannedFields(bytes: Uint8Array, { members, memberCount }: ScannedJson): BodyView {
   let left: number = PARSED_BYTES.all
@@ -36,7 +36,7 @@ function beginningOf(bytes: Uint8Array, { start, end }: RootMember): string {
   return `${text.slice(0, SHOWN).toWellFormed()}… (${length} bytes)`
 }
 
-/** Maximum length of a value that the card shows completely. */
+/** Number of characters of a longer text that the card shows. */
 const SHOWN = 450
 
 function notShown(length: number): string {

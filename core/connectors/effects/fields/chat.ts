@@ -37,7 +37,10 @@ function textOf(value: unknown): string {
     .join('\n')
 }
 
-/** The API also accepts blocks and attachments as a text with JSON, whose escapes could hide a name or a link. */
+/**
+ * The API also accepts blocks and attachments as JSON in a text. Escapes in the text could hide a field name or a
+ * link.
+ */
 function withoutEscapes(text: string): string {
   return text.replaceAll(/\\u([0-9a-f]{4})/gi, (_escape, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),

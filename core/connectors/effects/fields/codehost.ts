@@ -4,8 +4,8 @@ import { isRecord } from '../../fields/fields.ts'
 import { type FieldRule, has, valuesOf } from './field-rule.ts'
 
 /**
- * Names of coding agents. An assigned account (`copilot-swe-agent[bot]`), a label (`claude`) or a mention (`@codex fix
- * this`) starts one.
+ * Names of coding agents. Each of these starts an agent: assigning an account (`copilot-swe-agent[bot]`), a label
+ * (`claude`) or a mention (`@codex fix this`).
  */
 const AGENTS = 'copilot|claude|codex|cursor|devin|gemini|jules|openhands|sweep|aider'
 const ACCOUNT = new RegExp(`^(app/)?(${AGENTS})([-_.].*)?(\\[bot\\])?$`, 'i')

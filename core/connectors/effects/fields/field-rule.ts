@@ -1,12 +1,12 @@
 import type { Parameters } from '../../../action/action.ts'
 import type { EffectClass } from '../../../action/effect-class.ts'
 
-/** Rule by which fields of a request add effect classes to those of the action's name. */
+/** Rule by which parameters of a request add effect classes to the classes of the action's name. */
 export type FieldRule = {
   /** Action names without the connector prefix; empty for every action of the connector. */
   readonly actions: readonly string[]
   readonly effects: readonly EffectClass[]
-  /** A sentence that lists the fields, for documentation. */
+  /** A sentence that states when the rule applies, for documentation. */
   readonly reason: string
   readonly applies: (parameters: Parameters) => boolean
 }

@@ -11,12 +11,12 @@ const RULES: Readonly<Record<string, readonly FieldRule[]>> = {
   payments: PAYMENTS_FIELDS,
 }
 
-/** Returns the rules of a connector type, for documentation; empty for types without one. */
+/** Returns the field rules of a connector type, for documentation; empty for types without rules. */
 export function fieldRules(connectorType: string): readonly FieldRule[] {
   return RULES[connectorType] ?? []
 }
 
-/** Returns the effect classes that the parameters add. */
+/** Returns the effect classes that the parameters of an action add to those of its name. */
 export function effectsOfFields({
   type,
   parameters,

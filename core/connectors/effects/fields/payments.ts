@@ -1,7 +1,9 @@
 import type { Parameters } from '../../../action/action.ts'
 import { type FieldRule, valuesOf } from './field-rule.ts'
 
-/** Fields that move money or credit to another account. Requests may add brackets (`transfer_data[destination]`). */
+/**
+ * Parameters that move money or credit to another account. A request may add brackets (`transfer_data[destination]`).
+ */
 export const MONEY_FIELDS = ['balance', 'transfer_data', 'on_behalf_of'] as const
 
 /** Secret properties of a resource. A response contains them only if the request lists them in `expand`. */
