@@ -8,9 +8,9 @@ import { type ActionRow, getAction, moveAction } from './store.ts'
 import type { SubmissionDeps } from './submission.ts'
 
 /**
- * Cancels an action. Execution, token verification and answers all consume the approval or the nonce of the action. The
- * cancellation therefore consumes the approval or the nonce first: only the transaction that gets this row moves the
- * action.
+ * Cancels an action. Execution, token verification and answers all consume the approval of the action or the nonce of
+ * its decision token. The cancellation therefore consumes the approval or the nonce first: only the transaction that
+ * gets this row moves the action.
  */
 export function createCancel({
   db,

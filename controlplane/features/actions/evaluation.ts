@@ -95,7 +95,7 @@ function boundsOf({ connectors }: Place): ReadonlyArray<BoundConnector | null> {
   return connectors.length === 0 ? [null] : connectors
 }
 
-/** Returns the action of the spec, and the connectors of the agent's gateway that its request may go to. */
+/** Returns the action of the spec, and the connectors of the agent's gateway through which the action may be sent. */
 export function placeOf(
   { knownAction }: Pick<EvaluationDeps, 'knownAction'>,
   rules: ActionRules,

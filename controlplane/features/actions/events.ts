@@ -6,8 +6,8 @@ import type { NewAction } from './store.ts'
 type Event = NewAction['events'][number]
 
 /**
- * Returns the audit events of an action that was decided without an approval (spec 6.1), in the order of the evidence
- * chain.
+ * Returns the audit events of an action that was decided without an approval (spec 6.1), in the order in which the
+ * evidence chain of the action lists them.
  */
 export function decidedEvents(
   evaluated: Evaluated,

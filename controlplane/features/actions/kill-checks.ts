@@ -6,7 +6,7 @@ import type { ActionRow } from './store.ts'
 
 /** Matches stored actions against kill switches. */
 export type ActionKillChecks = {
-  /** Reports whether any kill switch is in force. Usually none is; callers then skip `of`. */
+  /** Reports whether any kill switch is in force. Callers skip `of` when none is. */
   isAnything(): boolean
   /** Returns the kill switch that covers the stored action, or null. `inForce` defaults to the kill switches in force. */
   of(row: Pick<ActionRow, 'agentId' | 'agent' | 'spec'>, inForce?: readonly KillEntry[]): KillEntry | null

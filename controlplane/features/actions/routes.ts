@@ -25,7 +25,10 @@ export type ActionRoutesDeps = {
   readonly execute: Execute
 }
 
-/** Returns the action routes of agents (spec 4.3). Every decision is a 200, including denials. */
+/**
+ * Returns the routes by which agents submit and execute actions (spec 4.3). The reply with a decision has the status
+ * 200, even if the decision is a denial.
+ */
 export function createActionRoutes(deps: ActionRoutesDeps): readonly Route[] {
   return [...submissions(deps), ...later(deps)]
 }
@@ -128,7 +131,10 @@ function executionReply(action_request_id: string, execution: Execution): Execut
   return { executed: true, action_request_id, gateway_response: { status, result } }
 }
 
-/** Returns the token of the header `Authorization`, by which `auth: 'agent'` has identified the agent. */
+/**
+ * Returns the bearer token of the header `Authorization`. The route has already authenticated the agent by this token
+ * (`auth: 'agent'`).
+ */
 function bearerOf(authorization: string | undefined): string {
   return authorization?.split(' ')[1] ?? ''
 }

@@ -3,13 +3,13 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
 export type ActionCounts = {
-  /** Number of actions since the installation; it never decreases. */
+  /** Number of actions since the control plane was installed. The number never decreases. */
   readonly total: number
   readonly lastHour: number
   readonly decisions24h: Readonly<Record<Outcome, number>>
 }
 
-/** Counts the requests that agents submitted to v1 or sent through gateways, each request once. */
+/** Counts the requests that agents submitted to the v1 API or sent through gateways. Each request counts once. */
 export async function countActions(q: Query, orgId: string): Promise<ActionCounts> {
   const { rows } = await q.query<{ total: number; last_hour: number }>(
     `select (select count(*) from action_requests where org_id = $1)

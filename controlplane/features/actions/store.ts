@@ -20,7 +20,7 @@ export type NewAction = {
   readonly webhook: Sealed | null
   /** Version of the configuration under which the action was decided. */
   readonly rulesVersion: number
-  /** Set for actions that are allowed without an approval. */
+  /** Id (`jti`) and key id (`kid`) of the decision token. Null unless the action is allowed without an approval. */
   readonly token: { readonly jti: string; readonly kid: string } | null
   /** Audit events of the action, in the order in which the evidence chain lists them. */
   readonly events: ReadonlyArray<{ readonly type: AuditEventType; readonly details: object }>
@@ -29,7 +29,7 @@ export type NewAction = {
 export type StoredAction = {
   readonly id: string
   readonly createdAt: Date
-  /** Epoch seconds by the database's clock; null without a token. */
+  /** Time when the decision token was issued, in epoch seconds by the clock of the database; null without a token. */
   readonly issuedAt: number | null
 }
 
@@ -98,7 +98,7 @@ export type ActionRow = {
   readonly issuedAt: number | null
   readonly expiresAt: number | null
   readonly usedBy: 'verify' | 'execute' | 'cancel' | null
-  /** Whether the token has expired, by the database's clock when the row was read. */
+  /** True when the decision token had expired when the row was read, by the clock of the database. */
   readonly isExpired: boolean
 }
 

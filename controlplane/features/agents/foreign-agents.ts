@@ -1,14 +1,14 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 
 /**
- * Agents in a call of a gateway that another gateway serves. `records`: ids of traffic records that the gateway began
- * after it ceased to serve the agent of the record.
+ * Agents that a gateway names in a call although the gateway does not serve them. `records`: ids of traffic records
+ * that the gateway began after it ceased to serve the agent of the record.
  */
 export type Foreign = { readonly agents: readonly string[]; readonly records?: readonly string[] }
 
 /**
- * Throws `forbidden` when a gateway sends data of agents that another gateway serves. The field `refused` of the error
- * lists these agents and records.
+ * Throws `forbidden` when a gateway sends data of agents that the gateway does not serve. The field `refused` of the
+ * error lists these agents and records.
  */
 export function refuseForeign({ agents, records = [] }: Foreign): void {
   const [agent] = agents

@@ -38,7 +38,7 @@ export type OrgRoutesDeps = {
   readonly actions: Actions
 }
 
-/** Returns the routes of v1 for agents, policies, the audit log, approvals and the kill switch. */
+/** Returns the routes of the v1 API for agents, policies, the audit log, approvals and the kill switch. */
 export function createOrgRoutes(deps: OrgRoutesDeps): readonly Route[] {
   return [register(deps), policies(deps), audit(deps), respond(deps), killSwitch(deps)]
 }

@@ -66,7 +66,10 @@ export async function listAgentsNamed(q: Query, name: string): Promise<readonly 
   return rows
 }
 
-/** The built-in agent of the demo actions. It has no key and no credential, so no caller can authenticate as it. */
+/**
+ * Built-in agent of the demo actions. The agent has no key and no other credential, so that no caller can authenticate
+ * as this agent.
+ */
 export const DEMO_AGENT = {
   name: 'chaperone-demo',
   runtime: 'built-in',

@@ -4,8 +4,8 @@ import { onlyRow } from '../../db/rows.ts'
 import { APPROVAL_COLUMNS, type ApprovalRow, type HoldKey, notifyAnswer } from './store.ts'
 
 /**
- * SQL condition on `approvals` that is true for an abandoned approval: the last client that waited for it disconnected
- * more than `askerAbsenceS` seconds ago.
+ * SQL condition on `approvals` that is true for an abandoned approval: all waiting clients have disconnected, the last
+ * one more than `askerAbsenceS` seconds ago.
  */
 export const HAS_LEFT = `(left_at is not null and left_at <= clock_timestamp() - make_interval(secs => ${LIMITS.askerAbsenceS}))`
 

@@ -21,7 +21,7 @@ async function excludeOpening(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock(${LOCK})`, [])
 }
 
-/** An approval that can still be answered or used. */
+/** An approval that an approver can still answer, or that an agent can still use. */
 export type UsableApproval = Pick<
   ApprovalRow,
   'id' | 'kind' | 'status' | 'agent' | 'agentId' | 'actId' | 'card'

@@ -169,8 +169,8 @@ export async function insertApprovedHold(
 }
 
 /**
- * Key of a hold. The key contains the agent, because the binding is computed by the gateway process: a sidecar must not
- * use a hold of another agent of its Gateway.
+ * Key of a hold. The gateway process computes the binding, so the key also contains the agent: a sidecar must not use a
+ * hold of another agent of its Gateway.
  */
 export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
 
@@ -283,7 +283,7 @@ export async function countPending(q: Query): Promise<number> {
   return onlyRow(rows).count
 }
 
-/** Returns whether an active account is in one of these groups. */
+/** Reports whether an active account is in at least one of these groups. */
 export async function hasGroupMembers(q: Query, orgId: string, groups: readonly string[]): Promise<boolean> {
   const { rows } = await q.query<{ found: boolean }>(
     `select exists(select 1 from users where org_id = $1 and status = 'active' and groups && $2::text[]) as found`,

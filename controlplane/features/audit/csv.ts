@@ -9,7 +9,7 @@ export function csvLine(cells: readonly (string | null)[]): string {
  */
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/
 
-/** Prefixes an apostrophe, so that a spreadsheet shows the text instead of running it. */
+/** Prefixes a formula with an apostrophe, so that a spreadsheet shows the text and does not run it. */
 function harmless(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text
 }

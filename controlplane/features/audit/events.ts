@@ -13,8 +13,8 @@ export type AuditEvent = {
   readonly agentId?: string | null | undefined
   readonly actionRequestId?: string | null
   /**
-   * The manifest object that the event is about (`namespace/name`). Required for the namespace of the event only if
-   * `details` names neither a Gateway nor a scope.
+   * The manifest object that the event is about, as `namespace/name`. Set when `details` names no Gateway and no scope
+   * from which the namespace of the event could be derived.
    */
   readonly manifest?: string
   readonly details: Readonly<Record<string, unknown>>

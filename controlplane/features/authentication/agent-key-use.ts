@@ -31,7 +31,7 @@ export function createAgentKeyUse(db: Db): (key: string) => Promise<KeyUse | nul
 const MAX_WINDOWS = 1_000
 
 /**
- * Creates the count of requests while the database does not answer. The same rate limit applies on each replica
+ * Creates the rate limit of agents for the time in which the database does not answer. Each replica applies the limit
  * separately.
  */
 export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']) => KeyUse {

@@ -26,7 +26,7 @@ export type RecentAnswers<T> = {
   (
     secrets: readonly string[],
     isUrgent: boolean,
-    /** Address of the caller. */
+    /** IP address of the caller. The network of the address selects the queue for the look-up of an unknown secret. */
     address?: string,
   ): Promise<Answers<T>>
   /**

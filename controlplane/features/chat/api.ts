@@ -22,7 +22,7 @@ export type ChatApi = (
 ) => Promise<ChatReply>
 
 const READ_BYTES = 256 * 1024
-/** Methods that read. The provider accepts their arguments as a form, but not as JSON. */
+/** Methods of the web API that read data. The provider accepts their arguments as a form, but not as JSON. */
 const FORM_METHODS: ReadonlySet<string> = new Set(['users.info'])
 
 export function createChatApi({ send, baseUrl }: { readonly send: Send; readonly baseUrl: string }): ChatApi {

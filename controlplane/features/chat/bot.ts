@@ -20,7 +20,7 @@ export type ApprovalsBotDeps = {
   readonly identifyBot?: IdentifyBot | undefined
 }
 
-/** Value of `owner` in the table of bots for the chat token that shows approvals. */
+/** Value of `owner` in the table of bots for the bot that shows approval cards. */
 export const APPROVALS_BOT = 'approvals'
 
 type Credential = { readonly type: string; readonly token: string }

@@ -155,7 +155,10 @@ function cut(text: string, length: number): string {
   return `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}… (${text.length - length} more characters)`
 }
 
-/** Replaces invisible, reordering and line-breaking characters by their code points. */
+/**
+ * Replaces characters that are invisible, reorder text or break lines by their code points, so that an agent cannot
+ * disguise the content of a card.
+ */
 function visible(text: string, keepsLines = false): string {
   return text.replace(HIDDEN, (character) =>
     keepsLines && character === '\n'

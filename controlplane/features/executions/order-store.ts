@@ -9,7 +9,7 @@ type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
  */
 export const ORDERS_CHANNEL = 'chaperone_orders'
 
-/** Sends a query to the other replicas: is the gateway connected to this replica? */
+/** Queries the other replicas for one to which the gateway is connected. A replica with a connection sends `have`. */
 export async function askForGateway(q: Query, askId: string, gatewayId: string): Promise<void> {
   await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `ask ${askId} ${gatewayId}`])
 }

@@ -22,7 +22,10 @@ type NewExecution = OpenExecution & {
   readonly approvalId: string | null
 }
 
-/** Stores the execution. Must be called before the nonce is used, so that a crash at any later time leaves a row. */
+/**
+ * Stores the execution. Must be called before the decision token is used, so that a crash at any later time leaves a
+ * row.
+ */
 export async function openExecution(q: Query, row: NewExecution): Promise<void> {
   await q.query(
     'insert into executions (order_id, act_id, gateway_id, request_fingerprint, approval_id) values ($1, $2, $3, $4, $5)',
@@ -80,7 +83,7 @@ export type Interrupted = OpenExecution & {
   readonly orgId: string
   readonly agentId: string
   readonly actionType: string
-  /** Result that the gateway sent to another replica than that of the order; null when no result arrived. */
+  /** Result that the gateway sent to a replica other than the one that sent the order; null when no result arrived. */
   readonly result: ResultBody | null
 }
 

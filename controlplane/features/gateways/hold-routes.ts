@@ -15,7 +15,10 @@ import { type GatewayPrincipal, gatewayOf } from './principal.ts'
 
 const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
 
-/** Returns the routes of held requests. */
+/**
+ * Returns the routes by which gateways request approvals for held requests, use approvals, and report disconnected
+ * clients.
+ */
 export function holds({ approvals }: { readonly approvals: Approvals }): readonly Route[] {
   return [
     route({

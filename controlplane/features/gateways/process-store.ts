@@ -100,8 +100,9 @@ export async function withdrawReplica(q: Query, replicaId: string): Promise<void
 }
 
 /**
- * Removes all replicas, which were killed before they could withdraw. Marks only the processes of the named gateway as
- * disconnected: they ended with the replicas, while other processes may continue under their leases.
+ * Removes all replicas at the start of an installation with a single replica, because a killed replica could not
+ * withdraw. Marks only the processes of the named gateway as disconnected: these processes ended with the replica,
+ * while other processes may continue under their leases.
  */
 export async function withdrawAllReplicas(q: Query, gatewayName: string): Promise<void> {
   await q.query(

@@ -214,8 +214,8 @@ function commands({ commands: run }: GatewayRoutesDeps): Route {
       const owner = gatewayOf(principal)
       if (owner.sidecar !== null) return { status: 200, body: NOT_IN_A_POD }
       if (!isStop(body)) refuseRestricted(principal)
-      // The reply of the command is wrapped in a body. It has the members `status` and `body` for the gateway's caller,
-      // which the route would otherwise use as its own status and body.
+      // The reply of the command is wrapped in a body, because the route would otherwise use the members `status` and
+      // `body` of the reply as its own status and body.
       return { status: 200, body: await run(owner, body) }
     },
   })

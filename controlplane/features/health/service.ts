@@ -31,8 +31,8 @@ export function createHealth(deps: HealthDeps): Health {
   let looking: Promise<HealthReply> | null = null
   let asking: Promise<boolean> | null = null
   return {
-    // Both checks are public. Concurrent callers share one result, so that unauthenticated callers cannot overload the
-    // database.
+    // The endpoints of both health checks are public. Concurrent callers share one result, so that unauthenticated
+    // callers cannot overload the database.
     report() {
       looking ??= look(deps, database).finally(() => {
         looking = null

@@ -36,8 +36,8 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
   }
   function remember(source: string, revision: number): void {
     const now = nowMs()
-    // Removes expired entries. The entries are in the order of their times. An expired entry has no effect, and the
-    // object of a source that was deleted sends no further report that would remove its entry.
+    // Removes expired entries, which have no effect. A deleted object sends no report that would remove its entry. The
+    // entries are in the order of their times.
     for (const [known, { at }] of newest) {
       if (now - at < MAX_REVISION_AGE_MS) break
       newest.delete(known)

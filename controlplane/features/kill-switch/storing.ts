@@ -196,8 +196,8 @@ async function liftUnstored(
     const { scope, source, reason } = entry
     const setter = actors.get(id) ?? { by: systemActor(`another replica (${source})`) }
     await auditActivated(q, { orgId, scope, source, reason, activatedBy: setter.by.label }, setter)
-    // The kill switch was in force before the lift. It therefore cancels the actions and approvals in its scope, also
-    // if it was never stored.
+    // The kill switch was in force before the lift, even if it was never stored. The actions and approvals in its scope
+    // are therefore cancelled.
     await cancelKilled(q, { ...entry, by })
     sources.push(source)
   }

@@ -10,7 +10,7 @@ import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
 export type GroupsNamed = { readonly namespace: string; readonly spec: unknown }
 
 /**
- * Cache of approver groups in which no account is. RBAC may let such a group answer approvals; only the authenticator
+ * Cache of approver groups that contain no account. RBAC may let such a group answer approvals; only the authenticator
  * of the cluster resolves its members.
  */
 export type GroupMembers = {
@@ -25,7 +25,7 @@ export type GroupMembers = {
 
 export type GroupMembersDeps = {
   readonly clusterGroups: ClusterGroups
-  /** Returns the groups in which at least one account is. */
+  /** Returns the groups that contain at least one account. */
   readonly accounts: () => Promise<ReadonlySet<string>>
   readonly nowMs: () => number
 }

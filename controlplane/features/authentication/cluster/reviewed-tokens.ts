@@ -153,7 +153,7 @@ function createAdmission(nowMs: () => number, limits: ReviewLimits) {
   const blocked = new Map<string, number>()
   const total = createSlidingWindow(limits.unknownPerMinute)
   const ofAddress = { inFlight: ADDRESS_IN_FLIGHT, pending: MAX_WAITING, windows: [total] }
-  /** Connections of shared addresses may use at most half of the reviews per minute. */
+  /** Limits the reviews of unknown tokens from shared addresses to half of all reviews per minute. */
   const shared = createSlidingWindow(Math.ceil(limits.unknownPerMinute / 2))
   const ofConnection = { inFlight: CONNECTION_IN_FLIGHT, pending: MAX_WAITING / 2, windows: [shared, total] }
   const byAddress = new Map<string, number>()

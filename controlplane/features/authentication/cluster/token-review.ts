@@ -40,7 +40,10 @@ const Reply = z.object({
   }),
 })
 
-/** Creates the TokenReview of projected ServiceAccount tokens. The API server rejects the token of a deleted pod. */
+/**
+ * Creates the review of projected ServiceAccount tokens by the TokenReview API. The API server rejects the token of a
+ * deleted pod.
+ */
 export function createTokenReview(api: PodApi): TokenReview {
   const transport = createKubeTransport(createPodAccess(api), { maxConnections: 24, idleMs: 10_000 })
   return {
