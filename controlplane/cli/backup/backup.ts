@@ -74,7 +74,7 @@ type BackupPlan = {
   readonly folder: DataFolder
   readonly file: string
   readonly key: NamedKey
-  /** The master key if the backup includes it, else null. */
+  /** The master key, if the backup file includes it; null otherwise. */
   readonly included: NamedKey | null
 }
 

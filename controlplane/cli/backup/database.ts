@@ -11,7 +11,8 @@ import { lockFolder, lockHolder } from '../state/folder-lock.ts'
 
 /**
  * Runs `work` with a connection to the installation's database: the database of DATABASE_URL, else the embedded database.
- * Starts an embedded database that does not run for the duration of `work`, under the lock of the data folder.
+ * When the embedded database is stopped, this function starts it for the duration of `work`, under the lock of the data
+ * folder.
  */
 export async function withDatabase<T>(
   folder: DataFolder,

@@ -14,7 +14,7 @@ export function environmentKey(env: NodeJS.ProcessEnv): NamedKey | null {
   return file ? fileKey(file, 'MASTER_KEY_FILE') : null
 }
 
-/** Returns the key that encrypts secrets of this installation. Throws `conflict` when it cannot be read. */
+/** Returns the master key, which encrypts the secrets of this installation. Throws `conflict` when the key cannot be read. */
 export function installationKey(folder: DataFolder, env: NodeJS.ProcessEnv): NamedKey {
   return environmentKey(env) ?? fileKey(folder.masterKey, 'The master key')
 }

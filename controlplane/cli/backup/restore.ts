@@ -57,7 +57,7 @@ async function run(invocation: Invocation): Promise<number> {
 async function headerOf(file: string): Promise<ArchiveHeader> {
   if (!existsSync(file)) throw new ChaperoneError('conflict', { detail: `There is no file ${file}.` })
   let header: ArchiveHeader | undefined
-  // The backup is read completely before the first write, so that a truncated backup changes nothing.
+  // The backup is read completely before the restore writes anything, so that a truncated backup changes nothing.
   for await (const line of readArchive(file)) if (line.kind === 'header') header ??= line
   if (header === undefined)
     throw new ChaperoneError('conflict', { detail: `${file} is not a backup of Chaperone.` })

@@ -19,7 +19,7 @@ export type IsolationInput = {
   readonly gid: number
   /** Absolute path of the working directory. The script resolves the path again after it has mounted the masks. */
   readonly cwd: string
-  /** Folder with certificates, which is remounted read-only. */
+  /** Folder with the certificates for the command, which the script remounts read-only. */
   readonly trustDir: string
   /** Paths that the command must not reach. */
   readonly masks: readonly string[]
@@ -129,8 +129,8 @@ export function maskedPaths(
 }
 
 /**
- * Returns the existing sockets among `names`, which are paths relative to an unknown folder. The candidates are
- * `folders`, the working directories of running processes.
+ * Returns the existing sockets among `names`, which are relative paths of sockets. /proc/net/unix does not list the folder of
+ * a relative path, so the function tries each of `folders`, the working directories of running processes.
  */
 function socketsIn(folders: readonly string[], names: readonly string[]): readonly string[] {
   if (folders.length * names.length > MAX_ENTRIES) {
@@ -209,8 +209,8 @@ export function assertNotMasked(cwd: string, folders: readonly string[]): void {
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
- * Closes inherited descriptors, which would give the command access to files in masked folders. The descriptors that
- * Node opened itself need no treatment: the kernel closes them on exec.
+ * Closes inherited file descriptors, which would give the command access to files in masked folders. The kernel closes the
+ * descriptors that Node opened itself on exec.
  */
 export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 
-/** A port of this machine, and the Unix socket that forwards to it from another network namespace. */
+/** A loopback port of this machine, and the Unix socket that forwards to the port from another network namespace. */
 export type LocalPort = { readonly port: number; readonly path: string }
 
 export type LocalPorts = { readonly ports: readonly LocalPort[]; close(): void }
 
 /**
- * Opens one Unix socket for each loopback port, in a new folder in `dir`. `dir` must be masked for captured commands, those of other
- * runs included, because each command may only use its own ports.
+ * Opens one Unix socket for each loopback port, in a new folder in `dir`. Each command may use only its own ports, so `dir`
+ * must be masked for all captured commands, including those of other runs.
  */
 export async function openLocalPorts(dir: string, ports: readonly number[]): Promise<LocalPorts> {
   if (ports.length === 0) return { ports: [], close: () => undefined }
@@ -33,7 +33,7 @@ export async function openLocalPorts(dir: string, ports: readonly number[]): Pro
   }
 }
 
-/** Listens on the same ports in the network namespace, on the given loopback address. */
+/** Listens on the same ports inside the network namespace, on the given loopback address. */
 export function serveLocalPorts(ports: readonly LocalPort[], host: string): Promise<Server[]> {
   return Promise.all(
     ports.map(({ port, path }) => relay({ host, port }, () => connect({ path, allowHalfOpen: true }))),

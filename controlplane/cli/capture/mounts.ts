@@ -50,9 +50,7 @@ export function otherProcMounts(mounts: readonly Mount[]): readonly string[] {
     .map(({ point }) => point)
 }
 
-/**
- * Returns the mount points of devpts besides `/dev/pts`. `/dev/ptmx` is left out, because it only opens new terminals.
- */
+/** Returns the mount points of devpts besides `/dev/pts`. Omits `/dev/ptmx`, because it only opens new terminals. */
 export function otherDevptsMounts(mounts: readonly Mount[]): readonly string[] {
   const own = ['/dev/pts', '/dev/ptmx']
   return mounts

@@ -7,9 +7,9 @@ import { hasMask, parseMounts } from './mounts.ts'
 const DEVICE = 'chaperone0'
 
 /**
- * Throws `conflict` inside `chaperone run --capture`. The check also succeeds in nested namespaces, because these inherit the
- * masks and cannot remove them. A captured program that evades the check with other mounts still has no access to the keys of
- * the installation.
+ * Throws `conflict` inside `chaperone run --capture`. The check also detects capture in nested namespaces, because these
+ * inherit the masks and cannot remove them. A captured program that evades the check with other mounts still has no access to
+ * the keys of the installation.
  */
 export function refuseInsideCapture(command: string): void {
   if (!isCovered() && networkInterfaces()[DEVICE] === undefined) return

@@ -49,7 +49,7 @@ export type CapturedRun = {
   /** Folders besides the data folder that are masked for the command. */
   readonly masked: readonly string[]
   readonly command: readonly string[]
-  /** Loopback ports that the command can use without rules and records. */
+  /** Loopback ports that the command can use without policy decisions and traffic records. */
   readonly localPorts?: readonly number[]
   /** Returns the environment of the command. Writes certificates to the given folder, which is read-only for the command. */
   readonly env: (trustDir: string) => NodeJS.ProcessEnv

@@ -9,13 +9,13 @@ const FAMILIES = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const
 const AF_UNSUPPORTED = 97
 const NOT_IMPLEMENTED = 38
 
-/** Numbers of the system calls of one kernel ABI. See `seccomp(2)`, `socketcall(2)`. */
+/** System call numbers of one kernel ABI. See `seccomp(2)`, `socketcall(2)`. */
 type Abi = {
   readonly audit: number
   readonly socket: number
   readonly socketpair: number
   readonly socketcall?: number
-  /** Bit that marks system calls of another ABI with the same `audit` value. */
+  /** Bit in the system call number that marks calls of another ABI with the same `audit` value. */
   readonly otherAbi?: number
 }
 /**

@@ -25,16 +25,16 @@ export type ApiClient = {
   text(path: string): Promise<string>
 }
 
-/** A client certificate and its private key, PEM. */
+/** A client certificate and its private key, both in PEM. */
 export type ClientCertificate = { readonly cert: string; readonly key: string }
-/** A bearer token, the cookie of a session, or a client certificate. */
+/** Credential of API requests: a bearer token, the cookie of a session, or a client certificate. */
 export type Credential = string | { readonly cookie: string } | ClientCertificate
 
 /**
- * Creates a client of one server.
+ * Creates an HTTP client of one server.
  *
  * @param what Name of the server in error texts.
- * @param proof Authenticates the server. Not needed for a server that this process started, or that TLS authenticates.
+ * @param proof Authenticates the server. Absent for a server that this process started, or that TLS authenticates.
  */
 export function createClient(
   url: string,

@@ -23,7 +23,10 @@ export type Connection = AsyncDisposable & {
   readonly env: Readonly<Record<Variable, string>>
 }
 
-/** Opens a port-forward. Rejects without an installation, or without a token or a certificate in the kubeconfig. */
+/**
+ * Opens a port-forward to the control plane. Rejects when the cluster has no installation, and when the kubeconfig has
+ * neither a token nor a client certificate.
+ */
 export async function openConnection(kubectl: Kubectl, namespace: string): Promise<Connection> {
   const [caller, ca] = await Promise.all([callerOf(kubectl), authority(kubectl, namespace)])
   const forward = await kubectl.forward(namespace, 'chaperone-control-plane', 443)
@@ -34,7 +37,7 @@ export async function openConnection(kubectl: Kubectl, namespace: string): Promi
     env: {
       CHAPERONE_URL: `https://localhost:${forward.port}`,
       NODE_EXTRA_CA_CERTS: caFile,
-      // Set both kinds of credentials, because the shell may export those of another caller.
+      // Sets both kinds of credentials, because the shell may export the credentials of another caller.
       CHAPERONE_TOKEN: 'token' in caller ? caller.token : '',
       CHAPERONE_CLIENT_CERT: 'cert' in caller ? caller.cert : '',
       CHAPERONE_CLIENT_KEY: 'cert' in caller ? caller.key : '',

@@ -32,7 +32,7 @@ export async function renewOwnerLink(kubectl: Kubectl, namespace: string): Promi
   try {
     const file = join(folder, 'secret.json')
     await writeFile(file, JSON.stringify(secret), { mode: 0o600 })
-    // PUT, because `kubectl apply` would store the token in an annotation.
+    // Replaces the Secret with PUT, because `kubectl apply` would store the token in an annotation.
     const path = `/api/v1/namespaces/${namespace}/secrets/${OWNER_LINK_SECRET}`
     await kubectl.run('replace', '--raw', path, '-f', file)
     return secret.stringData.link

@@ -4,7 +4,7 @@ import type { DiagnosedPod, PodFacts } from './pod-facts.ts'
 const RULES = 'chaperone-rules'
 const PROXY = 'chaperone-proxy'
 
-/** Checks whether a pod is governed, its Gateway, its sidecar, and the clients in its containers. */
+/** Checks whether a pod is governed. Also checks the pod's Gateway, its sidecar, and the clients in its containers. */
 export function podChecks(facts: PodFacts): readonly Check[] {
   const { pod, gatewayName } = facts
   const isInjected = pod.metadata.labels['chaperone.dev/inject'] === 'injected'
@@ -116,7 +116,7 @@ const PASSTHROUGH =
 const SETUID =
   'cannot change the user, because all capabilities are dropped; it fails with "operation not permitted"'
 
-/** For each program: the clients that work under capture, and those that fail. */
+/** Clients of each program that work under capture, and those that fail. */
 const CLIENTS: Readonly<Record<string, Known>> = {
   node: { works: 'fetch, https and every SDK on them (NODE_EXTRA_CA_CERTS)' },
   python3: {
@@ -148,7 +148,7 @@ const CLIENTS: Readonly<Record<string, Known>> = {
   'su-exec': { works: '', fails: ['su-exec', SETUID, 'runAsUser of the container instead'] },
   sudo: { works: '', fails: ['sudo', SETUID, 'runAsUser of the container instead'] },
 }
-/** For each program: the clients that ignore proxy variables, and thus bypass a sidecar without capture. */
+/** Clients of each program that ignore proxy variables, and therefore bypass a sidecar without capture. */
 const IGNORES_PROXY: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   node: ['stripe and ws', 'new Stripe(key, { httpClient: Stripe.createFetchHttpClient() })'],
   python3: ['aiohttp', 'aiohttp.ClientSession(trust_env=True)'],

@@ -130,7 +130,7 @@ function answerLine({ id, status, answered_groups }: z.infer<typeof Answered>): 
   return `${id} is still pending: ${answered} counted, and other groups must approve too.`
 }
 
-/** Returns lines with the answers so far, and with the required groups that have not approved. */
+/** Returns lines with the answers so far, and with the required approver groups that have not approved. */
 function answerLines(card: ApprovalCard): string[] {
   const { answers } = card
   if (answers.length === 0) return []

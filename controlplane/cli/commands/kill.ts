@@ -32,7 +32,7 @@ const KillState = z.looseObject({
     })
     .nullish(),
   warning: z.string().optional(),
-  /** Sources whose kill switch of this scope was lifted. */
+  /** Sources of the kill switches of this scope that the request lifted. */
   released: z.array(z.string()).optional(),
   /** Names similar to the scope, present when the scope names no object. */
   nearest: z.array(z.string()).optional(),

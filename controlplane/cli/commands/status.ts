@@ -45,7 +45,7 @@ type Report = {
   readonly pending_approvals: number | null
   readonly manifest_problems: readonly string[]
   readonly manifest_warnings: readonly string[]
-  /** Warnings of gateways. Each is `namespace/name: `, then a sentence. */
+  /** Warnings of gateways, each as `namespace/name: ` with a sentence. */
   readonly gateway_warnings: readonly string[]
 }
 

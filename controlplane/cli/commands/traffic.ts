@@ -106,7 +106,9 @@ export function trafficLine(record: Shown): string {
   )
 }
 
-/** Waits for `count` records, because gateways upload in batches, and returns them as lines. After 3 s it returns those present. */
+/**
+ * Waits up to 3 s for `count` records, because gateways upload records in batches. Returns the available records as lines.
+ */
 export async function trafficLines(api: ApiClient, count: number): Promise<string[]> {
   const deadline = performance.now() + 3_000
   for (;;) {

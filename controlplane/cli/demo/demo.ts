@@ -35,7 +35,7 @@ async function run(invocation: Invocation): Promise<number> {
   const folder = dataFolder(join(root, 'data'))
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
-  // `on`, not `once`: npm forwards a Ctrl-C that the terminal has already sent to this process.
+  // `on` and not `once`, because npm forwards a Ctrl-C that the terminal has already sent to this process.
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', interrupt)
   const mock = await startMockCodeHost()

@@ -1,4 +1,4 @@
-/** The credential that the gateway adds. The agent does not have it. */
+/** Credential that the gateway adds to requests. The agent does not have this credential. */
 export const DEMO_CREDENTIAL = 'demo-credential-the-agent-never-sees'
 
 /** Returns the configuration of the demo: a Gateway, a Connector for the mock server, and rules. */

@@ -12,7 +12,7 @@ export type ScenarioContext = {
   readonly api: ApiClient
   readonly mock: MockCodeHost
   readonly agentEnv: NodeJS.ProcessEnv
-  /** True: the demo approves without a prompt. */
+  /** True when the demo approves the held action without a prompt (option `--yes`). */
   readonly isYes: boolean
   readonly isInteractive: boolean
   readonly approvalLink: string

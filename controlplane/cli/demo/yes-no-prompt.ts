@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 
-/** Prompts for yes or no. Null when the signal is aborted first. */
+/** Prompts for yes or no. Resolves with null when the signal is aborted first. */
 export async function promptYesNo(question: string, signal: AbortSignal): Promise<boolean | null> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {

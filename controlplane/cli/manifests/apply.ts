@@ -150,8 +150,8 @@ function secretOf(resource: ManifestResource): string | null {
 }
 
 /**
- * Reports whether the control plane gives a verdict on the object. A Secret has none: the verdict is on the Connectors
- * that reference it.
+ * Reports whether the control plane gives a verdict on the object. A Secret has no verdict; the Connectors that reference the
+ * Secret have one.
  */
 function isJudged({ kind }: ManifestResource): boolean {
   return kind !== 'Secret'
@@ -239,7 +239,7 @@ function isSettled(seen: Seen, { renewed, removed, before }: Wanted): boolean {
   return !isLeft && renewed.every((name) => isNewer(name, seen, before))
 }
 
-/** Returns the verdict on an object; null while the control plane has none on the current version of the object. */
+/** Returns the verdict on an object; null while the control plane has not reported a verdict on its current version. */
 function verdictOf(object: string, seen: Seen, { files, renewed, before }: Wanted): Verdict | null {
   const reported = problemsOf(before, files)
   const problems = problemsOf(seen, files).filter((problem) => !reported.includes(problem))

@@ -10,7 +10,7 @@ import { type Command, type Invocation, text } from '../command.ts'
 import { readRunFile } from '../state/data-folder.ts'
 
 export type GroupCheck = {
-  /** Warnings about approver groups without members, at the index of the policy. Each is a sentence. */
+  /** Warnings about approver groups without members, at the index of the policy. Each warning is a sentence. */
   readonly warnings: ReadonlyArray<readonly string[]>
   readonly outcome: GroupOutcome
 }
@@ -79,7 +79,7 @@ function namesGroups({ rules }: PolicyDocument): boolean {
   return rules.some(({ approver_groups: groups }) => groups.length > 0)
 }
 
-/** Returns the control plane's warnings that are not among those found offline. */
+/** Returns the warnings of the control plane that the offline checks have not found. */
 async function remoteWarnings(
   api: ApiClient,
   { document, warnings: known, namespace }: CheckedPolicy,

@@ -51,7 +51,7 @@ function fromFile(invocation: Invocation, name: string, namespace: string): Gate
   return { gateways, preset: gateways.length === 1 ? reference : undefined }
 }
 
-/** Returns the Gateways in a file. `namespace` is that of Gateways without one. */
+/** Returns the Gateways in a file. `namespace` is the namespace of Gateways whose manifest names none. */
 export function gatewaysIn(content: string, namespace: string): InjectGateway[] {
   return checkManifest({ path: '', text: content }).resources.flatMap((resource) =>
     resource.kind === 'Gateway'

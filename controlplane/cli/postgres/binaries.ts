@@ -70,8 +70,8 @@ export function reachableBinaries(binaries: Binaries, account: Account | undefin
 }
 
 /**
- * Reports whether the account can execute the binaries. It executes one, because mode bits do not show ACLs and noexec
- * mounts.
+ * Reports whether the account can execute the binaries. The function executes a binary, because mode bits do not show ACLs
+ * and noexec mounts.
  */
 function canRun(root: string, account: Account): boolean {
   const probe = spawnSync(join(root, 'bin', 'postgres'), ['--version'], {
@@ -105,8 +105,8 @@ function copyOnce(binaries: Binaries, parent: string): Binaries {
 }
 
 /**
- * Reports whether the copy is complete. Checks needed files as well as the marker, because a cleanup of temporary files
- * may have deleted some.
+ * Reports whether the copy of the binaries is complete. Checks required files as well as the marker file, because a cleanup
+ * of temporary files may have deleted some.
  */
 function isComplete(target: string): boolean {
   const needed = ['complete', 'bin/postgres', 'bin/initdb', 'share/postgresql/postgres.bki', 'lib/libpq.so.5']

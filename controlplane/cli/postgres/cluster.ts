@@ -15,7 +15,10 @@ import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import { describeFailureOutput } from './error-hints.ts'
 
-/** The application's role. It owns its database only, is not a superuser, and is the only role that can log in. */
+/**
+ * PostgreSQL role of the control plane. The role owns only its database, is not a superuser, and is the only role that can
+ * log in.
+ */
 export const ROLE = 'chaperone'
 const HBA = `host ${ROLE} ${ROLE} 127.0.0.1/32 scram-sha-256\n`
 /** Number of the descriptor of the data directory in PostgreSQL processes, which inherit it. */
@@ -38,8 +41,8 @@ export function programOptions(account: Account | undefined) {
 }
 
 /**
- * Creates the cluster when there is none. The folder gets its final name last, so an incomplete cluster never has that
- * name. `password` is base62.
+ * Creates the cluster when the data directory does not exist. The directory gets its final name last, so an incomplete
+ * cluster never has that name. `password` is base62.
  */
 export function ensureCluster(
   dir: string,
@@ -83,8 +86,8 @@ function initArguments(dir: string, account: Account | undefined): string[] {
 }
 
 /**
- * Runs one SQL statement a line in single-user mode. Reads errors from the output, because single-user mode exits with
- * 0 after an error.
+ * Runs SQL statements in single-user mode, which reads one statement a line. Reads errors from the output, because
+ * single-user mode exits with 0 after an error.
  */
 function runSingleUser(dir: string, statements: readonly string[], tools: ClusterTools): void {
   const flags = ['--single', '-D', folderName(dir, tools.account), 'postgres']

@@ -13,7 +13,7 @@ import { freePort } from './free-port.ts'
 import { isReady, stopStaleServer } from './stale-server.ts'
 
 export type EmbeddedPostgresOptions = {
-  /** The data directory, created on first start. The caller must hold a lock for it. */
+  /** The data directory, created on first start. The caller must hold a lock for the directory. */
   readonly dir: string
   /**
    * Password of the role, base62. `isNew`: the password was just created, so an existing cluster needs an ALTER ROLE.
@@ -141,7 +141,7 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
 
 function wrap(child: ChildProcess, port: number, password: string): Omit<EmbeddedPostgres, 'created'> {
   const pipe = child.stdio[3] as Socket
-  // The reader may exit before the last write.
+  // The pipe fails with EPIPE when the reader exits before the last write.
   pipe.on('error', () => pipe.destroy())
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => {

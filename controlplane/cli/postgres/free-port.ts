@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * First candidate port. It is below the ephemeral ports of Linux (32768) and macOS (49152) and the node ports of
- * Kubernetes (30000). A restarted server needs its previous port; an ephemeral port may be the local port of a
- * connection at that time, and a client that retries on the same machine can even connect to itself.
+ * First candidate port, below the ephemeral ports of Linux (32768) and macOS (49152) and the node ports of Kubernetes
+ * (30000). A restarted server needs its previous port. An ephemeral port may be the local port of another connection at that
+ * time, and a client that retries on the same machine can even connect to itself.
  */
 const FIRST = 20_000
 const END = 30_000

@@ -7,8 +7,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 const POLL_MS = 20
 
 /**
- * Stops a server that an earlier run left in this data directory, or removes the pid file of one that has ended, whose pid may be
- * reused. The caller must hold the folder's lock.
+ * Stops a server that an earlier run left in this data directory. Removes the pid file of a server that has ended, because
+ * its pid may be reused. The caller must hold the lock of the data folder.
  */
 export async function stopStaleServer(
   dir: string,
@@ -42,8 +42,8 @@ function postmasterPid(dir: string): number | undefined {
 }
 
 /**
- * Reports whether the server accepts connections: it has written `ready` to line 8 of its pid file, which pg_ctl checks
- * too.
+ * Reports whether the server accepts connections. A ready server has written `ready` to line 8 of its pid file, which pg_ctl
+ * checks too.
  */
 export function isReady(dir: string, pid: number): boolean {
   const file = join(dir, 'postmaster.pid')

@@ -45,14 +45,14 @@ export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Prom
     const offset = fstatSync(log).size
     const child = spawn(process.execPath, [...NODE_OPTIONS, ...(spec.nodeFlags ?? []), spec.file], {
       env: spec.env,
-      // A separate process group, so that Ctrl-C does not reach the programs directly and they stop in order.
+      // A separate process group keeps Ctrl-C away from the programs, so that the supervisor can stop them in order.
       detached: true,
       stdio: ['ignore', log, log, 'ipc'],
     })
     const exited = new Promise<Exit>((resolve) => {
       child.once('exit', (code, name) => resolve({ code, signal: name }))
       child.on('error', (error) => {
-        // A child without a pid was not created. Otherwise the error concerns a message or a signal, and `exit`
+        // A child without a pid was not created. For a created child, the error concerns a message or a signal, and `exit`
         // follows.
         if (child.pid === undefined) resolve({ code: null, signal: null, error })
       })

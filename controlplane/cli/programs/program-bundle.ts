@@ -44,7 +44,7 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
  */
 const OPTIONS = {
   bundle: true,
-  // Only a start with a kubeconfig file loads this package of 17 MB; other starts would read it for nothing.
+  // Only a process with a kubeconfig file loads this package of 17 MB, so it is not part of the bundle.
   external: ['@kubernetes/client-node'],
   platform: 'node',
   target: 'node24',
@@ -62,13 +62,13 @@ const OPTIONS = {
 const BundleManifest = z.object({ of: z.record(z.string(), z.string()), file: z.string() })
 type BundleManifest = z.infer<typeof BundleManifest>
 
-/** Age after which unused bundles are deleted. */
+/** Age in ms after which unused bundles are deleted. */
 const MAX_AGE_MS = 30 * 86_400_000
 
 /**
- * Returns the program as one file, rebuilt when a source has changed. From single files, the program starts half as fast and uses
- * 30 MiB more memory, because the type stripper and the text of every file stay loaded. Null, with a warning, when the bundle cannot
- * be built; the program then runs from its sources.
+ * Returns the file of the bundled program. Builds the bundle again when a source has changed. Without a bundle, the program
+ * starts half as fast and uses 30 MiB more memory, because the type stripper and the text of every file stay loaded. Resolves
+ * with null, and prints a warning, when the bundle cannot be built; the program then runs from its sources.
  */
 export async function programBundle(
   program: BundledProgram,
@@ -153,8 +153,8 @@ function keepDirnames(root: string, outdir: string): Plugin {
 }
 
 /**
- * Returns the SHA-256 of each source by path. Adds the files that define how a bundle is built, and the lockfile, whose
- * hash replaces those of the packages.
+ * Returns the SHA-256 of each source by path. Includes the files that define how a bundle is built, and the lockfile, whose
+ * hash stands for the files of all packages.
  */
 function hashesOf(root: string, inputs: readonly string[]): Record<string, string> {
   const own = ['program-bundle.ts', 'escape-non-ascii.ts'].map((name) =>

@@ -19,8 +19,8 @@ export type Addresses = {
 const CACHED: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILE_CACHE }
 
 /**
- * Returns the environment of a child process: that of this process without proxy variables and without variables that
- * the child's own settings replace.
+ * Returns the environment of this process for a child process, without proxy variables and without variables that the child's
+ * own settings replace.
  */
 function inherited(env: NodeJS.ProcessEnv, cache: NodeJS.ProcessEnv = CACHED): NodeJS.ProcessEnv {
   const foreign =
@@ -55,7 +55,7 @@ export function gatewayEnvironment(
 ): NodeJS.ProcessEnv {
   return {
     ...GATEWAY_MALLOC,
-    // Without a compile cache: the gateway is one file and starts as fast without it, and the cache would use memory.
+    // The gateway runs without a compile cache: it is one file and starts as fast without the cache, which would use memory.
     ...inherited(env, {}),
     HOST: '127.0.0.1',
     PORT: String(addresses.gatewayPort),
@@ -87,8 +87,8 @@ export function operatorEnvironment(
 type Listening = Pick<Addresses, 'host' | 'port'>
 
 /**
- * Returns the control plane's address for programs on this machine. Always loopback, because a network address can belong to another
- * machine after a change of networks.
+ * Returns the control plane's address for programs on this machine. The address is always a loopback address, because a
+ * network address can belong to another machine after a change of networks.
  */
 export function baseUrl({ host, port }: Listening): string {
   return urlOf(isLoopback(host) && isIP(host) !== 0 ? host : '127.0.0.1', port)

@@ -12,7 +12,7 @@ const SOURCES: Readonly<Record<Program, string>> = {
 
 const BUNDLES: Readonly<Record<Program, string>> = {
   controlplane: './controlplane.js',
-  // This script loads the gateway's bundle with a V8 code cache.
+  // sidecar.cjs loads the gateway's bundle with a V8 code cache.
   sidecar: './sidecar.cjs',
   operator: './operator.js',
   'demo-agent': './demo-agent.js',
@@ -23,7 +23,7 @@ export function programFile(program: Program): string {
   return shippedFile(program) ?? fileURLToPath(new URL(SOURCES[program], import.meta.url))
 }
 
-/** Returns the bundle in the folder of this one; null when this program runs from its sources. */
+/** Returns the program's bundle in the folder of this file; null when this program runs from its sources. */
 export function shippedFile(program: Program): string | null {
   const bundle = fileURLToPath(new URL(BUNDLES[program], import.meta.url))
   return existsSync(bundle) ? bundle : null

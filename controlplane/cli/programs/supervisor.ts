@@ -16,7 +16,7 @@ export type SupervisorOptions<R extends Restartable> = {
   readonly backoffMs?: readonly [first: number, most: number]
 }
 
-/** Uptime after which the backoff is reset. */
+/** Uptime in ms after which the backoff is reset. */
 const HEALTHY_MS = 30_000
 
 type State<R extends Restartable> = {

@@ -10,7 +10,10 @@ import { offSwitches } from '../../../core/capture/off-switches.ts'
 import { TRUST_FILES } from '../../../core/capture/pod-contract.ts'
 
 export type AgentEnvironmentInput = {
-  /** `http://NAME:KEY@127.0.0.1:PORT`, the agent's port; null under capture, where connections are redirected without a proxy. */
+  /**
+   * Proxy URL of the agent's port, `http://NAME:KEY@127.0.0.1:PORT`. Null under capture, where connections are redirected
+   * without a proxy.
+   */
   readonly proxyUrl: string | null
   readonly caFile: string
   /**
@@ -18,7 +21,7 @@ export type AgentEnvironmentInput = {
    * this file.
    */
   readonly caBundleFile: string
-  /** A wgetrc with the path of the bundle, because wget has no environment variable for it. */
+  /** A wgetrc file with the path of the CA bundle, because wget has no environment variable for that path. */
   readonly wgetrcFile: string
   /** The roots of the CA bundle as a Java trust store. */
   readonly javaStoreFile?: string
@@ -75,7 +78,7 @@ function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !SECRET_VARIABLES.has(name)))
 }
 
-/** Returns the environment without the user's proxy variables, because under capture such a proxy is unreachable. */
+/** Returns the environment without the user's proxy variables, because the user's proxy is unreachable under capture. */
 function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const proxies = new Set(Object.keys(proxyVariables('http://127.0.0.1:1')))
   return Object.fromEntries(Object.entries(env).filter(([name]) => !proxies.has(name)))

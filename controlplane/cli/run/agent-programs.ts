@@ -7,7 +7,7 @@ export type AgentProgram = {
   readonly starter: string
   /** Commands that start the program. */
   readonly commands: readonly string[]
-  /** Packages of the program, for launchers such as npx and uvx. */
+  /** Names of the program's packages, for launchers such as npx and uvx. */
   readonly packages: readonly string[]
   /** Matches the import of the program's package in the source of a script. */
   readonly imports?: RegExp
@@ -41,7 +41,7 @@ export const AGENT_PROGRAMS: readonly AgentProgram[] = [
   program('CrewAI', 'crewai', ['crewai'], ['crewai'], { py: 'crewai' }),
 ]
 
-/** Programs that run another program, named by one of their arguments. */
+/** Programs that start another program, which one of their arguments names. */
 const LAUNCHERS = new Set([
   'npx',
   'bunx',

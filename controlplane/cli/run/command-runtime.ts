@@ -6,7 +6,10 @@ const FIRST_LINE_BYTES = 256
 /** Matches shells. A shell script is often the wrapper of a version manager that starts the actual program. */
 const SHELL = /^(ba|da|k|z|a)?sh$/
 
-/** Returns the runtime of a command: `node` or `python3` for a script, else the name of its file. Null when it is not found. */
+/**
+ * Returns the runtime of a command: `node` or `python3` for a script, else the name of its file. Null when the command is not
+ * found.
+ */
 export function commandRuntime(command: string, env: NodeJS.ProcessEnv): string | null {
   const file = fileOf(command, env)
   if (file === null) return null

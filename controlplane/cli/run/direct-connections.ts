@@ -14,8 +14,8 @@ export type ConnectionWatch = { close(): void }
 const INTERVAL_MS = 100
 
 /**
- * Calls `found` once, for the first connection of the process or its descendants to a non-loopback address. Linux only. Samples every
- * 100 ms, so a shorter connection may be missed.
+ * Calls `found` once, for the first connection of the process or its descendants to a non-loopback address. Works on Linux
+ * only. The function samples connections every 100 ms, so it may miss a shorter connection.
  */
 export function watchDirectConnections(
   pid: number,

@@ -131,8 +131,8 @@ function offerStarter(invocation: Invocation, manifests: string): void {
 }
 
 /**
- * Runs the command and prints one notice when it bypasses the gateway: after the command in a terminal, because it may draw on the
- * screen, else at once.
+ * Runs the command and prints one notice when the command bypasses the gateway. In a terminal, the notice follows the end of
+ * the command, because the command may draw on the screen. Otherwise the notice is printed at once.
  */
 async function runWatched(
   [command = '', ...args]: readonly string[],

@@ -10,8 +10,8 @@ export type SpawnCommandOptions = {
 }
 
 /**
- * Runs a command with inherited standard streams and forwards signals to it. Resolves with its exit code: 128 + n when signal n ended
- * it, 127 when it was not found, 126 when it cannot be executed.
+ * Runs a command with inherited standard streams and forwards signals to it. Resolves with the command's exit code, with 128
+ * + n when signal n ended the command, 127 when it was not found, and 126 when it cannot be executed.
  */
 export function spawnCommand(
   command: string,
@@ -42,7 +42,7 @@ export function spawnCommand(
   })
 }
 
-/** Delivers a signal to the children of a child that ignores signals (Linux). Kills a child without children. */
+/** Delivers a signal to the children of a process that ignores signals (Linux). Kills a process without children. */
 export function signalChildren(child: ChildProcess, signal: NodeJS.Signals): void {
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === child.pid)
   for (const pid of children) process.kill(Number(pid), signal)
@@ -53,7 +53,7 @@ function parentOf(pid: string): number | undefined {
   try {
     return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
   } catch (error) {
-    // The process has ended in between.
+    // The process has ended before its status file was read.
     if (error instanceof Error && 'code' in error) return undefined
     throw error
   }

@@ -13,7 +13,7 @@ const Started = z.looseObject({ url: z.string() })
 /** Lifetime in ms of a sign-in request at the control plane. */
 const SIGN_IN_TIMEOUT_MS = 10 * 60_000
 
-/** Returns the name of the control plane's identity provider; null where users sign in by password only. */
+/** Returns the name of the control plane's identity provider; null when users can sign in by password only. */
 export async function identityProvider(url: string): Promise<string | null> {
   const { status, body } = await signInRequest(url, 'GET /api/auth/options')
   // Older control planes do not have the endpoint.
@@ -97,7 +97,7 @@ const HEADERS = {
   connection: 'close',
 }
 
-/** Returns the code of a redirect. Null for any other request, or another host name, which indicates DNS rebinding. */
+/** Returns the code of a redirect. Null for any other request, and for another host name, which indicates DNS rebinding. */
 function codeOf({ method, url = '', headers }: IncomingMessage, port: number): string | null {
   const isOurs = method === 'GET' && headers.host === `127.0.0.1:${port}`
   const [, code = null] = (isOurs && /^\/signed-in\?code=([\w-]{43})$/.exec(url)) || []

@@ -29,7 +29,7 @@ type LockState = { readonly kind: 'held'; readonly holder: Holder } | { readonly
 function stateOf(file: string): LockState {
   const holder = readHolder(file)
   if (holder !== undefined && isAlive(holder)) return { kind: 'held', holder }
-  // A lock file without a pid may be new: its holder creates it empty, then writes it.
+  // A lock file without a pid may be new, because its holder creates an empty file before it writes the pid.
   return { kind: holder === undefined && ageMs(file) < 1_000 ? 'unwritten' : 'stale' }
 }
 

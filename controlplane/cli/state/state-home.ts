@@ -40,7 +40,10 @@ export function statePath(env: NodeJS.ProcessEnv): string {
   return join(state, 'chaperone')
 }
 
-/** Reads a file in the state folder; undefined when it is absent. Throws `conflict` for a link, another owner or a mode beyond 0600. */
+/**
+ * Reads a file in the state folder; undefined when the file is absent. Throws `conflict` for a link, another owner or a mode
+ * beyond 0600.
+ */
 export function readStateFile(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const file = join(stateHome(env), name)
   const descriptor = openExisting(file)
@@ -56,7 +59,7 @@ export function readStateFile(env: NodeJS.ProcessEnv, name: string): string | un
   }
 }
 
-/** Reads a JSON file in the state folder. Undefined when it is absent or damaged; the next write replaces it. */
+/** Reads a JSON file in the state folder. Returns undefined for an absent or damaged file, which the next write replaces. */
 export function readStateJson<S extends z.ZodType>(
   env: NodeJS.ProcessEnv,
   name: string,

@@ -2,7 +2,10 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellQuote } from './shell-quote.ts'
 
-/** Returns how to call this program from the working directory: `chaperone` when installed, the script in a checkout. */
+/**
+ * Returns the command that calls this program from the working directory: `chaperone` when installed, the script in a
+ * checkout.
+ */
 export function commandName(cwd: string, self = import.meta.url): string {
   if (!self.endsWith('.ts')) return 'chaperone'
   const script = fileURLToPath(new URL('../../../scripts/chaperone.sh', self))

@@ -36,10 +36,13 @@ export type Processes = {
 type Kept = Pick<Supervised<Restartable>, 'stop'>
 type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }
 
-/** Grace periods in ms before SIGKILL. Their sum stays below 5 s, the longest that a stop may take. */
+/** Grace periods in ms before SIGKILL. The sum stays below 5 s, the longest time that a stop may take. */
 const GRACE = { edge: 1_800, controlPlane: 1_200, postgres: 1_000 } as const
 
-/** Starts database, control plane, gateway and watcher, concurrently where possible. If one fails, stops all and rejects. */
+/**
+ * Starts the database, the control plane, the gateway and the watcher, concurrently where possible. When one start fails,
+ * stops all processes and rejects.
+ */
 export async function startProcesses(options: ProcessesOptions, signal: AbortSignal): Promise<Processes> {
   const failed = new AbortController()
   const any = AbortSignal.any([signal, failed.signal])
@@ -118,7 +121,7 @@ async function startKept(
   const first = await startProgram(spec, signal)
   running[name] = supervise({
     first,
-    // Each start locates the program again, because a bundle is rebuilt when a source has changed.
+    // Locates the program before each start, because a bundle is rebuilt when a source has changed.
     start: async (stopping) => startProgram(await specOf(name, options), stopping),
     ...announcements(spec.title, spec.logFile, options.warn),
   })

@@ -18,8 +18,8 @@ export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 const SCHEMA_FILE = 'manifest.schema.json'
 
 /**
- * Creates the manifests folder with the starter set. Does not change an existing folder, even an empty one, except for the JSON
- * schema in it, which is updated with the program.
+ * Creates the manifests folder with the starter manifests. Does not change an existing folder, even an empty one, except for
+ * its JSON schema, which must match the version of the program.
  */
 export function ensureManifests(dir: string): { readonly created: boolean } {
   if (existsSync(dir)) {
@@ -29,7 +29,7 @@ export function ensureManifests(dir: string): { readonly created: boolean } {
   const unfinished = `${dir}.new`
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(dirname(dir), { recursive: true, mode: 0o755 })
-  // Private, because users put credentials into these files.
+  // Mode 0700, because users put credentials into the manifests.
   mkdirSync(unfinished, { mode: 0o700 })
   for (const name of readdirSync(STARTER_DIR)) copyFileSync(join(STARTER_DIR, name), join(unfinished, name))
   writeFileSync(join(unfinished, SCHEMA_FILE), editorSchema())

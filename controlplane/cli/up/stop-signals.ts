@@ -7,10 +7,12 @@ export type StopSignals = Disposable & {
   readonly starting: AbortSignal
 }
 
-/** SIGHUP is sent when the terminal closes. */
+/** Signals that stop the installation. SIGHUP is sent when the terminal closes. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Listens for signals until disposed. The first signal requests a graceful stop; the third one ends the process at once. */
+/**
+ * Listens for signals until disposed. The first signal requests a graceful stop. The third signal ends the process at once.
+ */
 export function stopSignals(): StopSignals {
   const controller = new AbortController()
   const { promise, resolve } = Promise.withResolvers<void>()

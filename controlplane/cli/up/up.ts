@@ -73,7 +73,8 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 /**
- * Starts the installation; null when a termination signal arrived before the start completed, which is not an error.
+ * Starts the installation. Resolves with null when a termination signal arrived before the start completed, which is not an
+ * error.
  */
 async function startUnlessStopped(
   options: InstallationOptions,

@@ -41,7 +41,7 @@ import type { SettingsBody, SettingsReply, WebhookSecretReply } from '../../../c
 import type { UserActionBody, UserActionReply } from '../../../core/wire/users.ts'
 import type { Read, Write } from './operation.ts'
 
-/** Operations of the administration pages. A test compares them with `/api/openapi.json`. */
+/** API operations of the administration pages. A test compares this list with `/api/openapi.json`. */
 export type AdminOperations = {
   readonly 'GET /api/dashboard/policies': Read<PolicyList>
   readonly 'POST /api/dashboard/policies': Write<SavedPolicy, CreatePolicyBody>

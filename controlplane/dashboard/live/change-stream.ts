@@ -47,7 +47,8 @@ export function createChangeStream(): ChangeStream {
     })
     source.addEventListener('error', () => {
       setStatus('lost')
-      // An HTTP error (an expired session, a starting server) closes the EventSource permanently; create a new one.
+      // An HTTP error (an expired session, a starting server) closes the EventSource permanently, so a new EventSource is
+      // created.
       if (source?.readyState !== EventSource.CLOSED) return
       timer = window.setTimeout(open, retryMs)
       retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)

@@ -19,7 +19,7 @@ export type PageEntry = {
 
 /**
  * Pages in the order of the navigation. The first page that the user has the right to is the start page. Overview and
- * Approvals are part of the first bundle, because users open them first; all others share one chunk.
+ * Approvals are part of the first bundle, because users open them first. All other pages share one chunk.
  */
 export const PAGES: readonly PageEntry[] = [
   { path: 'overview', title: 'Overview', icon: 'overview', right: 'records/get', Page: Overview },

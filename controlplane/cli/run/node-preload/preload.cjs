@@ -100,8 +100,8 @@ function isLoopback(host) {
 }
 
 /**
- * Connects the socket to the gateway and opens a tunnel with CONNECT. `connect` and `ready` are emitted when the tunnel is open; until
- * then `connecting` is true, so that Node buffers reads and writes.
+ * Connects the socket to the gateway and opens a tunnel with CONNECT. The socket emits `connect` and `ready` when the tunnel
+ * is open. Until then `connecting` is true, so that Node buffers reads and writes.
  */
 function openTunnel(socket, authority) {
   const obstacle = obstacleOf(socket, authority)
@@ -123,7 +123,7 @@ function openTunnel(socket, authority) {
     return true
   }
   socket.once('close', release)
-  // Clients with a timeout for name resolution wait for this event.
+  // Emits `lookup`, because clients with a timeout for name resolution wait for this event.
   process.nextTick(() => socket.emit('lookup', null, proxy.host, net.isIP(proxy.host), authority.host))
   return connectSocket.call(socket, { host: proxy.host, port: proxy.port })
 }
@@ -142,7 +142,7 @@ function sendConnect(socket, { text }) {
     '',
     '',
   ]
-  // Bypasses the queue of Writable, in which the program's writes wait for `connect`.
+  // Writes the CONNECT request past the queue of Writable, in which the program's writes wait for `connect`.
   socket._write(Buffer.from(lines.join('\r\n')), 'buffer', (error) => error && socket.destroy(error))
   socket._read(0)
   socket.connecting = true
@@ -178,13 +178,16 @@ function reasonIn(body) {
   }
 }
 
-/** Uses the error code of Node's own proxy support. */
+/** Returns an error with the code that Node's own proxy support uses. */
 function failure({ host, text }, why, statusCode) {
   const error = new Error(`chaperone does not connect to ${text}: ${why}`)
   return Object.assign(error, { code: 'ERR_PROXY_TUNNEL', host, ...(statusCode ? { statusCode } : {}) })
 }
 
-/** TLS takes over the handle of a connected socket immediately, so it runs over a stream in front of the tunnel. */
+/**
+ * Opens a TLS connection through a tunnel. Node's TLS takes over the handle of a socket before the tunnel is open, so TLS
+ * runs over a `Carrier` stream in front of the tunnel.
+ */
 function openSecureTunnel(options, callback) {
   const { noDelay, keepAlive, keepAliveInitialDelay, timeout } = options
   const tunnel = new net.Socket({ noDelay, keepAlive, keepAliveInitialDelay })

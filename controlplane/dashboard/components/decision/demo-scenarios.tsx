@@ -12,7 +12,10 @@ const SCENARIOS = [
   { number: 2, title: 'Destructive', about: 'An agent deletes the main branch.' },
 ] as const
 
-/** Submits one of three example actions, which the control plane decides for a built-in agent without credentials. */
+/**
+ * Renders three example actions that the user can submit. The control plane decides them for a built-in agent without
+ * credentials.
+ */
 export function DemoScenarios() {
   return (
     <SimpleGrid cols={{ base: 1, sm: 3 }} mt="md">

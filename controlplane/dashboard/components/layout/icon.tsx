@@ -36,7 +36,7 @@ const PATHS = {
 export type IconName = keyof typeof PATHS
 
 /**
- * Renders a decorative icon. It is hidden from assistive technology, because a label beside it has the same meaning.
+ * Renders a decorative icon, which is hidden from assistive technology, because a label beside the icon has the same meaning.
  */
 export function Icon({ name, size = 18 }: { readonly name: IconName; readonly size?: number }) {
   return (

@@ -12,14 +12,13 @@ export type Column<Row> = {
 }
 
 /**
- * Renders rows as a table on wide screens and as a list of cards on narrow ones. The first column is the title of a
- * card.
+ * Renders rows as a table on wide screens and as a list of cards on narrow screens. The first column is the title of a card.
  */
 export function RowTable<Row>(props: {
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly columns: readonly Column<Row>[]
-  /** Renders the row actions; null renders none. */
+  /** Renders the row actions. Without this property, the table has no row actions. */
   readonly actions?: ((row: Row) => ReactNode) | undefined
 }) {
   const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })

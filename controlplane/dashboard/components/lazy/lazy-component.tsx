@@ -1,14 +1,14 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react'
 import { importWithRetry } from './import-with-retry.ts'
 
-/** Component of another chunk. `preload` ignores errors: rendering loads the chunk again and throws. */
+/** Component of another chunk. `preload` ignores errors, because rendering loads the chunk again and throws. */
 export type LazyComponent<P extends object> = ComponentType<P> & { readonly preload: () => void }
 
 type State<P extends object> = { readonly Found: ComponentType<P> | null; readonly error: unknown }
 
 /**
- * Loads a component when it is first rendered and renders the fallback until then. Not `React.lazy`: React keeps the
- * fallback of a suspended component for at least 300 ms.
+ * Loads a component when it is first rendered and renders the fallback until then. This function replaces `React.lazy`,
+ * because React keeps the fallback of a suspended component for at least 300 ms.
  */
 export function lazyComponent<P extends object>(
   load: () => Promise<ComponentType<P>>,

@@ -18,7 +18,7 @@ import { useSession } from '../../session/session.tsx'
 import { AgentRowActions } from './agent-row-actions.tsx'
 import { NewAgent } from './new-agent.tsx'
 
-/** A new key and the name of its agent. */
+/** A new agent key and the name of its agent. */
 export type FreshKey = { readonly agent: string; readonly key: string }
 
 const TONES: Readonly<Record<AgentView['status'], Tone>> = {

@@ -80,8 +80,8 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
 }
 
 /**
- * Shows why an answer failed. For errors that are final (404, 409, 410) the approver can dismiss the card; after any
- * other error the approver can retry.
+ * Shows why an answer failed. After a final error (404, 409, 410), the approver can dismiss the card. After any other error,
+ * the approver can retry.
  */
 function AnswerError({ error, onDismiss }: { readonly error: ApiError; readonly onDismiss: () => void }) {
   const isSettled = error.status === 404 || error.status === 409 || error.status === 410

@@ -16,8 +16,8 @@ type Props = {
 }
 
 /**
- * Lists pending approvals; those that expire first are on top. Cards keep their position and their input while other
- * cards are added or removed.
+ * Lists pending approvals, those that expire first on top. Cards keep their position and their input while other cards are
+ * added or removed.
  */
 export function Inbox({ pending, linkedId, onAnswered }: Props) {
   const list = useRef<HTMLDivElement>(null)

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { ShortcutDialog } from '../../lazy-dialogs.ts'
 import { isTyping } from './use-inbox-keys.ts'
 
-/** Renders a button that shows the list of keyboard shortcuts. It is hidden on narrow screens. */
+/** Renders a button that shows the list of keyboard shortcuts. The button is hidden on narrow screens. */
 export function ShortcutHelp() {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [wasOpened, setWasOpened] = useState(false)

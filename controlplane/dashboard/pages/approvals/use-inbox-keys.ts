@@ -11,7 +11,7 @@ export const INBOX_KEYS = [
 
 const TARGETS: Readonly<Record<string, string>> = { a: 'approve', d: 'deny', r: 'reason' }
 
-/** Handles the keys of the inbox. A single key never answers a request. */
+/** Handles the keyboard shortcuts of the inbox. A single key never answers a request. */
 export function useInboxKeys(list: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -37,7 +37,7 @@ function targetElement(key: string, cards: readonly HTMLElement[], current: numb
   return target === undefined ? null : (card?.querySelector<HTMLElement>(`[data-key="${target}"]`) ?? null)
 }
 
-/** Reports whether the event target accepts text. Keyboard shortcuts are disabled there. */
+/** Reports whether the event target accepts text. Keyboard shortcuts are disabled in elements that accept text. */
 export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && (target.matches('input, textarea, select') || target.isContentEditable)

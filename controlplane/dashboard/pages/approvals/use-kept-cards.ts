@@ -9,8 +9,8 @@ const TOLERANCE_MS = 2_000
 const NEWEST = 200
 
 /**
- * Returns pending cards, and cards that expired while the page was open: an approver could mistake their silent removal
- * for an answer. Cards that another approver has answered are removed.
+ * Returns pending cards, and cards that expired while the page was open. Expired cards stay, because an approver could
+ * mistake their silent removal for an answer. Cards that another approver has answered are removed.
  */
 export function useKeptCards(pending: Cards): {
   readonly cards: Cards

@@ -3,7 +3,7 @@ export const FILTER_NAMES = ['event_type', 'q', 'agent_id', 'action_request_id',
 
 export type AuditFilterQuery = Readonly<Record<(typeof FILTER_NAMES)[number], string | undefined>>
 
-/** Converts `from` and `to` from local times of an input to ISO 8601 in UTC. */
+/** Converts `from` and `to` from the local times of an input element to ISO 8601 in UTC. */
 export function auditQuery(query: Readonly<Record<string, string>>): AuditFilterQuery {
   const text = (name: (typeof FILTER_NAMES)[number]) => query[name] || undefined
   return {

@@ -35,7 +35,7 @@ const REDUNDANT: Readonly<Record<string, ReadonlySet<string>>> = {
   'action.pending_approval': new Set(['decision']),
 }
 
-/** Returns the most important details as one line. */
+/** Returns the most important details of an event as one line. */
 export function eventFacts({ event_type, details }: AuditEntry): string {
   const redundant = REDUNDANT[event_type]
   return FIELDS.filter(([name]) => redundant?.has(name) !== true)

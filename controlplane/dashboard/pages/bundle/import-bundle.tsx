@@ -12,7 +12,7 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
 type Bundle = { readonly agents: readonly unknown[]; readonly policies: readonly unknown[] }
 
-/** Shows the contents of the file, then imports it and shows the report with the new keys. */
+/** Shows the contents of a configuration file, imports the file, and shows the report with the new agent keys. */
 export function ImportBundle() {
   const [bundle, setBundle] = useState<Bundle | null>(null)
   const [reply, setReply] = useState<ImportReply | null>(null)

@@ -103,7 +103,7 @@ function Name({ row }: { readonly row: ConnectorView }) {
   )
 }
 
-/** Links to the permissions of a connector: access rules are stored as permissions. */
+/** Links to the permissions of a connector, because access rules of connectors are stored as permissions. */
 function Access({ row: { name, type } }: { readonly row: ConnectorView }) {
   return (
     <Anchor

@@ -1,6 +1,9 @@
 export type AgentCommand = { readonly title: string; readonly about: string; readonly text: string }
 
-/** Returns the commands that start the agent: on the machine of the gateway, and on any other with proxy variables. */
+/**
+ * Returns the commands that start the agent: one for the machine of the gateway, and one with proxy variables for any other
+ * machine.
+ */
 export function agentCommands(facts: {
   readonly agent: string
   readonly apiKey: string | null

@@ -10,13 +10,13 @@ export type ConnectorDraft = {
   readonly type: ConnectorTypeName
   readonly token: string
   readonly domains: readonly string[]
-  /** Paths on which the gateway reads JSON-RPC, for type `mcp`; empty = all paths. */
+  /** Paths on which the gateway reads JSON-RPC, for connectors of type `mcp`. Empty for all paths. */
   readonly endpoint: readonly string[]
-  /** Base URL of a self-hosted instance; empty = requests go to the hosts themselves. */
+  /** Base URL of a self-hosted instance. Empty when requests go to the hosts of the provider. */
   readonly baseUrl: string
   readonly allowsPrivate: boolean
   readonly allowsPlaintext: boolean
-  /** Header for the credential; empty = the default. */
+  /** Name of the header that holds the credential. Empty for the default header. */
   readonly header: string
   readonly accessRule: AccessRule
   readonly patterns: readonly PatternDraft[]
@@ -57,7 +57,7 @@ export function newConnector(type: ConnectorTypeName, key: number): ConnectorDra
   }
 }
 
-/** Returns what is missing or invalid in a connector, or null. */
+/** Returns the missing or invalid setting of a connector as text, or null. */
 export function connectorProblem(draft: ConnectorDraft): string | null {
   if (draft.token.trim() === '') return 'Enter the credential.'
   if (needsDomains(draft.type) && draft.domains.length === 0) return 'Enter at least one host.'

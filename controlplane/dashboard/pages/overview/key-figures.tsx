@@ -6,7 +6,7 @@ import { useSession } from '../../session/session.tsx'
 
 type Total = { readonly all: number; readonly denied: number; readonly wouldBlock: number }
 
-/** Shows the key figures of the period. */
+/** Shows the key figures of the selected period, such as requests and denials. */
 export function KeyFigures(props: {
   readonly overview: OverviewReply
   readonly activity: ActivityReply | null

@@ -10,7 +10,7 @@ import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
 const SHOWN = 3
-/** Page size of the query. The query is the same as that of the inbox, so that both share one request. */
+/** Page size of the query for pending approvals. The inbox uses the same query, so that both share one request. */
 const NEWEST = 200
 
 /** Lists the pending approvals that expire first, with links to the inbox. */

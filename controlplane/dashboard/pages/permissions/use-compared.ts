@@ -2,7 +2,7 @@ import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
 import type { EffectiveReply } from '../../../../core/wire/permissions.ts'
 import { useResource } from '../../live/use-resource.ts'
 
-/** Decisions for another agent, shown as one column of the list. */
+/** Decisions for an agent that is compared with the selected agent, shown as one column of the list. */
 export type ComparedAgent = {
   readonly agent: string
   readonly byType: ReadonlyMap<string, EffectiveReply['actions'][number]>
@@ -27,7 +27,7 @@ function useOne(agent: string | undefined, type: ConnectorTypeName): EffectiveRe
   return useResource('GET /api/dashboard/effective-permissions', input, { on: ['config'] }).data
 }
 
-/** Parses the compared agents from the URL. Names are escaped, because they can contain commas. */
+/** Parses the names of the compared agents from the URL. Names are percent-encoded, because they can contain commas. */
 export function comparedIn(query: Readonly<Record<string, string>>): readonly string[] {
   const list = query['with']
   return list === undefined || list === '' ? [] : list.split(',').map(decoded).slice(0, MAX_COMPARED)
@@ -37,7 +37,7 @@ export function comparedText(agents: readonly string[]): string | null {
   return agents.length === 0 ? null : agents.map(encodeURIComponent).join(',')
 }
 
-/** Decodes a name; returns malformed input unchanged. */
+/** Decodes a percent-encoded name. Returns malformed input unchanged. */
 function decoded(name: string): string {
   try {
     return decodeURIComponent(name)

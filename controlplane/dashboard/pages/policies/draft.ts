@@ -43,7 +43,7 @@ export function draftOf(policy: PolicyDetails): PolicyDraft {
   return { name, description, policyYaml, enabled, priority, tags, mode }
 }
 
-/** Returns the changed fields, for PATCH. */
+/** Returns the changed fields of a policy, as the body of a PATCH request. */
 export function changesOf(before: PolicyDraft, after: PolicyDraft): Partial<PolicyDraft> {
   return Object.fromEntries(
     Object.entries(after).filter(

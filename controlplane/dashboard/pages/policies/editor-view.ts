@@ -71,7 +71,7 @@ const CLASSES: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 const MARKS = new Map(CLASSES.map(([, name]) => [name, Decoration.mark({ class: name })]))
 
-/** Highlights keys, comments and quoted strings. */
+/** Matches YAML keys, comments and quoted strings for highlighting. */
 const matcher = new MatchDecorator({
   regexp:
     /(?:^|(?<=\s))#.*|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?<=^\s*(?:- )?|[{,]\s*)[A-Za-z_][\w.-]*:(?=\s|$)/g,

@@ -15,7 +15,7 @@ import type { PolicyDraft } from './draft.ts'
 const LIMIT = 500
 const SHOWN = 50
 
-/** Replays recent requests with and without the edited policy. */
+/** Shows how the decisions on recent requests would change with the edited policy. */
 export function Replay({
   draft,
   policyId,

@@ -40,7 +40,7 @@ const FIELDS = [
   },
 ] as const
 
-/** Edits the settings. Secrets are masked; unchanged fields are not sent. */
+/** Edits the settings of the installation. The form masks secrets and sends only changed fields. */
 export function SettingsForm({ values, onSaved }: { readonly values: Values; readonly onSaved: () => void }) {
   const [changed, setChanged] = useState<Values>({})
   const count = Object.keys(changed).length

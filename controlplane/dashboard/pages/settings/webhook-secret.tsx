@@ -7,7 +7,7 @@ import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { CopyText } from '../../components/text/copy-text.tsx'
 
-/** Shows and rotates the webhook secret. It is loaded only on request. */
+/** Shows and rotates the webhook secret. The page loads the secret only when the user requests it. */
 export function WebhookSecret() {
   const [secret, setSecret] = useState<string | null>(null)
   const show = useMutation(async () => {

@@ -10,7 +10,7 @@ import { hrefOf } from '../../routing/page-location.ts'
 export function CurrentDecision({ record }: { readonly record: TrafficRecord }) {
   const { method, host, path, agent, gateway } = record
   const isKnown = host !== null && agent !== null
-  // A refused CONNECT has no request inside, so the page explains a GET of the same host instead.
+  // A refused CONNECT contains no request, so the page explains a GET of the same host instead.
   const explained = method === 'CONNECT' ? 'GET' : method
   const input = { method: explained, url: `https://${host ?? ''}${path ?? '/'}`, agent: agent ?? '', gateway }
   const answer = useResource('GET /api/dashboard/explain', isKnown ? { query: input } : null)

@@ -3,7 +3,7 @@ import type { UnreadBody as Body } from '../../../../../core/wire/gateway/intern
 import { Icon } from '../../../components/layout/icon.tsx'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** States that the gateway could not read the body, and quotes its beginning if available. */
+/** States that the gateway could not read the request body, and quotes the beginning of the body if available. */
 export function UnreadBody({ body }: { readonly body: Body }) {
   return (
     <figure className="agent-statement">
