@@ -60,17 +60,17 @@ type Provider<Name extends string = string> = {
   readonly style: (rows: () => readonly Row[]) => ApiStyle
   readonly auth: AuthScheme
   readonly carriers: CredentialCarriers
-  /** The action whose path also accepts a WebSocket with one request per message, and the reader of its messages. */
+  /** Action whose path also accepts a WebSocket with one request per message, and the reader of these messages. */
   readonly messages?: Omit<MessageProtocol, 'actions'> & { readonly type: string }
   /** Name of the provider's API over a WebSocket whose messages the gateway does not read. */
   readonly unreadSocketApi?: string
   readonly eventFormat: ProviderEvents
-  /** Fields with which a request makes the provider act, for example call tools (see `ProviderTable`). */
+  /** Fields by which a request makes the provider act, for example call tools (see `ProviderTable`). */
   readonly side: CompiledTable
-  /** Ids of provider resources in requests and responses. */
+  /** Handles in requests and responses: ids of provider resources. */
   readonly handles: CompiledHandles
   readonly work: HostedWork
-  /** Headers that the API requires on every request. A request that is built from an action spec gets these values. */
+  /** Headers that the API requires on every request. A request built from an action spec gets these values. */
   readonly demanded: RawHeaders
 }
 
@@ -111,8 +111,8 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     parseAction: (request, body, config) => {
       const read = style.read(request, body)
       if (isRefusal(read)) return read
-      // The gateway reads an uploaded form only for its acts, so a rule that uses fields of the form refuses the
-      // request.
+      // The gateway reads an uploaded form only for the provider's actions. The fields of the form are no parameters,
+      // so a policy that uses them refuses the request.
       const isUpload = read.body?.kind === 'opaque' && read.body.acts !== undefined
       const named = parseByRows(classifier, read.request, isUpload ? undefined : read.body, config)
       if (isRefusal(named)) return named

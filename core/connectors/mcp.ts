@@ -15,14 +15,17 @@ import { mcpRequest } from './mcp/to-request.ts'
 import { UNBOUND, undescribedMembers } from './mcp/unbound.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
 
-/** Keys that name the call. They count only at these paths: a tool's own arguments may have any name. */
+/**
+ * Paths of the JSON-RPC members that select the action. Members at other paths do not count, because a tool's own
+ * arguments may have any name.
+ */
 const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']
 export const MAX_MCP_BATCH = 64
 
 /**
- * MCP over HTTP: on the endpoint, POST carries JSON-RPC, GET opens the server's stream and DELETE ends the session
- * (both protocol revisions). Other paths are unmapped; without a declared endpoint, JSON by POST is read as JSON-RPC
- * there as well.
+ * Connector type of MCP over HTTP. On the endpoint, POST carries JSON-RPC, GET opens the server's event stream, and
+ * DELETE ends the session (both protocol revisions). Requests to other paths are unmapped. If no endpoint is declared,
+ * JSON in a POST to any path is read as JSON-RPC.
  */
 export const mcp: Connector<'mcp'> = {
   name: 'mcp',
@@ -65,8 +68,8 @@ function isPost(request: CanonicalRequest, config: ConnectorConfig): boolean {
 const READ: ReadonlySet<PathKind> = new Set(['endpoint', 'open'])
 
 /**
- * Reports whether the body may contain a message although the request is no POST to the endpoint. Some servers ignore
- * the method, some the media type, and some accept paths near the endpoint.
+ * Reports whether the body may contain a JSON-RPC message although the request is no POST to the endpoint. Some
+ * servers ignore the method, some the media type, and some accept paths near the endpoint.
  */
 function mayHoldMessage(request: CanonicalRequest, config: ConnectorConfig): boolean {
   const kind = pathKind(request, config)
@@ -103,14 +106,14 @@ type Post = {
   readonly request: CanonicalRequest
   readonly config: ConnectorConfig
   readonly kind: PathKind
-  /** Action of the request line; absent for a POST that is read as JSON-RPC. */
+  /** Action of the request line. Absent for a POST whose body is read as JSON-RPC. */
   readonly line?: Action
 }
 
 function namePost({ body, ...post }: Post & { readonly body: BodyView | undefined }): Classification {
   const { request, config } = post
   const isJson = request.body.mediaType === 'application/json'
-  // On the endpoint every body counts as a message; elsewhere only with the JSON media type.
+  // On the endpoint, every body counts as a message. On other paths, only a body with the JSON media type does.
   const isMessage = post.kind === 'endpoint' || isJson
   switch (body?.kind) {
     case undefined:
@@ -138,8 +141,8 @@ function noMessage({ request, config, line }: Post, isMessage: boolean): Action 
 }
 
 /**
- * Classifies a body with another media type than a message. A server that ignores media types may still read a message
- * in it.
+ * Classifies a body whose media type is not that of a JSON-RPC message. A server that ignores media types may still
+ * read a message in it.
  */
 function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
   const text = LENIENT_UTF8.decode(bytes)
@@ -152,7 +155,7 @@ function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
 }
 
 const LENIENT_UTF8 = new TextDecoder('utf-8')
-/** Matches a text that begins with an object or a list, also after blanks and comments. */
+/** Matches a text that begins with an object or a list, with or without blanks and comments before it. */
 const JSON_LIKE = /^\s*(?:[[{#]|\/[/*])/
 
 /** Classifies the request by its path, and adds the calls that a lenient server may read in its body. */
@@ -165,7 +168,10 @@ function nameBeside(post: Post, value: unknown): Classification {
   return judgeHeaders(request.rawHeaders, messages) ?? { kind: 'actions', actions: [first, ...hidden] }
 }
 
-/** Returns the refusal of a body that is not JSON, although some servers accept it and would execute the tool in it. */
+/**
+ * Returns the refusal of a body that is not JSON. Some servers accept such a body and would execute the tool call in
+ * it.
+ */
 function refuseLoose(detail: string): Classification {
   return refusal('ambiguous_request', `${detail}, and some servers still read it: send plain JSON`)
 }

@@ -3,13 +3,13 @@ import type { CanonicalRequest, Refusal } from '../request/canonical.ts'
 import type { Sliced } from '../sliced.ts'
 import type { ConnectorConfig } from './connector.ts'
 
-/** A WebSocket of a provider on which each client message is a separate request. */
+/** Protocol of a provider's WebSocket on which each client message is a separate request. */
 export type MessageProtocol = {
   /** Returns the possible actions of messages on a WebSocket at this address; null at other addresses. */
   actions(request: CanonicalRequest, config: ConnectorConfig): readonly Action[] | null
   /** Reads one client message, in slices. */
   read(bytes: Uint8Array): Sliced<Message | Refusal>
-  /** Reads the beginning of one server message. The record uses it for its name and its end; decisions never use it. */
+  /** Reads the beginning of one server message. The traffic record uses the result; decisions never use it. */
   event(head: string): MessageEvent
 }
 
@@ -19,7 +19,7 @@ export type Message =
    * that correlates response events with this message; null when the message has none.
    */
   | { readonly kind: 'request'; readonly body: Uint8Array; readonly lane: string | null }
-  /** Acknowledges a response of the server. It requests nothing. */
+  /** Acknowledges a response of the server and requests nothing. */
   | { readonly kind: 'acknowledgement' }
 
 export type MessageEvent = {

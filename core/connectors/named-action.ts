@@ -24,7 +24,7 @@ export type ActionParts = {
   readonly effects?: readonly EffectClass[] | undefined
 }
 
-/** Builds an action with the resource and the environment of its connector. */
+/** Builds an action. Its resource includes the environment of the connector. */
 export function namedAction(parts: ActionParts, config: ConnectorConfig): Action {
   const resource: Resource = {
     provider: parts.connector,
@@ -50,8 +50,8 @@ export function oneAction(action: Action): Classification {
 }
 
 /**
- * Returns the classification of a request whose body does not determine the action: a single action, or candidates that
- * only the server can settle.
+ * Returns the classification of a request whose body does not determine the action: a single action, or candidates
+ * among which only the server chooses.
  */
 export function settledByServer(candidates: readonly Action[]): Named {
   return candidates.length === 1
@@ -59,7 +59,7 @@ export function settledByServer(candidates: readonly Action[]): Named {
     : { kind: 'candidates', candidates, settledBy: 'server' }
 }
 
-/** Returns every possible action of the request. */
+/** Returns every action that a classified request may perform. */
 export function actionsOf(named: Named): readonly Action[] {
   return named.kind === 'actions' ? named.actions : named.candidates
 }

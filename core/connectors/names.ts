@@ -2,14 +2,14 @@ import type { Parameters, Resource } from '../action/action.ts'
 
 /**
  * How a provider compares a name. `name`: without case. `repository`: without case and without a trailing `.git`.
- * `branch`: without case in the owner before the last colon (`owner:branch`, `owner:base...owner:head`), exactly after
- * it.
+ * `branch`: exactly, except for the owner before the last colon (`owner:branch`, `owner:base...owner:head`), which is
+ * compared without case.
  */
 export type NameKind = 'name' | 'repository' | 'branch'
 
 /**
- * Names that a provider compares without case. All other facts are compared exactly. `parameters` are keys at any
- * depth.
+ * Names that a provider compares without case. All other facts are compared exactly. `parameters`: keys of parameters
+ * at any depth.
  */
 export type NameRules = {
   readonly target: NameKind

@@ -1,4 +1,7 @@
-/** Memoizes a value on first use, so that a process does not load the tables of connectors that it does not use. */
+/**
+ * Returns a function that computes a value on its first call and returns the same value on every later call. A process
+ * therefore loads no tables of connector types that it does not use.
+ */
 export function once<T extends object>(make: () => T): () => T {
   let made: T | null = null
   return () => {

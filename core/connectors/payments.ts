@@ -35,7 +35,10 @@ const CLASSIFIER: RowClassifier = {
   resource: paidObject,
 }
 
-/** Raises the risk of fields that move money to another account, or request secrets in the response. */
+/**
+ * Sets high risk on an action whose parameters request secrets in the response, and the hint `financial_impact` on an
+ * action that moves money to another account.
+ */
 function withFields(named: Classification): Classification {
   if (isRefusal(named)) return named
   return named.kind === 'actions'
@@ -62,8 +65,8 @@ function paidObject({ id, customer, charge, payment_intent }: Parameters): {
 }
 
 /**
- * The connector type of the payment provider: form bodies with bracket keys. An operation has the same name at an older
- * address.
+ * Connector type of the payment provider (Stripe). Requests are forms with bracket keys. At an older address, an
+ * operation has the same action name.
  */
 export const payments: Connector<'payments'> = {
   name: 'payments',
@@ -95,8 +98,8 @@ export const payments: Connector<'payments'> = {
 }
 
 /**
- * Actions that only the second generation of the API has. It reads JSON. An action of both generations is sent to the
- * first one.
+ * Actions that exist only in the second generation of the API (`/v2/`), whose bodies are JSON. An action of both
+ * generations is sent to the first generation.
  */
 const jsonOnly = once(
   () =>

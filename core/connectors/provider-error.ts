@@ -54,7 +54,7 @@ export const PAYMENTS_ERROR: ProviderError = {
 }
 
 /**
- * Slack reports errors with status 200 and `ok: false`; its SDKs hide the text of an error with another status.
+ * Slack reports errors with status 200 and `ok: false`, and its SDKs hide the text of an error with another status.
  * Retryable errors keep their status, because the Retry-After header requires it.
  */
 export const CHAT_ERROR: ProviderError = {

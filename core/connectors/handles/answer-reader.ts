@@ -1,6 +1,6 @@
 import { createMemberReader, type MemberReader } from './member-reader.ts'
 
-/** Maximum size of a response that is searched for handles. */
+/** Maximum number of bytes of a response that are searched for handles. */
 export const MAX_ANSWER_BYTES = 1024 * 1024
 const [LF, CR] = [0x0a, 0x0d]
 const DATA = [...new TextEncoder().encode('data:')]
@@ -27,7 +27,7 @@ function bounded(reader: MemberReader): MemberReader {
   }
 }
 
-/** Searches each event as a separate JSON text. The first event that has all members counts. */
+/** Searches each server-sent event as a separate JSON text. The first event that has all members counts. */
 class EventReader implements MemberReader {
   found: ReadonlyMap<number, string> = new Map()
   readonly #paths: Paths
@@ -50,7 +50,7 @@ class EventReader implements MemberReader {
     return true
   }
 
-  /** Reads a chunk of a line; a line may span several chunks. */
+  /** Reads a part of a line. A line may span several chunks of the response. */
   #part(part: Uint8Array): boolean {
     let from = 0
     for (; from < part.length && this.#matched >= 0 && this.#matched < DATA.length; from++)
@@ -73,8 +73,9 @@ class EventReader implements MemberReader {
 }
 
 /**
- * Returns a function that finds the next line end (LF or CR). Its argument must not decrease. It keeps both positions:
- * most streams contain only one of the two bytes, so the search for the other runs once.
+ * Returns a function that finds the next line end (LF or CR) from an offset. The offset must not decrease. The
+ * function keeps both positions: most streams contain only one of the two bytes, so the search for the other byte runs
+ * once.
  */
 function lineEnds(bytes: Uint8Array): (from: number) => number {
   const next = (byte: number, from: number): number => {

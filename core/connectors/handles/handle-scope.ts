@@ -2,8 +2,8 @@ import type { BoundConnector } from '../registry.ts'
 import type { HandleRule } from './handle.ts'
 
 /**
- * Returns the scope in which the ids of a connector are unique: the provider for all its Connectors, or a single
- * Connector for self-hosted servers.
+ * Returns the scope in which the ids of a connector's resources are unique. All Connectors of a provider share one
+ * scope; each Connector of a self-hosted server has its own.
  */
 export function handleScope({ connector, config, entry }: BoundConnector): string {
   const isAtProvider = config.domains.length === 0 && config.baseUrl === undefined

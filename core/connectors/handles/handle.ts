@@ -2,7 +2,7 @@ import type { Action } from '../../action/action.ts'
 import type { CanonicalRequest, Refusal } from '../../request/canonical.ts'
 import type { FoundMembers } from '../../request/json/member-finder.ts'
 
-/** The id of a provider resource from a response: a session, a response, a file, a thread, a batch. */
+/** The id of a provider resource that a response returns: a session, a response, a file, a thread, a batch. */
 export type Handle = { readonly kind: string; readonly id: string }
 
 /** Location of a new resource's id in a response: a header field, or a path of members from the root of its JSON. */
@@ -11,17 +11,17 @@ export type GivenAt =
   | { readonly kind: string; readonly path: readonly string[] }
 
 /**
- * `own`: the gateway refuses handles that the provider gave to another agent. `strict`: it also refuses unknown
- * handles. `shared`: it checks no handles.
+ * Rule for the handles in the requests of a Connector. `own`: the gateway refuses handles that the provider gave to
+ * another agent. `strict`: it also refuses handles whose agent is unknown. `shared`: it checks no handles.
  */
 export type HandleRule = 'own' | 'shared' | 'strict'
 
 export type HandleReader = {
   /** Returns the handles in the path, headers and body of the request, each once. `found`: see `FindRules`. */
   named(request: CanonicalRequest, found: readonly FoundMembers[]): readonly Handle[] | Refusal
-  /** Returns the handles in members that a scan found. */
+  /** Returns the handles in JSON members that a scan found. */
   inMembers(found: FoundMembers): readonly Handle[]
-  /** True for a request whose message the gateway does not read and that may name handles. */
+  /** True for a request whose message the gateway does not read although the message may name handles. */
   isUnread(request: CanonicalRequest): boolean
   /** Returns where the response to a request with these actions contains new ids; empty if it contains none. */
   given(actions: readonly Action[]): readonly GivenAt[]
@@ -31,5 +31,5 @@ export type HandleReader = {
 
 /** Maximum number of handles in one request. */
 export const MAX_HANDLES = 64
-/** The same for a request with an uploaded file, which may contain many requests. */
+/** Maximum number of handles in a request with an uploaded file, which may contain many requests. */
 export const MAX_UPLOADED_HANDLES = 1_024

@@ -2,19 +2,19 @@
 export type MemberReader = {
   /** Reads the next chunk. Returns false once the search is complete. */
   push(bytes: Uint8Array): boolean
-  /** Found texts by the index of their path. */
+  /** Texts found so far, by the index of their path. */
   readonly found: ReadonlyMap<number, string>
 }
 
 const MAX_TEXT = 512
-/** Marks a string whose bytes are skipped: most strings of a response are at no path. */
+/** Marks a string whose bytes are skipped, because no searched path leads to the string. */
 const UNREAD: number[] = []
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * Finds the first text at each of these member paths. Reads well-formed JSON correctly, in one pass; the result for
- * other texts is undefined.
+ * Creates a reader that finds the first text at each of these member paths, in one pass over well-formed JSON. The
+ * result for other texts is undefined.
  */
 export function createMemberReader(paths: readonly (readonly string[])[]): MemberReader {
   return new Reader(paths)
@@ -24,7 +24,7 @@ class Reader implements MemberReader {
   readonly found = new Map<number, string>()
   readonly #paths: readonly (readonly string[])[]
   readonly #depth: number
-  /** For each open object or list: true for an object. */
+  /** One entry for each open object (true) or list (false), from the root inwards. */
   readonly #isObject: boolean[] = []
   /** Keys of the current members, by depth. */
   readonly #keys: string[] = []

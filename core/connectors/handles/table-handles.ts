@@ -4,7 +4,7 @@ import type { FoundMembers } from '../../request/json/member-finder.ts'
 import { type GivenAt, type Handle, type HandleReader, MAX_HANDLES } from './handle.ts'
 import type { CompiledHandles } from './table.ts'
 
-/** Returns a reader for the handles of a table. */
+/** Returns a handle reader for the handle table of one provider. */
 export function tableHandles(table: CompiledHandles): HandleReader {
   return {
     named: (request, found) => namedHandles(table, request, found),
@@ -67,7 +67,7 @@ function handleOf(table: CompiledHandles, kind: string, text: string): readonly 
   return id === null ? [] : [{ kind, id }]
 }
 
-/** Returns the last segment of a resource name, without a verb (`files/abc:download`). */
+/** Returns the id in a resource name: its last segment without a custom verb, such as `abc` in `files/abc:download`. */
 function idOf({ hasResourceNames, paths }: CompiledHandles, text: string): string | null {
   if (!hasResourceNames) return text === '' ? null : text
   const segments = text.split('/')

@@ -1,21 +1,23 @@
-/** Handles of one provider as text tables. */
+/** The handles in requests and responses of one provider, as text tables. */
 export type HandleTable = {
   readonly connector: string
   /**
-   * One line per path segment: the segment, the kind of the id in the segment after it, and words that occur there in
-   * other operations (`!compact`).
+   * One line per path segment: the segment, the kind of the id in the segment after it, and words that other
+   * operations have in place of the id (`!compact`).
    */
   readonly paths: string
-  /** One line per JSON member of a request: end of the member's path (see `FindRules`), kind of the id in it. */
+  /**
+   * One line per JSON member of a request: end of the member's path (see `FindRules`), kind of the id in the member.
+   */
   readonly fields: string
   /**
    * One line per operation that creates an id: its name without the connector prefix, kind of the id, path of the
    * member in the response.
    */
   readonly gives: string
-  /** Ids are resource names (`files/abc`), alone, in a path or at the end of a URL. */
+  /** True if ids are resource names (`files/abc`): alone, in a path, or at the end of a URL. */
   readonly hasResourceNames?: boolean
-  /** Matches the last two segments of paths of calls whose messages may name ids and are not read. */
+  /** Matches the last two path segments of calls whose messages may name ids and are not read by the gateway. */
   readonly unreadCalls?: RegExp
   /** Operations with opaque bodies that accept ids in fields of a multipart form. */
   readonly readForms?: readonly string[]
@@ -32,7 +34,7 @@ export type CompiledHandles = {
   readonly ends: readonly string[]
   readonly hasResourceNames: boolean
   readonly unreadCalls: RegExp | undefined
-  /** Types of actions. */
+  /** Types of the actions in `HandleTable.readForms`. */
   readonly readForms: readonly string[]
 }
 

@@ -1,9 +1,9 @@
 import type { WorkTable } from './table.ts'
 
 /**
- * Operations that cancel: types of `openai` 7.57.0 (npm), read 2026-11-28. The id of a call that this API starts over
- * WebRTC is the end of the header `Location` (developers.openai.com/api/docs/guides/realtime-server-controls, read
- * 2026-11-28).
+ * Work that llm_a continues after its response, with the cancelling operations. Source: types of `openai` 7.57.0
+ * (npm), read 2026-11-28. The id of a realtime call that starts over WebRTC is the end of the header `Location`
+ * (developers.openai.com/api/docs/guides/realtime-server-controls, read 2026-11-28).
  */
 export const LLM_A_WORK: WorkTable = {
   connector: 'llm_a',

@@ -1,6 +1,9 @@
 import type { WorkTable } from './table.ts'
 
-/** Triggers are paused: types of `@google/genai` 2.18.0 (googleapis/js-genai), read 2026-11-28. */
+/**
+ * Work that llm_c continues after its response, with the cancelling operations. A trigger is cancelled by a pause.
+ * Source: types of `@google/genai` 2.18.0 (googleapis/js-genai), read 2026-11-28.
+ */
 export const LLM_C_WORK: WorkTable = {
   connector: 'llm_c',
   kinds: `

@@ -22,11 +22,14 @@ export type CancelRequest = {
 }
 
 /**
- * Maximum length of a kept header field. Without a longer field, the API either accepts the cancelling request or its
- * response states the problem.
+ * Maximum length of a header field that is stored for the cancelling request. Longer fields are left out. The API then
+ * accepts the cancelling request, or its response states the problem.
  */
 const MAX_HEADER = 1_024
-/** Valid ids, which need no escapes in a path or in JSON. Work with other ids cannot be cancelled and is not kept. */
+/**
+ * Matches valid ids, which need no escapes in a path or in JSON. Work with other ids cannot be cancelled and is not
+ * kept.
+ */
 const ID = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,255}$/
 
 /**
@@ -65,7 +68,7 @@ export function startedWork(
   }
 }
 
-/** Returns the request that cancels the work; null if no operation of the provider does. */
+/** Returns the request that cancels the work; null if the provider has no operation for it. */
 export function cancelRequest({ kind, ids, at, headers }: StartedWork): CancelRequest | null {
   const { cancel } = kind
   if (cancel === null) return null
@@ -81,12 +84,12 @@ export function cancelRequest({ kind, ids, at, headers }: StartedWork): CancelRe
   }
 }
 
-/** Replaces the ids in braces. Ids need no escapes (see `ID`). */
+/** Replaces the ids in braces in a path or body template. Ids need no escapes (see `ID`). */
 function filled(template: string, ids: StartedWork['ids']): string {
   return template.replaceAll(/\{([a-z_]+)\}/g, (_braces, name: string) => ids[name] ?? '')
 }
 
-/** Returns the id in a resource name (`batches/abc`). */
+/** Returns the id in a resource name, such as `abc` in `batches/abc`. */
 function lastSegment(text: string): string {
   return text.slice(text.lastIndexOf('/') + 1)
 }

@@ -1,4 +1,4 @@
-/** Work that a provider continues after its response, as text tables. */
+/** Work that one provider continues after its response, as text tables. */
 export type WorkTable = {
   readonly connector: string
   /**
@@ -18,13 +18,13 @@ export type WorkTable = {
    * Without values, any 2xx response means the end.
    */
   readonly ends: string
-  /** Kinds of batches, which a kill switch cancels only with `killSwitch.cancelBatches`. */
+  /** Kinds of work that are batches. A kill switch cancels batches only with `killSwitch.cancelBatches`. */
   readonly batches?: readonly string[]
   /** JSON bodies of cancelling requests by kind, with ids in braces. */
   readonly bodies?: Readonly<Record<string, object>>
   /**
-   * Header fields that the cancelling request copies from the starting one: the API requires them, or they select the
-   * account.
+   * Header fields that the cancelling request copies from the starting request, because the API requires them or they
+   * select the account.
    */
   readonly headers?: readonly string[]
   /** Root member of a JSON response that means failure in spite of a 2xx status. */
@@ -40,14 +40,14 @@ export type CancelOperation = {
 
 export type WorkKind = {
   readonly kind: string
-  /** Null: no operation of the provider cancels this kind of work. */
+  /** Null if no operation of the provider cancels this kind of work. */
   readonly cancel: CancelOperation | null
   readonly isBatch: boolean
 }
 
 export type WorkStart = {
   readonly kind: WorkKind
-  /** Type of a further action that the request must have to start the work; null: none. */
+  /** Type of a further action that the request must have to start the work; null if none is required. */
   readonly beside: string | null
   readonly ids: ReadonlyArray<{ readonly name: string; readonly at: IdPlace }>
 }
@@ -59,7 +59,7 @@ export type IdPlace =
 export type WorkEnd = { readonly kind: string; readonly states: readonly string[] | null }
 
 export type HostedWork = {
-  /** Starts and ends of work by action type. */
+  /** Operations that start work, by action type. */
   readonly starts: ReadonlyMap<string, WorkStart>
   readonly ends: ReadonlyMap<string, WorkEnd>
   readonly headers: readonly string[]

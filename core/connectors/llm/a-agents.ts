@@ -1,4 +1,6 @@
-/** llm_a: hosted agents and their resources, vaults, live sessions, decisions, voices, notifications. */
+/**
+ * Catalogue rows of llm_a: hosted agents and their resources, vaults, live sessions, decisions, voices, notifications.
+ */
 export const LLM_A_AGENTS = `
   POST   /v1/agents                                                                 agent.create                       write   medium name,model
   GET    /v1/agents                                                                 agent.list                         read    low

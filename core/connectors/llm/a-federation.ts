@@ -1,4 +1,4 @@
-/** llm_a: trusted external identities of the organization, its encryption keys and storage, service tiers. */
+/** Catalogue rows of llm_a: trusted external identities of the organization, its keys and storage, service tiers. */
 export const LLM_A_FEDERATION = `
   GET    /v1/organization/external_keys                                             external_key.list                  read  low
   POST   /v1/organization/external_keys                                             external_key.create                write high

@@ -1,4 +1,4 @@
-/** llm_a: containers, conversations, evals, skills, threads, files of vector stores, realtime. */
+/** Catalogue rows of llm_a: containers, conversations, evals, skills, threads, files of vector stores, realtime. */
 export const LLM_A_OBJECTS = `
   POST   /v1/chatkit/sessions                                                       chatkit_session.create                write   medium
   POST   /v1/chatkit/sessions/{session_id}/cancel                                   chatkit_session.cancel                write   low

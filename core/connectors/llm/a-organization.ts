@@ -1,4 +1,4 @@
-/** llm_a: roles and permissions of the organization, its API keys, limits, usage. */
+/** Catalogue rows of llm_a: roles and permissions of the organization, its API keys, limits, usage. */
 export const LLM_A_ORGANIZATION = `
   GET    /v1/organization/admin_api_keys                                            admin_api_key.list                      read  low
   POST   /v1/organization/admin_api_keys                                            admin_api_key.create                    write high

@@ -21,20 +21,23 @@ import {
   withVerbSegments,
 } from './resource-paths.ts'
 
-/** Conventions of an API for the paths and field names of its requests. */
+/** Conventions of a model provider's API for request paths and field names. */
 export type ApiStyle = {
   /** First segment of the templates; a base URL may end with it. */
   readonly root: string
   readonly aliases: readonly RowAlias[]
-  /** Returns the rows with their templates in the form that the trie requires. */
+  /** Returns the catalogue rows, with templates in the form that the trie requires. */
   rows(): readonly Row[]
   /** Converts a request path to the segments of the trie. */
   path(path: PathSegments): PathSegments
-  /** Returns request and body with the field names of the rows; a refusal if servers could read them in two ways. */
+  /**
+   * Returns request and body with the field names of the rows. Returns a refusal if servers could read the names in
+   * two ways.
+   */
   read(request: CanonicalRequest, body: BodyView | undefined): Reading | Refusal
-  /** Body members to read in addition to the fields of the rows, and the spellings of these. */
+  /** Body members to read in addition to the fields of the rows, and the spellings of these fields. */
   readonly body: MemberPathsOf
-  /** Returns the target of a request for a target that was built from one of `rows`. */
+  /** Converts a target that was built from one of `rows` to the target of a request. */
   target(target: string): string
 }
 

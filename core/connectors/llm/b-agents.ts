@@ -1,4 +1,4 @@
-/** llm_b: managed agents: sessions, environments, memory, vaults, tunnels. */
+/** Catalogue rows of llm_b: managed agents with their sessions, environments, memory, vaults and tunnels. */
 export const LLM_B_AGENTS = `
   GET    /v1/agents                                                                 agent.list                         read    low
   POST   /v1/agents                                                                 agent.create                       write   medium name,model

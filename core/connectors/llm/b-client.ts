@@ -1,6 +1,6 @@
 /**
- * llm_b: requests that Claude Code and its SDK send without a command of the user (read from version 2.1.197). Event
- * reports are `compute`, because they change nothing at the provider.
+ * Catalogue rows of llm_b: requests that Claude Code and its SDK send without a command of the user (source: version
+ * 2.1.197). Event reports are `compute`, because they change nothing at the provider.
  */
 export const LLM_B_CLIENT = `
   GET    /                                             client.probe                  read    low @anonymous

@@ -1,4 +1,4 @@
-/** llm_b: roles and permissions of the organization, its API keys, limits, plugins, analytics. */
+/** Catalogue rows of llm_b: roles and permissions of the organization, its API keys, limits, plugins, analytics. */
 export const LLM_B_ORGANIZATION = `
   GET    /v1/organizations/analytics/apps/chat/projects                             analytics.list_chat_projects           read  low
   GET    /v1/organizations/analytics/artifacts                                      analytics.list_artifacts               read  low

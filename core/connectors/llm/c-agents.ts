@@ -1,6 +1,6 @@
 /**
- * llm_c: operations that the provider's client uses in addition to the published service definitions (`google-genai`
- * 3.4.0 on PyPI, read 2026-11-23): interactions, hosted agents, searchable file stores, batches.
+ * Catalogue rows of llm_c: operations that the provider's client uses in addition to the published service definitions
+ * (`google-genai` 3.4.0 on PyPI, read 2026-11-23): interactions, hosted agents, searchable file stores, batches.
  */
 export const LLM_C_AGENTS = `
   POST   /v1beta/interactions                                            interaction.create_stream   compute low    ?stream=true model,agent,stream

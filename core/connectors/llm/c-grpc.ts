@@ -1,6 +1,6 @@
 /**
- * llm_c over gRPC for older clients: the same operations, with messages that the gateway does not read. Calls without a
- * REST address (`BidiGenerateContent`) have no row.
+ * Catalogue rows of llm_c over gRPC, which older clients use: the same operations, with messages that the gateway does
+ * not read. Calls without a REST address (`BidiGenerateContent`) have no row.
  */
 export const LLM_C_GRPC = `
   POST   /google.ai.generativelanguage.v1beta.CacheService/CreateCachedContent         cached_content.create    write   low    @opaque @same

@@ -1,4 +1,4 @@
-/** llm_c: corpora of documents, as `google-ai-generativelanguage` 0.12.1 publishes them. */
+/** Catalogue rows of llm_c: corpora of documents, as `google-ai-generativelanguage` 0.12.1 publishes them. */
 export const LLM_C_RETRIEVAL = `
   GET    /v1beta/corpora                                                   corpus.list               read    low
   POST   /v1beta/corpora                                                   corpus.create             write   low    displayName

@@ -19,9 +19,10 @@ export const eventsB: ProviderEvents = (held) =>
     : null
 
 /**
- * Returns the format for requests with `alt=sse`; without it the stream is a JSON list. Only known clients get events
- * while the request is held: the google-genai SDKs skip blank lines, but some of their versions fail on other lines
- * without data. Older SDKs (`genai-js`) fail on both, so other clients wait for the response head.
+ * Returns the event format for requests with `alt=sse`; without `alt=sse` the stream is a JSON list. Only known
+ * clients get events while the request is held. The google-genai SDKs skip blank lines, but some of their versions
+ * fail on other lines without data. Older SDKs (`genai-js`) fail on both. All other clients wait for the response
+ * head.
  */
 export const eventsC: ProviderEvents = (held) => {
   const { query, rawHeaders } = held.request
@@ -44,9 +45,9 @@ function plainFormat(idle: string, failure: EventFormat['failure']): EventFormat
 }
 
 /**
- * Returns the event of a failed response. SDKs raise the `error` member of an event. Codex ignores that event and ends
- * its turn only on a failed response with the final code: with any other code it repeats the request, which creates
- * another approval.
+ * Returns the event that ends a stream of the Responses API with an error. SDKs raise the `error` member of an event.
+ * Codex ignores this member and ends its turn only on a failed response with the final code; with any other code it
+ * repeats the request, which creates another approval.
  */
 function failedResponse(body: ErrorObject, isFinal: boolean): string {
   const error = isRecord(body['error']) ? body['error'] : body

@@ -4,8 +4,8 @@ import { isRecord } from '../fields/fields.ts'
 import type { PathSegments } from '../rows/rows.ts'
 
 /**
- * Field names in camel case by their spelling in snake case, because protobuf JSON accepts both (`emailAddress` by
- * `email_address`).
+ * Maps the snake case spelling of a field name to its camel case (`email_address` to `emailAddress`), because protobuf
+ * JSON accepts both.
  */
 export type FieldNames = ReadonlyMap<string, string>
 
@@ -63,7 +63,7 @@ export function judgeModel({ segments }: PathSegments, body: BodyView | undefine
   )
 }
 
-/** Members of the API's messages that name a model in addition to the path. */
+/** Paths of members that name a model in addition to the path of the request. */
 export const MODEL_PATHS: readonly string[] = [
   'model',
   'requests.*.model',

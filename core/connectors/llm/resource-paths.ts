@@ -7,8 +7,9 @@ import type { RowAlias } from '../rows/row-trie.ts'
 import type { PathSegments } from '../rows/rows.ts'
 
 /**
- * Paths that end in a custom verb (AIP-136): `/v1beta/models/{model}:generateContent`. Rows and paths carry the verb as
- * a separate segment, so that `models/{model}` and its verbs are different leaves of the trie.
+ * Custom verbs (AIP-136) by their lower-case text; a path may end in a verb: `/v1beta/models/{model}:generateContent`.
+ * Rows and paths carry the verb as a separate segment, so that `models/{model}` and its verbs are different leaves of
+ * the trie.
  */
 export type CustomVerbs = ReadonlyMap<string, string>
 
@@ -50,7 +51,7 @@ function serviceOf(version: string, name: string): string {
 
 const VERB = /:([A-Za-z]+)$/
 
-/** Returns the verbs of the templates by their lower-case text. */
+/** Returns the custom verbs of the row templates, by their lower-case text. */
 export function verbsOf(rows: readonly Row[]): CustomVerbs {
   return new Map(
     rows.flatMap(({ template }) => {
@@ -65,8 +66,8 @@ export function withVerbSegments(rows: readonly Row[]): readonly Row[] {
 }
 
 /**
- * Joins the verb to its segment again, for a target that was built from a row with a separate verb. Colons in
- * parameters are encoded.
+ * Joins the separate verb segment of a target to the segment before it. The target was built from a row, and colons in
+ * its parameters are encoded.
  */
 export function joinVerb(target: string): string {
   return target.replace('/:', ':')

@@ -5,12 +5,12 @@ import type { Sliced } from '../../sliced.ts'
 import { isRecord } from '../fields/fields.ts'
 import type { Message, MessageEvent } from '../message-protocol.ts'
 
-/** Keys that determine the kind of a message, in this spelling only. */
+/** Keys that determine the kind of a WebSocket message. Only this exact spelling counts. */
 const KEYS = ['type', 'stream', 'stream_id', 'response', 'response_id']
 
 /**
- * Reads a client message of the Responses API over a WebSocket: `response.create` with the fields of the HTTP request
- * besides `type`. The response always streams, so the request's body has `stream: true`.
+ * Reads a client message of the Responses API over a WebSocket: `response.create` with the fields of the HTTP request.
+ * Responses on a WebSocket always stream, so the returned body has `stream: true`.
  */
 export function* readResponseMessage(bytes: Uint8Array): Sliced<Message | Refusal> {
   const scanned = yield* scanJson(bytes, { keep: KEYS })
@@ -50,7 +50,7 @@ function readCreate(bytes: Uint8Array, value: Readonly<Record<string, unknown>>)
 const BRACE = 0x7b
 const STREAM = new TextEncoder().encode('"stream":true,')
 
-/** Inserts `"stream":true` at the beginning of the root object. Only white space precedes its brace. */
+/** Inserts `"stream":true` at the beginning of the root object. Only white space may precede the object. */
 function withStream(bytes: Uint8Array): Uint8Array {
   const at = bytes.indexOf(BRACE) + 1
   const body = new Uint8Array(bytes.length + STREAM.length)
@@ -63,7 +63,8 @@ function withStream(bytes: Uint8Array): Uint8Array {
 const RESPONSE_ID = /^[A-Za-z0-9_-]{1,128}$/
 
 /**
- * Number of members of an acknowledgement: `type` and `response_id`. A message with more may contain input of a model.
+ * Number of members of an acknowledgement: `type` and `response_id`. A message with more members may contain input of
+ * a model.
  */
 const ACKNOWLEDGEMENT_MEMBERS = 2
 

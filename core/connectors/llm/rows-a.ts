@@ -1,4 +1,4 @@
-/** llm_a: models, responses, files. Model calls are `compute`: they cost money but change nothing at the provider. */
+/** Catalogue rows of llm_a: models, responses, files. Model calls are `compute`: they cost money and change nothing. */
 export const LLM_A_MODELS = `
   POST   /v1/chat/completions                          chat.create_stream        compute low    ?stream=true model,stream,max_tokens,n
   POST   /v1/chat/completions                          chat.create               compute low    ?!stream model,stream,max_tokens,n

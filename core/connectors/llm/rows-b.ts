@@ -1,6 +1,6 @@
 /**
- * llm_b: models, messages, batches. A batch is many model calls and therefore also `compute`; it continues after the
- * request.
+ * Catalogue rows of llm_b: models, messages, batches. A batch is many model calls and therefore also `compute`,
+ * although it continues after the request.
  */
 export const LLM_B_MODELS = `
   POST   /v1/messages                                  message.create_stream     compute low    ?stream=true model,stream,max_tokens

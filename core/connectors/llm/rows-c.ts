@@ -1,6 +1,6 @@
 /**
- * llm_c, from the service definitions of `google-ai-generativelanguage` 0.12.1 (PyPI, read 2026-11-23). `v1beta` in a
- * template stands for every version of the API (see `llm/resource-paths.ts`).
+ * Catalogue rows of llm_c, from the service definitions of `google-ai-generativelanguage` 0.12.1 (PyPI, read
+ * 2026-11-23). `v1beta` in a template stands for every version of the API (see `llm/resource-paths.ts`).
  */
 export const LLM_C_MODELS = `
   POST   /v1beta/models/{model}:generateContent                    content.generate            compute low    model

@@ -4,9 +4,9 @@ import type { ConnectorConfig } from '../connector.ts'
 import { baseOf } from '../domains.ts'
 
 /**
- * `endpoint`: the path is the MCP endpoint, declared or usual. `open`: no endpoint is declared, so JSON by POST is read
- * as JSON-RPC here as well. `near`: an endpoint is declared, and a server may treat this path as it. `other`: an
- * endpoint is declared, and this path is different.
+ * Relation of a path to the MCP endpoint. `endpoint`: the path is the endpoint, declared or usual. `open`: no endpoint
+ * is declared, so JSON in a POST to the path is read as JSON-RPC. `near`: an endpoint is declared, and a server may
+ * treat this path as the endpoint. `other`: an endpoint is declared, and this path is different.
  */
 export type PathKind = 'endpoint' | 'open' | 'near' | 'other'
 
@@ -37,8 +37,8 @@ function kindBeside(
 }
 
 /**
- * Normalizes segments like routers that ignore case, path parameters, encoded slashes, formats (`.json`) and padding;
- * many of them also match the paths below.
+ * Normalizes path segments like routers that ignore case, path parameters, encoded slashes, formats (`.json`) and
+ * padding. Many of these routers also match the paths below.
  */
 function looseSegments(segments: readonly string[]): readonly string[] {
   return segments
@@ -78,7 +78,7 @@ function segmentsOf(path: string): readonly string[] {
     .filter((segment, at, all) => segment !== '' || at < all.length - 1)
 }
 
-/** Reports whether the segments are this path, with or without a trailing slash, as servers treat both alike. */
+/** Reports whether the segments are this path. Servers treat a path with and without a trailing slash alike. */
 function isPath(segments: readonly string[], path: readonly string[]): boolean {
   const length = segments.at(-1) === '' ? segments.length - 1 : segments.length
   return length === path.length && path.every((segment, at) => segments[at] === segment)

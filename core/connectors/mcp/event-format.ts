@@ -5,13 +5,15 @@ import { acceptsEvents, pathKind } from './endpoint-paths.ts'
 const IDLE = ': the request is in progress\n\n'
 const WAITING = 'Waiting for an approver to answer.'
 /**
- * Progress that a waiting event adds. Smaller than the first step of any server, because progress must never decrease.
+ * Progress that each event adds while an approval is pending. The step is smaller than that of any server, because MCP
+ * progress must never decrease.
  */
 const STEP = 0.001
 
 /**
- * Returns the format for a single request with an id whose client accepts events. Null for `initialize`, because its
- * response names the session in a header field. Null for batches, and for ids that JSON.parse would round.
+ * Returns the event format for a single JSON-RPC request with an id whose client accepts events. Null for
+ * `initialize`, because its response names the session in a header field. Null for batches, and for ids that
+ * JSON.parse would round.
  */
 export function mcpEventFormat({ request, config, body }: HeldRequest): EventFormat | null {
   if (request.method !== 'POST' || pathKind(request, config) === 'other') return null

@@ -1,7 +1,7 @@
 import type { Sliced } from '../../sliced.ts'
 import { type FilteredMessage, TOOL_LIST_BOUNDS } from './tool-list.ts'
 
-/** Events and the text between them, in order; concatenated, they are the original text. */
+/** One event of a stream of server-sent events, or the text between two events. All pieces in order are the stream. */
 export type EventPiece = { readonly text: string; readonly isEvent: boolean }
 
 export type EventSplitter = {
@@ -15,7 +15,7 @@ export type EventSplitter = {
 
 /** Matches the end of an event. Lines end in CRLF, LF or CR; the two line ends of a blank line may differ. */
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g
-/** Maximum length of the end of a chunk that may belong to a blank line completed by the next chunk. */
+/** Maximum length of the end of a chunk that may be part of a blank line. */
 const OVERLAP = 3
 
 /**
@@ -24,7 +24,7 @@ const OVERLAP = 3
  */
 export function createEventSplitter(): EventSplitter {
   const blankLine = new RegExp(BLANK_LINE)
-  /** Chunks of the current event, which is not complete. */
+  /** Chunks of the current event, whose end has not arrived. */
   let held: string[] = []
   let heldChars = 0
   let isTooLong = false
@@ -91,7 +91,7 @@ export function createEventSplitter(): EventSplitter {
   }
 }
 
-/** Events and characters of a stream that are processed between two yields. */
+/** Work on a stream between two yields: number of events and characters. */
 export const EVENT_SLICE = { events: 64, chars: 16 * 1024 } as const
 
 /**
@@ -122,7 +122,7 @@ export function* filterEvents(
   }
 }
 
-/** The first data line that is not blank begins an object or a list. */
+/** Matches an event whose first data line that is not blank begins an object or a list. */
 const JSON_DATA = /(?:^|[\r\n])data:[ \t]*[[{]/
 /** Matches text that may contain a list of tools: the word itself, or an escape that may hide it. */
 const TOOLS = /tools|\\u/

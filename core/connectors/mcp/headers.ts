@@ -5,9 +5,9 @@ import { decodeMirrored } from './mirrored-value.ts'
 import { judgeParameters, PARAMETER } from './parameter-headers.ts'
 
 /**
- * Compares headers with the body. The stateless revision repeats the method, the name of the tool, prompt or resource,
- * and some arguments in headers, so that intermediaries need not read the body. A server may use either, so they must
- * agree.
+ * Compares headers with the body. The stateless revision of MCP repeats the method, the name of the tool, prompt or
+ * resource, and some arguments in headers, so that intermediaries need not read the body. A server may use the headers
+ * or the body, so both must agree.
  */
 export function judgeHeaders(rawHeaders: RawHeaders, messages: readonly unknown[]): Refusal | null {
   const mirrored = mirroredHeaders(rawHeaders)
@@ -21,8 +21,8 @@ export function judgeHeaders(rawHeaders: RawHeaders, messages: readonly unknown[
 }
 
 /**
- * Values of the headers that repeat parts of the body, by lower-case name. Also with `_` for `-`: CGI-like servers do
- * not distinguish them.
+ * Values of the headers that repeat parts of the body, by lower-case name with `-`. Names with `_` are included,
+ * because CGI-like servers do not distinguish `_` and `-`.
  */
 export type MirroredHeaders = ReadonlyMap<string, readonly string[]>
 
@@ -49,8 +49,8 @@ function mirroredName(header: string): string | null {
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
 
 /**
- * Compares the protocol version of the messages with that of the header. Only messages of the stateless revision
- * contain a version; in a session only the header does.
+ * Compares the protocol version in the messages with the version in the header. Messages contain a version only in the
+ * stateless revision of MCP; in a session only the header does.
  */
 function judgeVersion(mirrored: MirroredHeaders, messages: readonly unknown[]): Refusal | null {
   const versions = messages.map((message) => metaOf(message)[VERSION])
@@ -90,7 +90,7 @@ function methodOf(message: unknown): unknown {
 function nameOf(message: unknown): unknown {
   const params = isRecord(message) ? message['params'] : undefined
   if (!isRecord(params)) return undefined
-  // Each method has one field for its subject: another field of that name must not replace it.
+  // Each method has one field for its subject. A field of another name must not replace this field.
   const method = String(methodOf(message))
   if (method.startsWith('resources/')) return params['uri']
   return method.startsWith('tasks/') ? params['taskId'] : (params['name'] ?? params['uri'])

@@ -12,8 +12,8 @@ const MAX_NAME = 256
 export const UNKNOWN = 'mcp.rpc.unknown'
 
 /**
- * Catalogue rows of MCP. It has no rows for tools, because each server defines its own and none is known to be
- * harmless. Methods that open a stream or read are harmless; the end of a session has low risk.
+ * Catalogue rows of MCP. Tools have no rows, because each server defines its own tools and none is known to be
+ * harmless. Methods that read or open a stream are harmless; the end of a session has low risk.
  */
 export const MCP_CATALOGUE: readonly CatalogueRow[] = [
   ...['mcp.tools.list', 'mcp.rpc.stream_open', 'mcp.rpc.response'].map(harmless),
@@ -26,7 +26,7 @@ function harmless(type: string): CatalogueRow {
   return { type, effect: 'read', risk: 'low' }
 }
 
-/** Classifies one JSON-RPC message: a call, another request, a notification, a response, or none of these. */
+/** Classifies one JSON-RPC message: a tool call, another request, a notification, a response, or none of these. */
 export function nameMessage(message: unknown, config: ConnectorConfig): Action | Refusal {
   if (!isRecord(message) || message['jsonrpc'] !== '2.0') return unknownMessage(config)
   const { method, params } = message
@@ -42,8 +42,8 @@ export function nameMessage(message: unknown, config: ConnectorConfig): Action |
 
 /**
  * Returns the actions that a lenient server would execute for a message that is not JSON-RPC 2.0: a call without its
- * version, messages in a nested list, a list in place of a name, `tools//call`, positional parameters. They are decided
- * together with `mcp.rpc.unknown`, so that a denied tool stays denied.
+ * version, messages in a nested list, a list in place of a name, `tools//call`, positional parameters. These actions
+ * are decided together with `mcp.rpc.unknown`, so that a denied tool stays denied.
  */
 export function nameHidden(message: unknown, config: ConnectorConfig): readonly Action[] | Refusal {
   const flat = flatten(message)
@@ -58,7 +58,7 @@ export function nameHidden(message: unknown, config: ConnectorConfig): readonly 
   return found
 }
 
-/** Returns the call as a server reads it that converts names to text before it looks up a method or tool. */
+/** Returns the call as read by a server that converts names to text before it looks up a method or tool. */
 function asLooked(call: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const method = asKey(call['method'])
   const looked = typeof method === 'string' ? (resembledMethod(method) ?? method) : method
@@ -139,13 +139,13 @@ function subjectOf({ uri, name }: Readonly<Record<string, unknown>>): { uri?: st
   return typeof name === 'string' ? { name } : {}
 }
 
-/** True for arguments, or for an address that the server fetches. */
+/** True if the parameters contain arguments, or an address that the server fetches. */
 function sendsData(params: Readonly<Record<string, unknown>>): boolean {
   const { uri } = params
   return Object.keys(argumentsOf(params)).length > 0 || (typeof uri === 'string' && ADDRESS.test(uri.trim()))
 }
 
-/** Read methods whose server receives data of the request or fetches an address in it. */
+/** Read methods by which a server may receive data of the request or fetch an address in it. */
 const SENDS: ReadonlySet<string> = new Set([
   'resources/read',
   'resources/subscribe',
@@ -162,7 +162,7 @@ function argumentsOf(params: Readonly<Record<string, unknown>>): Parameters {
   }
 }
 
-/** Returns the action of a client's response to a request of the server. */
+/** Returns the action of a client's response to a request that the server sent. */
 function nameResponse(message: Readonly<Record<string, unknown>>, config: ConnectorConfig): Action {
   const isResponse = 'id' in message && ('result' in message || 'error' in message)
   return isResponse
@@ -187,7 +187,7 @@ function judgeName(name: string, where: string): Refusal | null {
   return null
 }
 
-/** True for a name that a normalizing server would resolve to another tool than the rules did. */
+/** True for a name that some servers normalize to the name of another tool, which the policies did not decide. */
 function isDisguised(name: string): boolean {
   return name !== name.trim() || name !== name.normalize('NFKC') || /[\p{Cc}\p{Cf}]/u.test(name)
 }

@@ -1,4 +1,6 @@
-/** Methods that only read. Others (apart from subscriptions) may change something, so `read_only` denies them. */
+/**
+ * Methods that only read. Other methods (apart from subscriptions) may change something, so `read_only` denies them.
+ */
 export const READS: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -17,7 +19,7 @@ export const READS: ReadonlySet<string> = new Set([
   'tasks/result',
 ])
 
-/** All methods of clients and servers in any revision of the protocol. */
+/** All methods of MCP clients and servers in any revision of the protocol. */
 export const KNOWN_METHODS: ReadonlySet<string> = new Set([
   ...READS,
   ...['tools/list', 'tools/call', 'logging/setLevel', 'tasks/cancel', 'tasks/update'],
@@ -39,8 +41,8 @@ export const KNOWN_METHODS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Last segments of action types that are not methods. A method with one of these names would have the type of another
- * action.
+ * Last segments of `mcp.rpc.*` action types that are not methods. A method of the same name would have the type of
+ * another action.
  */
 const RESERVED = ['unknown', 'response', 'stream_open', 'session_end']
 
@@ -49,12 +51,12 @@ const BY_LETTERS: ReadonlyMap<string, string | null> = new Map([
   ...RESERVED.map((name) => [lettersOf(name), null] as const),
 ])
 
-/** `segment(/segment)*` of letters, digits, `_` and `-`. */
+/** Matches method names: `segment(/segment)*` of letters, digits, `_` and `-`. */
 const METHOD = /^[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
 
 /**
- * True for a name of the form `segment(/segment)*` that cannot collide: `tools_call`, `Resources/Read` and
- * `stream/open` collide with names that have a meaning.
+ * True for a method name whose action type cannot collide with that of another method. `tools_call`, `Resources/Read`
+ * and `stream/open` collide with names that have a meaning.
  */
 export function isMethodName(text: string): boolean {
   if (!METHOD.test(text)) return false

@@ -1,8 +1,8 @@
 import { isMethodName } from './methods.ts'
 
 /**
- * Matches the characters that stay in a segment of an action type. Every other one becomes `~XX`, XX a UTF-8 byte in
- * hex.
+ * Matches names that need no escapes in a segment of an action type. Each UTF-8 byte of any other character becomes
+ * `~XX`, with XX in hex.
  */
 const PLAIN = /^[A-Za-z0-9_-]*$/
 const UTF8 = new TextEncoder()
@@ -28,14 +28,14 @@ export function toolType(name: string): string {
   return `mcp.tools.${name === 'list' ? '~list' : escapeName(name)}`
 }
 
-/** Returns the tool that a type names; null if its bytes are not a valid name. */
+/** Returns the tool name in an action type; null if the escaped bytes are not a valid name. */
 export function toolName(type: string): string | null {
   const escaped = type.slice('mcp.tools.'.length)
   if (escaped === '~list') return 'list'
   const bytes: number[] = []
   for (const [, hex, plain = ''] of escaped.matchAll(/~([0-9A-F]{2})|([\s\S])/g))
     bytes.push(hex === undefined ? plain.charCodeAt(0) : Number.parseInt(hex, 16))
-  // Invalid UTF-8 becomes a replacement character, and the resulting name has another type.
+  // Invalid UTF-8 becomes a replacement character. The resulting name then has another type, so it is not returned.
   const name = new TextDecoder().decode(Uint8Array.from(bytes))
   return toolType(name) === type ? name : null
 }

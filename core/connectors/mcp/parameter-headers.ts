@@ -30,7 +30,10 @@ export function judgeParameters(
   )
 }
 
-/** All argument values that a header may repeat, as text: together, and by the folded names of the arguments. */
+/**
+ * Argument values that a header may repeat, as text. `all`: the values of all arguments; `byName`: by folded argument
+ * name.
+ */
 type Held = { readonly all: Set<string>; readonly byName: Map<string, Set<string>> }
 
 function isHeld({ all, byName }: Held, header: string, [value = '', ...others]: readonly string[]): boolean {
@@ -49,7 +52,7 @@ function argumentsOf(message: unknown): Held {
   return held
 }
 
-/** Collects the values of arguments at any depth. Recursion is safe, because the depth of JSON bodies is bounded. */
+/** Collects the values of arguments at any depth. Recursion is safe, because the depth of JSON bodies is limited. */
 function collect(value: unknown, held: Held): void {
   if (!isRecord(value)) return
   for (const [key, member] of Object.entries(value)) {
@@ -67,7 +70,10 @@ function keep({ all, byName }: Held, name: string, text: string | null): void {
   all.add(text)
 }
 
-/** Marks numbers, so that the text `42` differs from the number, which a header may also spell `42.0`. */
+/**
+ * Returns an argument value as text; null if no header can repeat it. Numbers get a mark, so that the text `42`
+ * differs from the number 42, which a header may also spell `42.0`.
+ */
 function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value.startsWith(NUMBER) ? null : value
   if (typeof value === 'boolean') return String(value)
@@ -80,7 +86,7 @@ function asNumber(text: string): string {
   return /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(text) ? NUMBER + String(Number(text)) : text
 }
 
-/** Treats `Data-Region` and `data_region` as one name. */
+/** Returns the same text for spellings such as `Data-Region` and `data_region`. */
 function foldName(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '')
 }

@@ -7,7 +7,7 @@ import { rpcType, toolName, toolType } from './names.ts'
 
 const PLACE = ['url', 'path', 'session_id', 'protocol_version'] as const
 const ENDPOINT = { targetIsAddress: false, basePathIsEnough: true }
-/** Actions for which no request can be built: opening a stream, a response, and an unreadable message. */
+/** Actions for which no request can be built: the opening of a stream, a response, and an unreadable message. */
 const NO_REQUEST = new Set(['mcp.rpc.stream_open', 'mcp.rpc.response', 'mcp.rpc.unknown'])
 const TOOLS = 'mcp.tools.'
 const RPC = 'mcp.rpc.'
@@ -15,9 +15,9 @@ const RPC = 'mcp.rpc.'
 type Message = { readonly method: string; readonly params: Readonly<Record<string, unknown>> }
 
 /**
- * Builds the JSON-RPC request of an MCP action. A tool's arguments are in `parameters.arguments`; for other methods
- * `parameters.params` is sent, or `uri`, `name`, `arguments`, `cursor` alone. The endpoint is `parameters.url`, the
- * connector's base URL, or `parameters.path` on its only host.
+ * Builds the JSON-RPC request of an MCP action. The arguments of a tool are in `parameters.arguments`. For other
+ * methods, `parameters.params` holds the params, or `uri`, `name`, `arguments` and `cursor` hold them one by one. The
+ * endpoint is `parameters.url`, the connector's base URL, or `parameters.path` on its only host.
  */
 export function mcpRequest(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal {
   if (NO_REQUEST.has(spec.type) || !/^mcp\.(tools|rpc)\./.test(spec.type))
@@ -47,8 +47,8 @@ function endSession(
 }
 
 /**
- * Returns the JSON-RPC text. Any id works, because the connection carries no other message. A notification has no id: a
- * server would respond to one.
+ * Returns the JSON-RPC text. Any id works, because the connection carries no other message. A notification has no id,
+ * because a server would respond to an id.
  */
 function textOf({ method, params }: Message): string {
   const id = method.startsWith('notifications/') ? {} : { id: 1 }
@@ -109,15 +109,15 @@ function rpcMessage(spec: ExecuteSpec): Message | Refusal {
   if (params === undefined)
     return { method, params: Object.fromEntries(alone.map((name) => [name, spec.parameters[name]])) }
   if (!isRecord(params)) return wrong('parameters.params', 'is an object')
-  // A gateway classifies a request by its params: a repeated value must be equal.
+  // A gateway classifies a request by its params, so a value that the spec states twice must be equal.
   const other = alone.find((name) => JSON.stringify(params[name]) !== JSON.stringify(spec.parameters[name]))
   if (other !== undefined) return wrong(`parameters.${other}`, `is not what parameters.params.${other} says`)
   return { method, params }
 }
 
 /**
- * Returns the method of an action type; null if it cannot be derived. `_` may stand for `/` or for itself, so the type
- * must belong to a known method or contain no `_`.
+ * Returns the method of an action type; null if it cannot be derived. `_` in a type stands for `/` or for itself, so
+ * the type must belong to a known method or contain no `_`.
  */
 function methodOf(type: string): string | null {
   const known = [...KNOWN_METHODS].find((method) => rpcType(method) === type)

@@ -5,19 +5,22 @@ import { isRecord } from '../fields/fields.ts'
 /** Reports whether the agent may call a tool of this name, with or without an approval. */
 export type MayCall = (toolName: string) => boolean
 
-/** Result of filtering one message: the same bytes, or a shorter list and the names removed from it. */
+/**
+ * Result of filtering one message. `text`: the original bytes, or the message with a shorter list. `hidden`: the names
+ * of the removed tools.
+ */
 export type FilteredMessage = { readonly text: string; readonly hidden: readonly string[] }
 
-/** Responses and events beyond these bounds pass unchanged. */
+/** Bounds of the filter. Responses and events beyond these bounds pass unchanged. */
 export const TOOL_LIST_BOUNDS = { chars: 256 * 1024, tools: 1_000, nodes: 20_000, commas: 20_000 } as const
-/** Names to decide between two yields. */
+/** Number of tool names that are decided between two yields. */
 export const NAMES_PER_SLICE = 32
 
 /**
- * Removes the tools that the agent may not call from a response to `tools/list`, so that a model does not see them.
- * `ids` are those of the requests (as JSON). Everything else, a response beyond `TOOL_LIST_BOUNDS`, and one without
- * hidden tools are returned byte for byte. This is not a protection: each call is decided separately. Yields after
- * parsing and after each `NAMES_PER_SLICE` names.
+ * Removes the tools that the agent may not call from a response to `tools/list`, so that they do not reach a model.
+ * `ids`: the ids of the agent's requests (as JSON). Everything else, a response beyond `TOOL_LIST_BOUNDS`, and a
+ * response without hidden tools are returned byte for byte. The filter is no protection, because each call is decided
+ * separately. Yields after parsing and after each `NAMES_PER_SLICE` names.
  */
 export function* filterToolList(
   text: string,
@@ -84,8 +87,8 @@ function withoutTools(message: unknown, ids: ReadonlySet<string>, hidden: Readon
 }
 
 /**
- * Parses JSON and keeps the text of each number, because the bounds in a tool's schema often exceed the precision of a
- * double.
+ * Parses JSON and keeps the text of each number, because bounds in the schemas of tools often exceed the precision of
+ * a double.
  */
 function parse(text: string): unknown {
   try {
@@ -97,5 +100,5 @@ function parse(text: string): unknown {
   }
 }
 
-/** TypeScript's library types do not declare `JSON.rawJSON`. */
+/** `JSON.rawJSON` is missing in TypeScript's library types. */
 const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => object }

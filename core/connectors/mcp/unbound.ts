@@ -7,9 +7,9 @@ import { nameMessage, UNKNOWN } from './message.ts'
 type Members = Readonly<Record<string, unknown>>
 
 /**
- * Members that a client regenerates for each retry: the id of the request, and these keys of `_meta`. Sources: the
- * specification of MCP (`progressToken`; W3C trace context: SEP-414), Claude Code, Visual Studio Code, Codex. Every
- * other key of `_meta` is bound and shown, including `baggage`: servers read application data from it.
+ * Members that a client regenerates for each retry: the id of the request, and some keys of `_meta`. Sources: the
+ * specification of MCP (`progressToken`; W3C trace context: SEP-414), Claude Code, Visual Studio Code, Codex. An
+ * approval is bound to every other key of `_meta`, including `baggage`, because servers read application data from it.
  */
 export const UNBOUND: readonly MemberPath[] = [
   ['id'],
@@ -23,8 +23,8 @@ export const UNBOUND: readonly MemberPath[] = [
 ]
 
 /**
- * Returns the content of a body beyond the names and parameters of its actions and `UNBOUND`. A batch becomes
- * `messages`, in order; a body other than an object is returned unchanged.
+ * Returns the content of a body that neither the actions (with names and parameters) nor `UNBOUND` cover. The content
+ * of a batch is a list `messages`, in order. A body other than an object is returned unchanged.
  */
 export function undescribedMembers(body: unknown, config: ConnectorConfig): unknown {
   if (!Array.isArray(body)) return undescribedOf(body, config)
@@ -43,8 +43,8 @@ function undescribedOf(message: unknown, config: ConnectorConfig): unknown {
 }
 
 /**
- * Returns the members of `params` that the action's parameters do not contain. The parameter `method` comes from the
- * message, so a member `method` is kept.
+ * Returns the members of `params` that the action's parameters do not contain. The action's parameter `method` comes
+ * from the message, so a member `method` of `params` is kept.
  */
 function withoutDescribed(params: Members, parameters: Members): Members {
   const isDescribed = (key: string, value: unknown) =>

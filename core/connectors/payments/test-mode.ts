@@ -1,4 +1,4 @@
-/** Catalogue rows for simulations of the provider in test mode. */
+/** Catalogue rows for operations that simulate events in the provider's test mode. */
 export const TEST_MODE = `
   POST   /v1/test_helpers/confirmation_tokens                                  test_confirmation_token.create               write high
   POST   /v1/test_helpers/customers/{id}/fund_cash_balance                     test_customer.fund_cash_balance              write medium
