@@ -32,15 +32,15 @@ export const BUILT_IN = [
 
 export type ConnectorTypeName = (typeof BUILT_IN)[number]['name']
 
-/** Names of the connector types, in the order of registration. */
+/** Names of the connector types, in registration order. */
 export const CONNECTOR_TYPES: readonly ConnectorTypeName[] = BUILT_IN.map(({ name }) => name)
 
-/** Connector types without default hosts: each Connector must configure its hosts. */
+/** Connector types without default hosts. Each Connector of these types must configure its hosts. */
 export const TYPES_WITHOUT_HOSTS: readonly string[] = BUILT_IN.filter(
   ({ name, domains }) => domains({ name, domains: [], actions: [] }).length === 0,
 ).map(({ name }) => name)
 
-/** Connector types without a catalogue of actions in the code. */
+/** Connector types whose code has no catalogue of actions. */
 export const TYPES_WITHOUT_CATALOGUE: readonly string[] = BUILT_IN.filter(
   (connector) => !('catalogue' in connector),
 ).map(({ name }) => name)
@@ -49,21 +49,24 @@ const BY_NAME: ReadonlyMap<string, Connector> = new Map(
   BUILT_IN.map((connector: Connector) => [connector.name, connector]),
 )
 
-/** Returns the connector of a type. Throws for a type that is not compiled in; entries are validated before. */
+/**
+ * Returns the implementation of a connector type. Throws for a type that is not compiled in; entries are validated
+ * before.
+ */
 export function connectorOfType(type: string): Connector {
   const connector = BY_NAME.get(type)
   if (connector === undefined) throw new Error(`no connector of type ${type} is compiled in`)
   return connector
 }
 
-/** Equality rules by connector type. Types without an entry compare every fact exactly. */
+/** Rules by which providers compare names, by connector type. Types without an entry compare every fact exactly. */
 export const NAME_RULES: ReadonlyMap<string, NameRules> = new Map(
   BUILT_IN.flatMap(({ name, names }: Connector) => (names === undefined ? [] : [[name, names] as const])),
 )
 
 /**
- * Returns the equality rules of a connector type, in any letter case as in deny patterns; null if every fact is
- * compared exactly.
+ * Returns the rules by which the provider of a connector type compares names; null if every fact is compared exactly.
+ * The type may be in any letter case, as in deny patterns.
  */
 export function nameRulesOf(connectorType: string): NameRules | null {
   return NAME_RULES.get(connectorType) ?? NAME_RULES.get(fold(connectorType)) ?? null
@@ -74,7 +77,7 @@ export type BoundConnector = {
   readonly entry: ConnectorEntry
   readonly connector: Connector
   readonly config: ConnectorConfig
-  /** Ports of the Connector's domains. Port 80 is accepted where 443 is. */
+  /** Ports of the Connector's domains. If port 443 is listed, port 80 is accepted as well. */
   readonly ports: readonly number[]
   /** Rows declared in `Connector.spec.actions[]`, compiled; null if there are none. */
   readonly userRows: RowTrie | null
@@ -88,7 +91,9 @@ export type HostIndex = {
 }
 type HostOwner = { readonly bound: BoundConnector; readonly ports: readonly number[] }
 
-/** Combines a Connector object with the implementation of its type, and compiles its rows. Exported for tests. */
+/**
+ * Combines a Connector object with the implementation of its type, and compiles its declared rows. Exported for tests.
+ */
 export function bindConnector(
   entry: ConnectorEntry,
   connector = connectorOfType(entry.type),
@@ -99,8 +104,8 @@ export function bindConnector(
 }
 
 /**
- * Combines a Connector object with the implementation of its type without its rows, which is sufficient to determine
- * its hosts.
+ * Combines a Connector object with the implementation of its type, without compiling the declared rows. The result is
+ * sufficient to determine its hosts.
  */
 function bindNames(entry: ConnectorEntry, connector = connectorOfType(entry.type)): BoundConnector {
   const config: ConnectorConfig = {
@@ -114,12 +119,12 @@ function bindNames(entry: ConnectorEntry, connector = connectorOfType(entry.type
   return { entry, connector, config, ports: entry.ports, userRows: null }
 }
 
-/** Builds the index once per snapshot. If two records claim one host and port, the first one owns it. */
+/** Builds the host index of a snapshot. If two Connectors claim one host and port, the first one owns it. */
 export function buildHostIndex(entries: readonly ConnectorEntry[]): HostIndex {
   return indexConnectors(entries.map((entry) => bindConnector(entry)))
 }
 
-/** Returns the hosts whose TLS is terminated, wildcards as the name after `*.`. Compiles no rows. */
+/** Returns the hosts whose TLS the gateway terminates; a wildcard is the name after `*.`. Compiles no rows. */
 export function terminatedHostsOf(entries: readonly ConnectorEntry[]): readonly string[] {
   return terminatedHosts(indexConnectors(entries.map((entry) => bindNames(entry))))
 }
@@ -130,7 +135,7 @@ export function terminatedHosts({ exact, wildcards }: HostIndex): readonly strin
   )
 }
 
-/** Builds the host index for connectors that are already bound. */
+/** Builds the host index of connectors that are already bound. */
 export function indexConnectors(connectors: readonly BoundConnector[]): HostIndex {
   const exact = new Map<string, HostOwner[]>()
   const wildcards = new Map<string, HostOwner[]>()
@@ -151,8 +156,8 @@ function addBase(exact: Map<string, HostOwner[]>, bound: BoundConnector): void {
 }
 
 /**
- * Returns the connectors that own the host of their base URL in addition to their domains. If several connectors share
- * the host, a request to it is ambiguous and belongs to none of them.
+ * Returns the connectors that own the host of their base URL in addition to their domains. If several of them share
+ * the host and port, a request to it is ambiguous and belongs to none of them.
  */
 function unsharedBases(connectors: readonly BoundConnector[]): readonly BoundConnector[] {
   const withBoth = connectors.filter(({ config }) => config.domains.length > 0 && baseOf(config) !== null)
@@ -166,7 +171,7 @@ function baseKey(config: ConnectorConfig): string {
 }
 
 function addOwner(map: Map<string, HostOwner[]>, domain: string, owner: HostOwner): void {
-  // Configurations contain IPv6 addresses with or without brackets.
+  // Connector objects may contain IPv6 addresses with or without brackets.
   const host = normaliseHost(domain) ?? normaliseHost(`[${domain}]`)
   if (host === null) return
   const owners = map.get(host)
@@ -185,7 +190,7 @@ export function findConnector(index: HostIndex, host: string, port: number): Bou
   return null
 }
 
-/** True if a connector of the host, on any port, has clients that fail over HTTP/2. */
+/** True if a connector of the host, on any port, has clients that fail over HTTP/2 (see `Connector.prefersHttp1`). */
 export function prefersHttp1({ exact, wildcards }: HostIndex, host: string): boolean {
   const owners = [...(exact.get(host) ?? [])]
   for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {

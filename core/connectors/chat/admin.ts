@@ -1,4 +1,4 @@
-/** Catalogue rows for methods of administrators of the whole organization. */
+/** Catalogue rows for chat API methods that administrators of an organization use. */
 export const CHAT_ADMIN = `
   *      /api/admin.analytics.getFile                                  admin_analytics.get_file               read  medium
   *      /api/admin.apps.activities.list                               admin_app.list_activities              read  low

@@ -1,4 +1,4 @@
-/** Catalogue rows for apps, agents, canvases, lists, calls and the rest of the workspace. */
+/** Catalogue rows for apps, agents, canvases, lists, calls and other objects of a chat workspace. */
 export const CHAT_APPS = `
   *      /api/agents.conversations.archive                agent_conversation.archive            write low    channel_id
   *      /api/agents.conversations.create                 agent_conversation.create             write low    channel_id

@@ -1,4 +1,4 @@
-/** Catalogue rows for card readers. */
+/** Catalogue rows for card readers (terminals). */
 export const TERMINAL = `
   GET    /v1/terminal/configurations                      terminal_configuration.list            read  low
   POST   /v1/terminal/configurations                      terminal_configuration.create          write medium

@@ -9,7 +9,7 @@ import { PROVIDER_KINDS, type ProviderAct } from './kinds.ts'
 import { readProviderActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
 
-/** Returns the catalogue rows of the actions that a provider performs on behalf of requests. */
+/** Returns the catalogue rows of the actions that a model provider performs for requests. */
 export function providerRows(connector: string): readonly CatalogueRow[] {
   return Object.entries(PROVIDER_KINDS).map(([kind, { risk }]) => ({
     type: `${connector}.${kind}`,
@@ -20,12 +20,12 @@ export function providerRows(connector: string): readonly CatalogueRow[] {
 
 type Given = {
   readonly body: BodyView | undefined
-  /** True if the body is a message in a format that the gateway does not read. */
+  /** True if the body is a message in a format that the gateway does not read (gRPC). */
   readonly isUnread: boolean
   readonly config: ConnectorConfig
 }
 
-/** Adds an action for each host or resource that the provider accesses on behalf of the request. */
+/** Adds the actions that the provider performs for the request, one for each host or resource that it accesses. */
 export function withProviderActions(
   table: CompiledTable,
   named: Named,
@@ -47,8 +47,8 @@ export function withProviderActions(
 const UTF8 = new TextEncoder()
 
 /**
- * Returns the actions that the provider performs for an action submitted by name. Its parameters are the request's
- * body.
+ * Returns the actions that the provider performs for an action submitted by name. The action's parameters are read
+ * like the body of its request.
  */
 export function actionsOfSpec(
   table: CompiledTable,

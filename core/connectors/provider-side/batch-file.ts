@@ -7,7 +7,7 @@ import type { ProviderAct } from './kinds.ts'
 import type { CompiledTable } from './table.ts'
 import { UploadFindings, type UploadRules } from './upload-findings.ts'
 
-/** Returns the act of an upload that may contain requests and that the gateway cannot read. */
+/** Returns the act of an upload that the gateway cannot read and that may contain requests. */
 export function unreadAct(field: string): ProviderAct {
   return { kind: 'provider_tool.unknown', target: undefined, reaches: 'unread', field }
 }
@@ -17,8 +17,8 @@ export const UNREAD_FILE = 'an uploaded file, which may contain the requests of 
 const MAX_LINES = 50_000
 
 /**
- * Reads the acts and handles of the requests in an uploaded file with one JSON object per line; none if the form states another
- * purpose than a batch. An unreadable file may contain any request.
+ * Reads the acts and handles of the batch requests in an uploaded file, one JSON object per line. The result is empty
+ * if the form states another purpose than `batch`. A file that cannot be read counts as a file with any request.
  */
 export function* readBatchFile(
   rules: UploadRules,
@@ -89,5 +89,5 @@ function isBlank(line: Uint8Array): boolean {
 const TEXT = new TextDecoder('latin1')
 const [CR, LF] = [0x0d, 0x0a]
 const SLICE_BYTES = 64 * 1024
-/** Bytes that the scan of a line counts in addition to its length, for its fixed cost. */
+/** Fixed cost of scanning a line, in bytes. It is added to the length of the line. */
 const LINE_COST = 512

@@ -8,9 +8,9 @@ import type { CompiledTable } from './table.ts'
 import { UploadFindings, type UploadRules } from './upload-findings.ts'
 
 /**
- * Reads the acts and handles in the fields of a multipart form. The name of a part is a path (`session[tools][0][type]`); its
- * content is text, or JSON regardless of its media type. Refuses a form that servers could read differently, except a
- * session description (SDP), which contains no act.
+ * Reads the acts and handles in the fields of a multipart form. The name of a part is a member path
+ * (`session[tools][0][type]`); its content is text, or JSON regardless of its media type. Refuses a form that servers
+ * could read differently. A session description (SDP) is accepted, because it contains no act.
  */
 export function* readForm(
   rules: UploadRules,
@@ -35,8 +35,8 @@ export function* readForm(
 }
 
 /**
- * Reads the handles in the fields of a form that uploads a file. Parts with a file name are files. Without a form that
- * all servers read alike, the ids are unread.
+ * Reads the handles in the fields of a form that uploads a file. Parts with a file name are files. If servers could
+ * read the form differently, its handles are `unread`.
  */
 export function* readFileForm(
   rules: UploadRules,
@@ -76,7 +76,10 @@ function isSessionDescription(bytes: Uint8Array, contentType: string): boolean {
   return /^\s*application\/sdp\s*$/i.test(contentType) && TEXT.decode(bytes.subarray(0, 3)) === 'v=0'
 }
 
-/** Returns a JSON text that has only this part of the form, so that the scan of JSON bodies can read it. */
+/**
+ * Returns a JSON text with this part of the form as its only member, so that the scan of JSON bodies can read the
+ * part.
+ */
 function fieldAsJson(name: string, content: Uint8Array): Uint8Array {
   const [before, after] = around(pathOf(name))
   const value = startsJson(content) ? content : ENCODER.encode(JSON.stringify(textOf(content)))
@@ -111,7 +114,7 @@ function startsJson(content: Uint8Array): boolean {
 /** Bytes that lenient parsers skip: blanks, and the byte order mark. */
 const SKIPPED: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 
-/** Returns the beginning of a text; for a JSON string, of its value. */
+/** Returns the beginning of a text. For a JSON string, returns the beginning of its value. */
 function textOf(content: Uint8Array): string {
   const text = TEXT.decode(content.subarray(0, FIND_BOUNDS.textBytes)).trim()
   return text.replace(/^"(.*)"$/s, '$1')
@@ -119,7 +122,7 @@ function textOf(content: Uint8Array): string {
 
 const TEXT = new TextDecoder('utf-8')
 const ENCODER = new TextEncoder()
-/** Matches part headers after which the content is not plain UTF-8: another charset or a transfer encoding. */
+/** Matches the headers of a part whose content is not plain UTF-8: another charset or a transfer encoding. */
 const RECODED = /charset *= *"?(?!utf-?8\b)|content-transfer-encoding: *(?!(?:binary|[78]bit) *(?:\r|$))/i
 
 function recoded(): Refusal {

@@ -2,8 +2,8 @@ import type { RiskLevel } from '../../action/action.ts'
 import type { ReachedHost } from './reached-host.ts'
 
 /**
- * Kinds of acts that a model provider performs on behalf of a request. A kind is the end of an action name:
- * `llm_a.provider_tool.mcp`. All of them are writes.
+ * Kinds of acts that a model provider performs for a request. A kind is the end of an action name:
+ * `llm_a.provider_tool.mcp`. All of these actions are writes.
  */
 export const PROVIDER_KINDS = {
   'provider_tool.mcp': { risk: 'high', reachesOut: true, does: 'calls tools of an MCP server' },
@@ -36,19 +36,21 @@ export const PROVIDER_KINDS = {
   'batch.run': { risk: 'medium', reachesOut: false, does: 'sends many requests after this one' },
 } as const satisfies Readonly<Record<string, KindFacts>>
 
-/** `reachesOut`: the provider sends data of the request to third parties, or reads data from them. */
+/**
+ * Facts about a kind. `reachesOut`: the provider sends data of the request to third parties, or reads data from them.
+ */
 type KindFacts = { readonly risk: RiskLevel; readonly reachesOut: boolean; readonly does: string }
 
 export type ProviderKind = keyof typeof PROVIDER_KINDS
 
-/** One act of the provider on behalf of a request. */
+/** One act of the provider for a request, such as a tool call or the fetch of a URL. */
 export type ProviderAct = {
   readonly kind: ProviderKind
   /** Host that the provider connects to, or id of the resource that it uses; undefined if the request names none. */
   readonly target: string | undefined
   /**
-   * `unreadable`: servers could disagree about the host in the URL. `unread`: the host is in a part that the gateway
-   * does not read. Null: the request names no host.
+   * Host that the provider connects to. `unreadable`: servers could disagree about the host in the URL. `unread`: the
+   * gateway does not read the part of the request with the host. Null: the request names no host.
    */
   readonly reaches: ReachedHost | 'unreadable' | 'unread' | null
   /** Path of the request field that causes the act, or name of the operation that does. */

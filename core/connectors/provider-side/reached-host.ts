@@ -11,7 +11,7 @@ const PLAIN_URL =
   /^(https?|wss?):\/\/([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?(?:[/?#][!-~]*)?$/i
 const SECURE: ReadonlySet<string> = new Set(['https', 'wss'])
 
-/** Returns the host of a URL; null if it has none or parsers could disagree about it. */
+/** Returns the host and port of a URL; null if the URL has no host or if parsers could disagree about the host. */
 export function reachedHost(url: string): ReachedHost | null {
   const [, scheme = '', name = '', port] = PLAIN_URL.exec(url) ?? []
   if (scheme === '' || url.includes('\\')) return null

@@ -9,8 +9,8 @@ import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 const MAX_PROVIDER_ACTS = 64
 
 /**
- * Returns the acts that the request's fields and the operation cause, each once. An act without a target is dropped if
- * another act of its kind has one.
+ * Returns the acts that the provider performs because of the request's fields and operation, each once. An act without
+ * a target is dropped if another act of its kind has a target.
  */
 export function readProviderActs(
   table: CompiledTable,
@@ -34,13 +34,13 @@ export function readProviderActs(
   )
 }
 
-/** Sources of acts: members that a scan found, and acts that were read from an uploaded file. */
+/** Sources of acts: members that a scan of the body found, and acts that were read from an uploaded file. */
 type Read = {
   readonly found?: readonly FoundMembers[] | undefined
   readonly uploaded?: readonly ProviderAct[] | undefined
 }
 
-/** Adds the acts whose kind, target and host are new. */
+/** Adds the acts whose kind, target and host are not in `acts` yet. */
 export function addActs(acts: Map<string, ProviderAct>, further: readonly ProviderAct[]): void {
   for (const act of further) if (!acts.has(keyOf(act))) acts.set(keyOf(act), act)
 }
@@ -61,7 +61,7 @@ function operationActs(table: CompiledTable, actions: readonly Action[]): readon
   )
 }
 
-/** Returns the acts that the found members of one object cause. */
+/** Returns the acts that members of one JSON object cause. `found`: members that the scan found. */
 export function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
   const fields = [...found.members].flatMap(([name, value]) =>
     (table.fieldsByName.get(name) ?? [])
@@ -104,12 +104,15 @@ function counts({ value: wanted, target }: FieldRow, value: unknown): boolean {
   return wanted.text === 'true' ? !FALSE.test(text) : text === wanted.text
 }
 
-/** Texts that servers read as false. Servers differ in what they read as true (`1`, `yes`). */
+/** Matches texts that servers read as false. Servers differ in the texts that they read as true (`1`, `yes`). */
 const FALSE = /^(?:false|0)$/i
 
 type Target = Pick<ProviderAct, 'target' | 'reaches'>
 
-/** Returns the target that a field names; null if the field contains the content itself, so that nothing is fetched. */
+/**
+ * Returns the target that a field names. Null if the field contains the content itself, so that the provider fetches
+ * nothing.
+ */
 function targetOf({ target }: FieldRow, value: unknown): Target | null {
   if (target === 'none') return { target: undefined, reaches: null }
   const text = String(value)
@@ -124,7 +127,9 @@ function targetOf({ target }: FieldRow, value: unknown): Target | null {
 
 const MAX_SHOWN = 200
 
-/** Returns the acts of a tool. `known`: kinds that another field of the same tool already covers with a target. */
+/**
+ * Returns the acts that a tool in the request causes. `known`: kinds with a target in another field of the same tool.
+ */
 function toolActs(
   { table, tools }: CompiledTable,
   { members, names, place }: FoundMembers,

@@ -9,7 +9,7 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     ...['response_schema', 'parametersJsonSchema', 'parameters_json_schema', 'responseJsonSchema'],
     ...['response_json_schema', 'metadata', '$defs', 'defs', 'definitions'],
   ],
-  // The result of a function is JSON of the caller, or a list of texts and images.
+  // The result of a function is JSON of the caller, or a list of texts and images for the model.
   opaqueObjects: ['result'],
   toolPlaces: ['tools'],
   toolsByName: true,

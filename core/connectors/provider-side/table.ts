@@ -1,31 +1,35 @@
 import type { FindRules } from '../../request/json/member-finder.ts'
 import { isProviderKind, type ProviderKind } from './kinds.ts'
 
-/** Fields and operations of one model provider with which a request makes the provider act. */
+/** The fields and operations by which a request makes one model provider act, as text tables. */
 export type ProviderTable = {
   readonly connector: string
   /** Source of the table: package, version and date. */
   readonly source: string
   /**
-   * One per line: type of a tool, or its prefix with `*`, and kinds; `-` if the caller executes it, or it only
-   * computes. `unless=MEMBER` cancels the line if that member of the tool is `false`. The first matching line counts.
+   * Tools, one per line: type of the tool, or a prefix of types with `*`; then the kinds of its acts, or `-` if the
+   * caller executes the tool or the tool only computes. `unless=MEMBER` cancels the line if that member of the tool is
+   * `false`. The first matching line counts.
    */
   readonly tools: string
   /**
-   * One per line: end of a path (see `FindRules`), kinds, reading of the target (`host` of a URL, `name` of a host,
-   * `text`, `unread` for the name of a resource that contains requests, `none`), and optionally the value that counts
-   * (`=true`) or its required prefix or suffix (`~user.`).
+   * Fields, one per line: end of a member path (see `FindRules`), kinds of acts, and how the target is read (`host` of
+   * a URL, `name` of a host, `text`, `unread` for the name of a resource that contains requests, `none`). Optionally
+   * the value that counts (`=true`) or its required prefix or suffix (`~user.`).
    */
   readonly fields: string
-  /** One per line: name of an operation without the connector prefix, kinds. */
+  /** Operations, one per line: name without the connector prefix, kinds of acts. */
   readonly operations: string
-  /** Members with arbitrary JSON of the caller, which the scan does not search (see `FindRules`). */
+  /** Names of members with arbitrary JSON of the caller. The scan does not search them (see `FindRules`). */
   readonly opaque: readonly string[]
-  /** Such members that contain content for the model if they are a list (see `FindRules`). */
+  /**
+   * Names of members that the scan searches if they contain a list, but not if they contain an object (see
+   * `FindRules`).
+   */
   readonly opaqueObjects?: readonly string[]
-  /** Paths of tools in addition to `tools.*`. */
+  /** Paths of tools in a request, in addition to `tools.*`. */
   readonly toolPlaces: readonly string[]
-  /** Tools are identified by the names of their members (`googleSearch`) instead of `type`. */
+  /** True if tools are identified by the names of their members (`googleSearch`) instead of by `type`. */
   readonly toolsByName?: boolean
   /** Operations that may use tools and whose messages the gateway does not read. */
   readonly unreadOperations?: readonly string[]
@@ -33,7 +37,7 @@ export type ProviderTable = {
   readonly batchUploads?: readonly string[]
   /** Operations with opaque bodies that accept their fields as a multipart form, which may contain tools or URLs. */
   readonly readForms?: readonly string[]
-  /** Matches URLs of the provider itself. For these the provider fetches nothing from other hosts. */
+  /** Matches URLs of the provider itself. The provider fetches nothing from other hosts for these URLs. */
   readonly ownFile?: RegExp
 }
 

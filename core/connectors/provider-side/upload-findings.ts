@@ -5,7 +5,9 @@ import type { ProviderAct } from './kinds.ts'
 import { addActs, foundActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
 
-/** What an upload is searched for. `handlesIn` returns the ids of provider resources in found members. */
+/**
+ * Rules by which an upload is searched. `handlesIn` returns the handles (ids of provider resources) in found members.
+ */
 export type UploadRules = {
   readonly table: CompiledTable
   readonly find: FindRules
@@ -25,14 +27,14 @@ export class UploadFindings {
   add(all: readonly FoundMembers[]): void {
     for (const found of all) {
       addActs(this.#acts, foundActs(this.#rules.table, found))
-      // One more than the limit, so that the request is refused.
+      // The number of handles exceeds the limit, so the caller refuses the request. Further handles do not matter.
       if (this.#handles.size > MAX_UPLOADED_HANDLES) continue
       for (const handle of this.#rules.handlesIn(found))
         this.#handles.set(`${handle.kind} ${handle.id}`, handle)
     }
   }
 
-  /** Returns the facts, with an act of the part that cannot be read. */
+  /** Returns the facts found so far, with an act for the part that cannot be read. */
   with(unread: ProviderAct): UploadFacts {
     return { acts: [...this.#acts.values(), unread], handles: 'unread' }
   }

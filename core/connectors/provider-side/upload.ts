@@ -5,8 +5,8 @@ import { isReadForm, readFileForm, readForm, UNREAD_IDS } from './form.ts'
 import type { UploadRules } from './upload-findings.ts'
 
 /**
- * Returns the reader for a body that is not JSON and may cause acts or name handles in these operations; null if none
- * of them reads such bodies. `fileForms`: types of actions whose forms contain ids beside a file.
+ * Returns the reader for a body that is not JSON and that may cause acts or name handles. Null if none of the
+ * operations accepts such a body. `fileForms`: types of actions whose forms contain ids in addition to a file.
  */
 export function uploadReader(
   rules: UploadRules,

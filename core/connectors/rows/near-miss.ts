@@ -7,9 +7,9 @@ import type { CompiledRow, Leaf, RowTrie } from './row-trie.ts'
 import { descend, rowsOf, writesOf } from './rows.ts'
 
 /**
- * True for a path without a row that a lenient server would resolve to a row: it ignores case, empty segments,
- * surrounding white space, text after a `;` or an encoded `?`, or decodes once more. If it were named `unmapped`, a
- * listed operation could pass under that name.
+ * True for a path without a row that a lenient server would resolve to a row. Such servers ignore case, empty
+ * segments, surrounding white space, or text after a `;` or an encoded `?`, or decode the path once more. As an
+ * `unmapped` action, the request could execute an operation that the policies list.
  */
 export function isNearMiss(trie: RowTrie, method: string, segments: readonly string[]): boolean {
   const exact = descend(trie.root, segments, 0, 'literals')
@@ -20,11 +20,11 @@ export function isNearMiss(trie: RowTrie, method: string, segments: readonly str
   })
 }
 
-/** Prefixes of paths, and the rows that apply below each of them. */
+/** Path prefixes of a self-hosted instance, and the rows that apply below each prefix. */
 export type Below = {
   readonly trie: RowTrie
   readonly prefixes: readonly (readonly string[])[]
-  /** Returns the path after the prefix in the form of the trie; default: unchanged. */
+  /** Converts the path after the prefix to the form of the trie; default: unchanged. */
   readonly read?: (segments: readonly string[]) => readonly string[]
 }
 
@@ -32,7 +32,7 @@ function same<T>(value: T): T {
   return value
 }
 
-/** True for a path that a lenient server would resolve to a row below one of the prefixes. */
+/** True for a path outside of the prefixes that a lenient server would resolve to a row below one of them. */
 export function isNearPrefix({ trie, prefixes, read = same }: Below, segments: readonly string[]): boolean {
   const below = prefixes.filter((prefix) => prefix.length > 0)
   if (below.length === 0 || below.some((prefix) => startsWith(segments, prefix))) return false
@@ -50,8 +50,8 @@ function startsWith(segments: readonly string[], prefix: readonly string[]): boo
 }
 
 /**
- * Reports whether the path has a row for this method. For a method that is not a read, any write row counts, because a
- * server may execute it.
+ * Reports whether the method reaches a row of the path. For a method that is not a read, any write row counts, because
+ * a server may execute the row.
  */
 function isReached(leaf: Leaf, method: string): boolean {
   return (
@@ -59,12 +59,12 @@ function isReached(leaf: Leaf, method: string): boolean {
   )
 }
 
-/** Matches text that a lenient server could normalize: `CREATE`, `%63reate`, ` create`, `create;x`, `create?x`. */
+/** Matches segments that a lenient server may normalize: `CREATE`, `%63reate`, ` create`, `create;x`, `create?x`. */
 const LENIENT = /[A-Z%;?#\s]/
 
 /**
- * Reports whether a lenient server would read a parameter's value as a literal of the path, and execute an operation
- * with a stricter decision.
+ * Reports whether a lenient server would read the value of a path parameter as the literal of another row with a more
+ * severe effect or risk.
  */
 export function isStricterElsewhere(
   trie: RowTrie,
@@ -81,8 +81,8 @@ export function isStricterElsewhere(
 }
 
 /**
- * Returns all readings of a path: decoded repeatedly until nothing changes, because servers stop at different depths;
- * each with and without decoded slashes as separators, and with and without blank segments.
+ * Returns all readings of a path by lenient servers: decoded repeatedly until nothing changes, because servers stop at
+ * different depths; each with and without decoded slashes as separators, and with and without blank segments.
  */
 export function lenientReadings(segments: readonly string[]): readonly (readonly string[])[] {
   const depths = segments.some((segment) => segment.includes('%')) ? decodings(segments) : [segments]
@@ -94,14 +94,14 @@ export function lenientReadings(segments: readonly string[]): readonly (readonly
 }
 
 /**
- * Matches the separators that servers see in a segment: none, a decoded slash, or also a slash that further decoding
+ * Separators by which servers split a decoded segment: none, a decoded slash, or also a slash that further decoding
  * would produce.
  */
 const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 
 /**
- * Returns the path with and without the text after a `;`, which some servers cut off. Also returns it up to an encoded
- * `?` or `#`, where the path ends in a server that decodes before it finds the query.
+ * Returns the readings of a path with and without the text after a `;`, which some servers cut off. For a path with an
+ * encoded `?` or `#`, also returns the readings up to that character, where a server that decodes first ends the path.
  */
 function readAs(segments: readonly string[]): readonly (readonly string[])[] {
   const end = segments.findIndex((segment) => /[?#]/.test(segment))

@@ -4,10 +4,13 @@ import type { BodyView, Discriminator } from '../connector.ts'
 import { isRecord } from '../fields/fields.ts'
 import type { CompiledRow } from './row-trie.ts'
 
-/** Rows that the request may be (empty if none), or a refusal if the gateway cannot determine them. */
+/** Rows that may describe the request (empty if none), or a refusal if the gateway cannot determine them. */
 type Choice = readonly CompiledRow[] | Refusal
 
-/** Filters the rows of one path and method by query, then by body; without a body all remaining rows are candidates. */
+/**
+ * Selects among the rows of one path and method by query, then by body. Without a body, all remaining rows are
+ * returned.
+ */
 export function chooseRows(
   rows: readonly CompiledRow[],
   request: CanonicalRequest,
@@ -26,7 +29,7 @@ export function chooseRows(
 
 const known = new WeakMap<readonly CompiledRow[], readonly string[]>()
 
-/** Returns the top-level body keys that distinguish these rows. */
+/** Returns the top-level body keys whose values distinguish these rows. */
 export function bodyKeys(rows: readonly CompiledRow[]): readonly string[] {
   const found = known.get(rows)
   if (found !== undefined) return found
@@ -77,7 +80,8 @@ function chooseByBody(rows: readonly CompiledRow[], body: BodyView): Choice {
 type Members = { readonly values: Readonly<Record<string, unknown>> }
 
 /**
- * Returns the members of a body. The wrapper distinguishes them from a refusal, whose form the agent's JSON could have.
+ * Returns the members of a JSON body. The object around them distinguishes them from a refusal, because the agent's
+ * JSON could look like a refusal.
  */
 function membersOf(body: BodyView): Members | Refusal {
   switch (body.kind) {
@@ -98,8 +102,8 @@ function membersOf(body: BodyView): Members | Refusal {
 }
 
 /**
- * Returns the refusal of a body that is not an object. Servers read a list as nothing, as its first item, or as an
- * error.
+ * Returns the refusal of a JSON body that is not an object. Some servers ignore a list, some read its first item, and
+ * some report an error.
  */
 function notAnObject(): Refusal {
   return refusal(

@@ -8,23 +8,28 @@ import { bodyKeys, chooseRows } from './row-choice.ts'
 import type { CompiledRow, RowTrie } from './row-trie.ts'
 import { lookUp, lookUpWrites, type PathSegments, pathParameter, type RowMatch } from './rows.ts'
 
-/** Data by which the requests of one connector type are classified with rows. */
+/** Configuration for classifying the requests of one connector type by catalogue rows. */
 export type RowClassifier = {
   readonly connector: string
-  /** Returns the rows that apply to this request, and its path without the prefix of a self-hosted instance. */
+  /**
+   * Returns the rows that apply to this request, and the path of the request without the prefix of a self-hosted
+   * instance.
+   */
   surface(
     request: CanonicalRequest,
     config: ConnectorConfig,
   ): { tries: readonly RowTrie[]; path: PathSegments }
   /** Returns the prefixes of a self-hosted instance and the rows below them; null if there are none. */
   below?(config: ConnectorConfig): Below | null
-  /** Body formats that the API reads. The gateway cannot read fields in other formats. */
+  /** Body formats that the API accepts. The gateway cannot read fields in other formats. */
   readonly formats: ReadonlySet<'json' | 'form'>
   /** Fields that every operation of the API may read, in addition to those of its row. */
   readonly always?: readonly string[]
-  /** Fields that become parameters if the body is readable. They do not cause the refusal of an unreadable body. */
+  /**
+   * Fields that become parameters if the body is readable. An unreadable body is not refused because of these fields.
+   */
   readonly further?: readonly string[]
-  /** Returns the affected resource according to the parameters of the template and the row. */
+  /** Returns the affected resource, as determined by the parameters of the action. */
   resource(parameters: Parameters): {
     readonly target?: string | undefined
     readonly account?: string | undefined
@@ -32,8 +37,9 @@ export type RowClassifier = {
 }
 
 /**
- * Classifies a request by the connector's rows; a request without a row is `<connector>.unmapped.<method>`. If the path
- * has write rows and this method has none, a server may still execute any of them: they are candidates.
+ * Classifies a request by the connector's rows. A request without a row is `<connector>.unmapped.<method>`. If the
+ * path has write rows for other methods only, a server may still execute any of them, so these actions are candidates
+ * as well.
  */
 export function parseByRows(
   classifier: RowClassifier,
@@ -106,7 +112,7 @@ export function rowKeys(
 }
 
 /**
- * Returns the members that classify and describe a request with a JSON body, as paths: those of the rows and `others`.
+ * Returns the paths of the JSON members that classify and describe a request: the fields of its rows, and `others`.
  * Null for requests without a body, and for file uploads.
  */
 export function describedMembers(
@@ -136,7 +142,10 @@ const described = new WeakMap<readonly CompiledRow[], readonly string[]>()
 
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
-/** An upload whose row has fields may have them in JSON in place of a form. */
+/**
+ * Reports whether a request of this row may have a JSON body. An upload whose row has fields may send them as JSON
+ * instead of a form.
+ */
 function hasJson({ effect, bodies, method, parameters = [] }: Row): boolean {
   return WITH_BODY.has(method) && (bodies !== 'opaque' || effect === 'compute' || parameters.length > 0)
 }
@@ -180,7 +189,7 @@ function findRows(
   return judgeUnmatched(tries, request.method, path)
 }
 
-/** Refuses a path without a row that a lenient server would resolve to a row. */
+/** Refuses a path without a row if a lenient server would resolve the path to a row. */
 function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSegments): Refusal | null {
   if (path.segments.some((segment) => segment.includes('/'))) {
     return refusal(
@@ -193,8 +202,8 @@ function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSeg
 }
 
 /**
- * Refuses a body with fields of the row in a format that the gateway cannot read like the API: many servers parse JSON
- * and forms regardless of the media type.
+ * Refuses a body that may contain fields of the row in a format that the gateway cannot read as the API does. Many
+ * servers parse JSON and forms regardless of the media type.
  */
 function judgeUnread({ formats, always }: RowClassifier, body: BodyView | undefined): Refusal | null {
   if (body?.kind === 'invalid') return refusal('malformed_request', body.detail)

@@ -1,26 +1,29 @@
 import type { Row } from '../connector.ts'
 import { compileTemplate, type TemplatePart } from './template.ts'
 
-/** A row in the trie. Its template is compiled at the first matching request, because most rows are never used. */
+/** A row in the trie. Its template is compiled at the first matching request, because most rows are never matched. */
 export type CompiledRow = { readonly row: Row; parts: readonly TemplatePart[] | null }
 
 /** All rows of one API, as a trie over path segments. */
 export type RowTrie = { readonly root: Node; readonly aliases: readonly RowAlias[] }
 
-/** Rows whose template begins with `from` also match at `to`; a row of `to` itself takes precedence. */
+/**
+ * Alias of a path prefix: rows whose template begins with `from` also match at `to`. A row of `to` itself takes
+ * precedence. `readsOnly`: only read rows match at `to`.
+ */
 export type RowAlias = { readonly from: string; readonly to: string; readonly readsOnly?: true }
 
 /** A path segment in the trie. Missing children are null, because most nodes are the end of one path. */
 export type Node = {
   literals: Map<string, Node> | null
-  /** Children of `literals` by their lower-case text. Only used to detect a path in another letter case. */
+  /** Children of `literals` by their lower-case text, only for the detection of paths in another letter case. */
   folded: Map<string, Node> | null
   parameter: Node | null
   tail: Leaf | null
   leaf: Leaf | null
 }
 
-/** Rows of one path by method. Rows of one method are candidates of one another. */
+/** Rows of one path by HTTP method. Several rows of one method are candidates of one another. */
 export type Leaf = { [method: string]: CompiledRow[] | undefined }
 
 /** Builds the trie. Throws if two rows describe the same request without a discriminator. */
@@ -32,7 +35,9 @@ export function compileRows(rows: readonly Row[], aliases: readonly RowAlias[] =
   return { root, aliases }
 }
 
-/** Returns the template that matched this path: the row's own, or with the beginning of the alias that matched. */
+/**
+ * Returns the template that matched this path: the row's own, or the template with the prefix of the matching alias.
+ */
 export function partsOf(
   { aliases }: RowTrie,
   compiled: CompiledRow,
@@ -128,14 +133,14 @@ function leafOf(node: Node, which: 'leaf' | 'tail'): Leaf {
 }
 
 /**
- * Creates a leaf. All leaves have one shape. Methods are upper case, so they cannot collide with members of
- * Object.prototype.
+ * Creates a leaf. All leaves have the same properties, so that V8 gives them one shape. Methods are upper case, so
+ * they cannot collide with members of Object.prototype.
  */
 function newLeaf(): Leaf {
   return { GET: undefined, POST: undefined, PUT: undefined, PATCH: undefined, DELETE: undefined }
 }
 
-/** Makes everything below `from` reachable below `into` as well; subtrees that `into` lacks are shared, not copied. */
+/** Makes all rows below `from` match below `into` as well. Subtrees that `into` lacks are shared, not copied. */
 function merge(into: Node, from: Node, readsOnly: boolean): void {
   into.leaf = mergedLeaf(into.leaf, from.leaf, readsOnly)
   into.tail = mergedLeaf(into.tail, from.tail, readsOnly)

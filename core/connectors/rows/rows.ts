@@ -12,9 +12,10 @@ export type RowMatch = {
 }
 
 /**
- * Finds the rows of a path and method: literal beats parameter beats tail, by the path alone, so that a known path with
- * another method is not read as a parameter's value. HEAD is treated as GET. Null if no row matches; a refusal if a
- * parameter's value is ambiguous. The cost depends on the number of segments, not of rows.
+ * Finds the rows of a path and method. A literal segment beats a parameter, and a parameter beats a tail. The path
+ * alone decides, so that a known path with another method is not read as the value of a parameter. HEAD is treated as
+ * GET. Null if no row matches; a refusal if the value of a parameter is ambiguous. The cost depends on the number of
+ * segments, not of rows.
  */
 export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMatch | Refusal | null {
   const leaf = descend(trie.root, path.segments, 0, 'literals')
@@ -28,9 +29,9 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
 }
 
 /**
- * Returns every write row of the path with any method: the possible effects of a method without a row. `every` includes
- * all readings where ids and words may coincide: a server may read `/users/me` as `/users/{id}`. A refusal if a
- * parameter's value is ambiguous.
+ * Returns the write rows of the path for every method. A server may execute one of them for a method without a row.
+ * `every` includes the rows of all readings of the path: a server may read `/users/me` as `/users/{id}`. Returns a
+ * refusal if the value of a parameter is ambiguous.
  */
 export function lookUpWrites(
   trie: RowTrie,
@@ -59,10 +60,10 @@ export function rowsOf(leaf: Leaf, method: string): CompiledRow[] | undefined {
   return leaf[method] ?? leaf['*'] ?? (method === 'HEAD' ? leaf['GET'] : undefined)
 }
 
-/** Raw and once-decoded segments, without the connector's prefix. */
+/** Segments of a path without the connector's prefix: as sent, and decoded once. */
 export type PathSegments = { readonly rawSegments: readonly string[]; readonly segments: readonly string[] }
 
-/** Finds the rows of a path, by exact literals or (with lower-case segments) ignoring case. */
+/** Finds the rows of a path. `literals` compares exactly; `folded` ignores case and requires lower-case segments. */
 export function descend(
   node: Node,
   segments: readonly string[],
@@ -79,7 +80,7 @@ export function descend(
   return byParameter ?? node.tail
 }
 
-/** Yields the rows of a path in every reading, in order of precedence. */
+/** Yields the rows of a path in every reading (literal, parameter, tail), in order of precedence. */
 function* leavesOf(node: Node, segments: readonly string[], at: number): Generator<Leaf> {
   if (at === segments.length) {
     if (node.leaf !== null) yield node.leaf
@@ -121,8 +122,8 @@ function readParameter(
 }
 
 /**
- * Returns the number; null for a word, which belongs to another template. Refuses a value that only lenient readers
- * accept as a number (`01`, `+1`, `1abc`).
+ * Returns the value of a numeric path parameter. Null for a word, which belongs to another template. Refuses a value
+ * that only lenient readers accept as a number (`01`, `+1`, `1abc`).
  */
 function readNumber(name: string, text: string): number | Refusal | null {
   if (/^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text)

@@ -1,4 +1,4 @@
-/** One segment of a template, compiled. */
+/** One compiled segment of a path template. */
 export type TemplatePart =
   | { readonly kind: 'literal'; readonly text: string }
   | {
@@ -9,7 +9,7 @@ export type TemplatePart =
     }
   | { readonly kind: 'tail'; readonly name: string }
 
-/** Compiles `/repos/{owner}/{repo}/contents/{path+}`; throws for an invalid template. */
+/** Compiles a path template such as `/repos/{owner}/{repo}/contents/{path+}`; throws for an invalid template. */
 export function compileTemplate(template: string): readonly TemplatePart[] {
   const texts = template === '/' ? [] : template.slice(1).split('/')
   // The pattern `{name/}` contains a slash, so its two parts are joined again.

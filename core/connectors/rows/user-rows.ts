@@ -8,8 +8,8 @@ import { descend, lookUp, lookUpWrites, type PathSegments } from './rows.ts'
 import { compileTemplate } from './template.ts'
 
 /**
- * Returns the problems of declared rows as sentences; empty if there are none. A row must name an action of its own
- * connector type, have a valid template, and be unique for its method and path.
+ * Returns the problems of the rows that a Connector declares, as sentences; empty if there are none. A row must name
+ * an action of its own connector type, have a valid template, and be unique for its method and path.
  */
 export function checkUserRows(type: string, rows: readonly UserRow[]): string[] {
   const problems = rows.map((row) => problemOf(type, row)).filter((problem) => problem !== null)
@@ -34,7 +34,8 @@ function clashesOf(rows: readonly UserRow[]): string[] {
 }
 
 /**
- * Compiles the valid rows that a Connector declares; null if there are none. Requests of invalid rows stay unmapped.
+ * Compiles the valid rows that a Connector declares; null if there are none. Requests that only an invalid row
+ * describes stay unmapped.
  */
 export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie | null {
   const usable = rows.filter(
@@ -58,8 +59,8 @@ export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boole
 }
 
 /**
- * Adds the write actions of declared rows at the path to a request without a row. The bare method of generic or webhook
- * is not a row.
+ * Adds the write actions of the declared rows at the path of a request that no row describes. The method action of
+ * `generic` or `webhook` (`generic.post`) comes from no row.
  */
 export function withDeclaredWrites(
   trie: RowTrie,
@@ -99,12 +100,15 @@ export function nameByUserRows(
   return others.length === 0 ? oneAction(first) : settledByServer(actions)
 }
 
-/** Suffixes that frameworks read as a format instead of a part of the path (Rails: `/transfer.json` is `/transfer`). */
+/**
+ * Matches suffixes that frameworks read as a format, not as a part of the path (Rails: `/transfer.json` is
+ * `/transfer`).
+ */
 const FORMAT = /^(.+)\.(?:json|xml)$/i
 
 /**
- * Returns the readings of the path: as sent, and before it without the format suffix if a row ends in the literal that
- * remains.
+ * Returns the readings of a path by frameworks: the path as sent, preceded by the path without its format suffix if a
+ * row ends in the literal before the suffix.
  */
 function readingsOf(trie: RowTrie, { rawSegments, segments }: CanonicalRequest): readonly PathSegments[] {
   const sent = { rawSegments, segments }

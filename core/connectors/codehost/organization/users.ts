@@ -1,4 +1,4 @@
-/** Catalogue rows for organizations, teams, users, search, gists and notifications. */
+/** Catalogue rows for organizations, teams, users, search, gists and notifications of the code host. */
 export const USERS = `
   GET    /                                                             meta.get_root              read  low
   GET    /meta                                                         meta.get                   read  low
