@@ -4,28 +4,29 @@ import { failureReason } from '../core/failure-reason.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
-/** Runs the gateway: environment in, signals, and the channel of the parent process. */
+/** Runs the gateway with the settings of the environment. Handles signals and the IPC channel of a parent process. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
-  // Without a handler, Node opens its inspector on SIGUSR1. In a pod, the agent could connect to it over the shared
-  // loopback.
+  // Without a handler, Node opens its inspector on SIGUSR1. The agent of a pod could connect to the inspector, because
+  // it shares the loopback interface.
   process.on('SIGUSR1', () => undefined)
-  // Log lines are batched, because a write for each line would cost more than the rest of a refusal. The buffer is
-  // flushed at exit.
+  // Log lines are written in batches, because a write for each line would cost more than the rest of a refusal. The
+  // buffer is flushed at exit.
   const log = pino(
     { level: config.logLevel, base: { component: 'gateway' } },
     pino.destination({ dest: 1, sync: false, minLength: 8 * 1024, periodicFlush: 200 }),
   )
   let gateway: Gateway | null = null
   stopWhenTold(async () => {
-    // Before the gateway serves, no request is pending, and the journal and the lock tolerate an exit at any moment.
+    // `gateway` is null before the gateway serves. No request is pending then, and the journal and the lock tolerate an
+    // exit at any moment.
     await gateway?.close()
   })
   gateway = await createGateway(config, log)
   process.send?.({ type: 'ready', host: config.host, port: gateway.port })
 }
 
-// Reports every abnormal exit: an exit code alone does not say what to change.
+// Every abnormal exit is logged, because an exit code alone does not say what to change.
 let wasReported = false
 process.on('exit', (code) => {
   if (code !== 0 && !wasReported) writeSync(2, `The gateway ended with exit code ${code}.\n`)

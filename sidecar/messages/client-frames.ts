@@ -7,14 +7,14 @@ import {
   readFrameHead,
 } from '../../core/websocket/frame.ts'
 
-/** Receives the messages of a client. A message is complete, unmasked text. */
+/** Receives the messages of a client. Each message is complete, unmasked text. */
 export type ClientFrameHandler = {
   message(text: Buffer): void
-  /** Called when a message exceeds the limit. The rest of the message is discarded. */
+  /** Called when a message exceeds the size limit. The rest of the message is discarded. */
   tooLong(): void
   /**
-   * Called before the payload of a frame is read, with the size of its message so far. Nothing is read until the
-   * promise resolves; false discards the message.
+   * Called before the payload of a frame is read, with the size in bytes of its message up to the end of the frame.
+   * While the promise is pending, nothing is read. When it resolves with false, the message is discarded.
    */
   room(bytes: number): true | Promise<boolean>
   control(opcode: number, payload: Buffer): void
@@ -22,7 +22,7 @@ export type ClientFrameHandler = {
   problem(detail: string): void
 }
 
-/** Maximum number of fragments of a message, because each costs memory besides its bytes. */
+/** Maximum number of fragments of a message, because each fragment costs memory besides its bytes. */
 const MAX_PARTS = 65_536
 const NO_BYTES: Buffer = Buffer.alloc(0)
 
@@ -32,14 +32,14 @@ export class ClientFrames {
   readonly #limit: number
   /** Bytes of an incomplete frame head or control frame. */
   #pending = NO_BYTES
-  /** The data frame whose payload is being read. */
+  /** Data frame whose payload is being read; null between frames. */
   #frame: { readonly head: FrameHead; readonly key: Buffer; at: number } | null = null
   /** Payload of the message so far; null between messages. */
   #parts: Buffer[] | null = null
   #size = 0
   #isDiscarded = false
   #isOver = false
-  /** Bytes that arrived while the frame waits for memory; null otherwise. */
+  /** Bytes that arrived while a frame waits for memory; null when no frame waits. */
   #held: Buffer[] | null = null
 
   constructor(handler: ClientFrameHandler, limit: number) {
@@ -109,7 +109,7 @@ export class ClientFrames {
     return this.#hasRoom(head.length) ? this.#readData(rest) : rest
   }
 
-  /** Reserves memory for a frame. False while the frame waits for memory. */
+  /** Reserves memory for a frame. Returns false while the frame waits for memory. */
   #hasRoom(length: number): boolean {
     if (this.#isDiscarded) return true
     if (this.#size + length > this.#limit) {
@@ -173,7 +173,7 @@ export class ClientFrames {
   }
 }
 
-/** Returns a close frame; masked when a key is given. */
+/** Returns a close frame. The frame is masked when `key` is given. */
 export function closeFrame(code: number, reason: string, key: Uint8Array | null): Uint8Array {
   const payload = Buffer.alloc(2 + Buffer.byteLength(reason))
   payload.writeUInt16BE(code)

@@ -21,7 +21,7 @@ export class InFlightMessages {
     this.#monotonicMs = monotonicMs
   }
 
-  /** Adds a message. Resolves at the end of its response; rejects when there is none. */
+  /** Adds a message. The promise resolves at the end of the response, and rejects when there is no response. */
   add(exchange: Exchange, reply: MessageReply): Promise<undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
     const { signal } = exchange.abort
@@ -47,7 +47,7 @@ export class InFlightMessages {
     return promise
   }
 
-  /** Assigns a response event to its message. An event whose lane is unknown belongs to the oldest message. */
+  /** Assigns a response event to its message. An event whose lane is unknown is assigned to the oldest message. */
   event({ lane, isEnd, errorStatus }: MessageEvent, head: string, size: number): void {
     const flight = this.#flights.find(({ exchange }) => exchange.channel?.lane === lane) ?? this.#flights[0]
     if (flight === undefined) return
@@ -61,7 +61,7 @@ export class InFlightMessages {
     flight.end()
   }
 
-  /** Cuts messages with a partial response and fails the others with `error`. */
+  /** Cuts messages with a partial response. Fails the other messages with `error`. */
   failAll(error: Error): void {
     for (const flight of [...this.#flights]) {
       const { outcome } = flight.exchange

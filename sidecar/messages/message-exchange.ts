@@ -5,7 +5,7 @@ import type { Exchange, InnerExchanges, MessageChannel, Reply, RequestBody } fro
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
 
 export type MessageParts = {
-  /** The exchange that opened the WebSocket. */
+  /** Exchange of the handshake that opened the WebSocket. */
   readonly opening: Exchange
   readonly inner: InnerExchanges
   readonly channel: MessageChannel
@@ -16,8 +16,8 @@ export type MessageParts = {
 }
 
 /**
- * Creates the exchange of one WebSocket message: the equivalent POST with the agent, credentials and headers of the
- * handshake.
+ * Creates the exchange of one WebSocket message. It is equivalent to a POST with the agent, credentials and headers of
+ * the handshake.
  */
 export function messageExchange(parts: MessageParts): Exchange {
   const { opening, inner, channel, body, problem, reply } = parts
@@ -38,8 +38,8 @@ export function messageExchange(parts: MessageParts): Exchange {
 }
 
 /**
- * Matches headers that are not copied from the handshake: hop-by-hop headers, headers of the handshake itself, and
- * headers that describe a body.
+ * Matches headers that are not copied from the handshake: hop-by-hop headers, handshake headers, and headers that
+ * describe a body.
  */
 const DROPPED =
   /^(connection|upgrade|keep-alive|proxy-connection|te|trailer|expect|sec[-_]websocket[-_].*|content[-_].*|transfer[-_].*)$/i
@@ -62,13 +62,13 @@ function wholeBody(bytes: Buffer): RequestBody {
 }
 
 export type MessageReply = Reply & {
-  /** Counts the bytes of a response event that was passed on. */
+  /** Counts the bytes of a response event that was forwarded to the client. */
   count(bytes: number): void
 }
 
 /**
- * Creates the reply to a message. A refusal is written as one event; the events of a response do not pass through this
- * object.
+ * Creates the reply to a message. A refusal is written as one event. The events of an upstream response do not pass
+ * through this object.
  */
 export function messageReply(write: (event: string) => void): MessageReply {
   let isStarted = false

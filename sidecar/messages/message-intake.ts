@@ -12,9 +12,12 @@ export type MessageIntakeDeps = {
   readonly opening: Exchange
   readonly inner: Pick<InnerExchanges, 'room' | 'runSliced'>
   readonly protocol: Pick<MessageProtocol, 'read'>
-  /** True while the previous message is being decided; `next` is called afterwards. */
+  /** True while the decision about the previous message is pending. `next` is called afterwards. */
   readonly isBusy: () => boolean
-  /** Called with a complete message. `release` returns the message's bytes to the budget; call it once. */
+  /**
+   * Called with a complete message. The receiver must call `release` once, which returns the bytes of the message to
+   * the budget.
+   */
   readonly serve: (message: IncomingMessage, release: () => void) => void
   readonly control: (opcode: number, payload: Buffer) => void
   readonly problem: (detail: string) => void
@@ -22,19 +25,22 @@ export type MessageIntakeDeps = {
   readonly changed: () => void
 }
 
-/** A message of the client. `bytes` are its bytes; empty for a message that was not read. */
+/** A message of the client. `bytes` are the bytes of its text; empty for a message that was not read. */
 export type IncomingMessage = { readonly bytes: Buffer; readonly message: Message | Refusal }
 
 type Waiting = { readonly read: Buffer | Refusal; readonly reserved: number }
 
 /**
- * Maximum number of queued messages. At the limit the client is not read, so its disconnect is not noticed either. The
- * provider processes 16 messages at once.
+ * Maximum number of queued messages. At the limit nothing is read from the client, so its disconnect is not detected
+ * either. The provider processes 16 messages at once.
  */
 const MAX_WAITING = 16
 const NO_BYTES: Buffer = Buffer.alloc(0)
 
-/** Queues messages of the client in order until they are served, within the budget of buffered bodies. */
+/**
+ * Queues the messages of a client in order until they are served. Their bytes count against the budget of buffered
+ * bodies.
+ */
 export class MessageIntake {
   readonly #deps: MessageIntakeDeps
   readonly #frames: ClientFrames
@@ -60,7 +66,7 @@ export class MessageIntake {
     )
   }
 
-  /** True while the client must not be read. */
+  /** True while nothing may be read from the client. */
   get isFull(): boolean {
     return this.#isWaitingForRoom || this.#waiting.length > MAX_WAITING
   }
@@ -69,7 +75,7 @@ export class MessageIntake {
     this.#frames.push(chunk)
   }
 
-  /** Discards pending messages. */
+  /** Ends the intake and discards queued messages. */
   end(): void {
     this.#frames.stop()
     this.#ended.abort(new Error('the WebSocket ended'))
@@ -103,7 +109,7 @@ export class MessageIntake {
     changed()
     try {
       await inner.room.take({ agent: this.#agent, bytes, signal })
-      // `end` has already returned the bytes that were counted before.
+      // `end` has returned the bytes that were reserved before, but not those of this call.
       if (signal.aborted) this.#releaseBytes(bytes)
       else this.#reserved += bytes
       return true
@@ -123,7 +129,7 @@ export class MessageIntake {
     this.#add({ read: refusal('body_too_large', detail), reserved: 0 })
   }
 
-  /** Transfers the reserved budget bytes of the message that was read to the caller. */
+  /** Returns the reserved budget bytes of the message that was read. The caller must release them. */
   #takeReserved(): number {
     const reserved = this.#reserved
     this.#reserved = 0
@@ -144,7 +150,7 @@ export class MessageIntake {
     this.#deps.changed()
   }
 
-  /** Parses a long message in slices. No message overtakes another. */
+  /** Parses a message, a long one in slices. Later messages wait until it is parsed. */
   #read({ read, reserved }: Waiting): void {
     const release = () => this.#releaseBytes(reserved)
     const { serve, protocol, inner, opening } = this.#deps
@@ -164,7 +170,7 @@ export class MessageIntake {
       else serve({ bytes: read, message }, release)
       this.next()
     })
-    // The parse is aborted when the connection closes.
+    // The parse of a long message is aborted when the connection closes.
     scanned.catch(release)
   }
 }

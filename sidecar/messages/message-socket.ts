@@ -18,7 +18,7 @@ export type MessageSocketParts = {
   readonly protocol: MessageProtocol
   readonly client: Duplex
   readonly upstream: Duplex
-  /** Called with the number of transferred bytes. A byte in either direction resets the idle time `quiet` to 0. */
+  /** Called with the number of transferred bytes. Bytes in either direction reset the idle time of the connection. */
   readonly moved: (direction: 'up' | 'down', bytes: number) => void
   /** Closes both connections at once. */
   readonly cut: () => void
@@ -28,18 +28,18 @@ const PROTOCOL_ERROR = 1002
 const SERVICE_RESTART = 1012
 
 /**
- * Serves a WebSocket on which each client message is a request. Each message is an exchange of its own, in order of
- * arrival. Only messages that the pipeline forwards are written upstream, each as one frame of the gateway.
+ * Serves a WebSocket on which each client message is a request. Each message is a separate exchange, in order of
+ * arrival. Only messages that the pipeline forwards are written upstream, each as one frame.
  */
 export class MessageSocket {
   readonly #parts: MessageSocketParts
   readonly #up: MessageIntake
   readonly #down: ServerFrames
   readonly #flights: InFlightMessages
-  /** Messages of the gateway that are written when the present message of the server has ended. */
+  /** Messages of the gateway to the client, until the current message of the server has ended. */
   readonly #events: Uint8Array[] = []
   readonly #running = new Map<Exchange, Promise<void>>()
-  /** The message that is being decided. Later messages wait for its decision. */
+  /** The message whose decision is pending; null when there is none. Later messages wait for the decision. */
   #deciding: Exchange | null = null
   #isUpBlocked = false
   #isDownBlocked = false
@@ -70,7 +70,7 @@ export class MessageSocket {
     })
   }
 
-  /** True while a message waits for an approver; the connection may then be idle. */
+  /** True while a message waits for an approver. The idle timeout does not apply then. */
   get isHeld(): boolean {
     return this.#deciding?.isWaiting === true
   }
@@ -88,7 +88,7 @@ export class MessageSocket {
   /** Ends the messages in flight. Resolves when every message has its record. */
   async end(cause: 'client' | 'upstream'): Promise<void> {
     this.#isClosing = true
-    // Node emits the end of a stream only if the stream is read.
+    // Node emits the end of a stream only while the stream is read.
     this.#parts.client.resume()
     this.#parts.upstream.resume()
     this.#up.end()
@@ -171,8 +171,7 @@ export class MessageSocket {
   #control(opcode: number, payload: Buffer): void {
     this.#toUpstream(opcode, payload)
     if (opcode !== OPCODE.close) return
-    // The message that is being decided is cut too, because the client has closed the WebSocket and expects no
-    // response.
+    // The message whose decision is pending is cut too: the client has closed the WebSocket and expects no response.
     this.#isClosing = true
     this.#deciding?.abort.abort(new Error('the client closed the WebSocket'))
   }
@@ -189,7 +188,7 @@ export class MessageSocket {
     })
   }
 
-  /** Reads from the client while the intake has capacity. */
+  /** Pauses reading from the client while the intake is full or the upstream does not read; otherwise resumes it. */
   #updateReading(): void {
     const { client } = this.#parts
     const isFull = this.#isUpBlocked || this.#up.isFull
@@ -221,7 +220,7 @@ export class MessageSocket {
     }
   }
 
-  /** Sends the close frame to both peers and closes. */
+  /** Sends a close frame to both peers and closes both connections. */
   #close(code: number, reason: string): void {
     const { opening, client, upstream, cut } = this.#parts
     this.#isClosing = true

@@ -66,7 +66,7 @@ async function serveClient(client: Duplex, upstream: Duplex, socket: MessageSock
 
 async function serveUpstream(upstream: Duplex, client: Duplex, socket: MessageSocket): Promise<void> {
   await once(upstream, (chunk) => socket.fromUpstream(chunk))
-  // The client is still connected, so refusals of messages in flight reach it.
+  // The client is still connected, so it receives the refusals of messages in flight.
   await socket.end('upstream')
   if (!client.destroyed) client.end()
   await closed(upstream)

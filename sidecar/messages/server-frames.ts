@@ -1,11 +1,11 @@
 import { type FrameHead, isControl, OPCODE, readFrameHead } from '../../core/websocket/frame.ts'
 
 export type ServerFrameHandler = {
-  /** Called with bytes of the server, which must be passed on unchanged. */
+  /** Called with bytes of the server, which must be forwarded unchanged. */
   pass(bytes: Buffer): void
-  /** Called at the end of a message. `head` is its beginning, `size` its number of bytes. */
+  /** Called at the end of a message of the server. `head` is its beginning, `size` its number of bytes. */
   message(head: string, size: number): void
-  /** Called between two messages, where a message of the gateway may be written. */
+  /** Called between two messages of the server. A message of the gateway may be written there. */
   boundary(): void
   close(): void
   problem(detail: string): void
@@ -15,7 +15,7 @@ export type ServerFrameHandler = {
 const HEAD_BYTES = 1_024
 const NO_BYTES: Buffer = Buffer.alloc(0)
 
-/** Parses the frames of a server while their bytes are passed on. */
+/** Parses the frames of a server while their bytes are forwarded. */
 export class ServerFrames {
   readonly #handler: ServerFrameHandler
   #pending = NO_BYTES
@@ -31,7 +31,7 @@ export class ServerFrames {
     this.#handler = handler
   }
 
-  /** True between two messages, where a message of the gateway may be written. */
+  /** True between two messages of the server. A message of the gateway may then be written. */
   get isAtBoundary(): boolean {
     return this.#frame === null && this.#pending.length === 0 && !this.#isInMessage
   }

@@ -10,15 +10,16 @@ import type { PipelinePorts } from './ports.ts'
 export type ConnectTarget = { readonly host: string; readonly port: number }
 
 /**
- * How a CONNECT is handled. `intercept`: answer 200, terminate TLS, and create an exchange for every request inside.
- * `pipeline`: create a tunnel exchange, which answers the CONNECT and is recorded. `refuse`: the same, but a refusal
- * is sent inside the tunnel, because clients show neither status nor body of a refused CONNECT.
+ * Way to handle a CONNECT. `intercept`: answer 200, terminate TLS, and create an exchange for every request inside.
+ * `pipeline`: create a tunnel exchange, which answers the CONNECT and is recorded. `refuse`: create a tunnel exchange
+ * too, but send its refusal inside the tunnel, because clients show neither status nor body of a refused CONNECT.
  */
 export type Admit = (target: ConnectTarget, credentials: Credentials) => 'intercept' | 'refuse' | 'pipeline'
 
 /**
- * Creates the decision about CONNECT. `canRefuseInside` is true when clients of `chaperone run` trust this gateway's
- * certificates for every name. It is false in pods, and where the certificate authority has name constraints.
+ * Creates the function that selects how a CONNECT is handled. `canRefuseInside` is true when clients of `chaperone run`
+ * trust this gateway's certificates for every name. It is false in pods, and where the certificate authority has name
+ * constraints.
  */
 export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>, canRefuseInside = false): Admit {
   return ({ host, port }, credentials) => {
@@ -32,30 +33,30 @@ export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>, canRefuseIns
 }
 
 /**
- * Returns true when the gateway refuses the host on a web port. Excludes IP addresses: clients expect no certificate
- * for them, so their CONNECT itself is refused.
+ * Returns true when the gateway refuses the host and the port is one of HTTP. Returns false for IP addresses: clients
+ * expect no certificate for them, so their CONNECT itself is refused.
  */
 function isRefusedOnWebPort(snapshot: Snapshot, host: string, port: number): boolean {
   return isIP(host) === 0 && isWebPort(port) && decideUnowned(snapshot, host, port).verdict !== 'allow'
 }
 
 /**
- * Returns true for clients of `chaperone run`. Only they use port keys, and `chaperone run` makes its command trust the
- * certificates.
+ * Returns true for clients of `chaperone run`. No other clients use port keys, and `chaperone run` makes its command
+ * trust the certificates of the gateway.
  */
 function isStartedByRun(credentials: Credentials): boolean {
   return credentials.kind === 'basic' && credentials.keyedPort !== undefined
 }
 
 /**
- * Returns true for ports of HTTP. Other ports carry databases, SSH and similar protocols, whose clients understand only
- * a refused CONNECT.
+ * Returns true for ports that carry HTTP. On other ports clients use databases, SSH and similar protocols, and
+ * understand only a refused CONNECT.
  */
 function isWebPort(port: number): boolean {
   return port === 443 || port === 80 || port === 8_443
 }
 
-/** Returns the name of the agent with these credentials; null for unknown credentials. */
+/** Creates the function that returns the name of the agent with given credentials; null for unknown credentials. */
 function createAgentOf(ports: Pick<PipelinePorts, 'snapshot'>): (credentials: Credentials) => string | null {
   return (credentials) => {
     const snapshot = ports.snapshot()
@@ -75,7 +76,7 @@ export function createPrefersHttp1(ports: Pick<PipelinePorts, 'snapshot'>): (hos
   }
 }
 
-/** Creates the functions by which listeners decide about connections. They read the current snapshot. */
+/** Creates the functions by which listeners decide about connections. Each call reads the current snapshot. */
 export function createConnectionRules(
   ports: Pick<PipelinePorts, 'snapshot'>,
   canRefuseInside: boolean,

@@ -5,8 +5,8 @@ import type { Exchange } from './exchange.ts'
 import { passesAgentCredential } from './outgoing.ts'
 
 /**
- * Sets the connector that owns the host; unowned hosts have none. Removes credentials in the query before anything is
- * classified or decided.
+ * Sets the connector that owns the host of the request, if there is one. Removes credentials from the query before
+ * anything is classified or decided.
  */
 export function bindConnector(exchange: Exchange, request: CanonicalRequest): void {
   const { snapshot } = exchange

@@ -1,7 +1,10 @@
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Limits the exchanges of each agent in progress. Upstream pools have no limit of their own. */
+/**
+ * Limits the exchanges in progress of each agent. Upstream connection pools have no limit, because this one bounds
+ * them.
+ */
 export type Concurrency = {
   /** Counts the exchange until it is released. Returns false when the agent has reached its limit. */
   admit(exchange: Exchange): boolean
@@ -23,7 +26,7 @@ export function createConcurrency(limit: number = LIMITS.maxConcurrentPerAgent):
     release(exchange) {
       if (!admitted.delete(exchange)) return
       const name = exchange.agent?.name ?? ''
-      // The entry stays at 0, because there are few agents and they return.
+      // The entry stays at 0 instead of being deleted, because there are few agents and they return.
       counts.set(name, (counts.get(name) ?? 1) - 1)
     },
   }

@@ -1,4 +1,4 @@
-/** Part of the AbortSignal interface that an exchange uses. */
+/** Members of the AbortSignal interface that an exchange uses. */
 export type ExchangeSignal = {
   readonly aborted: boolean
   readonly reason: unknown
@@ -14,8 +14,8 @@ export type ExchangeAbort = {
 }
 
 /**
- * Creates a lightweight replacement for AbortController. Node's costs two event targets, a map and a native handle for
- * each request, and most requests are never aborted.
+ * Creates a lightweight replacement for AbortController. Node's AbortController costs two event targets, a map and a
+ * native handle for each request, and most requests are never aborted.
  */
 export function createExchangeAbort(): ExchangeAbort {
   return new Abort()
@@ -24,7 +24,7 @@ export function createExchangeAbort(): ExchangeAbort {
 class Abort implements ExchangeAbort, ExchangeSignal {
   aborted = false
   reason: unknown = undefined
-  /** Usually at most one listener: the upstream request or the hold. */
+  /** Abort listeners. Usually there is at most one, of the upstream request or of the hold. */
   #listeners: (() => void)[] | null = null
 
   get signal(): ExchangeSignal {

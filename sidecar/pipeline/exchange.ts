@@ -22,7 +22,7 @@ import type { OpenIntent } from './ports.ts'
 import type { RefusalRecord } from './record/refusal-record.ts'
 import type { EchoMask } from './response/echo-mask.ts'
 
-/** How the bytes of a request arrived. All transports use the same pipeline. */
+/** Transport on which a request arrived. All transports use the same pipeline. */
 export type Transport =
   | 'absolute'
   | 'connect-h1'
@@ -33,9 +33,9 @@ export type Transport =
   | 'connect'
   /** A message of a WebSocket connection. */
   | 'websocket'
-  /** An order of the control plane, without a listener. */
+  /** An order of the control plane. It has no listener. */
   | 'order'
-  /** A request of the gateway itself, without a listener: it cancels work that an agent started. */
+  /** A request of the gateway itself that cancels work of an agent. It has no listener. */
   | 'system'
 
 /**
@@ -52,22 +52,22 @@ export type KeyedPort = {
 }
 
 /**
- * How the agent is identified. `port`: by the port alone (a pod, an order of the control plane). `basic`: by
- * `Proxy-Authorization: Basic name:key`, which must name the agent of `keyedPort` if there is one. `none`: not
- * identified.
+ * Credentials by which the agent is identified. `port`: the port alone (a pod, an order of the control plane). `basic`:
+ * `Proxy-Authorization: Basic name:key`, which must name the agent of `keyedPort` if there is one. `none`: no
+ * identification.
  */
 export type Credentials =
   | { readonly kind: 'port'; readonly agent: string }
   | { readonly kind: 'basic'; readonly header: string; readonly keyedPort?: KeyedPort }
   | { readonly kind: 'none'; readonly keyedPort?: KeyedPort }
 
-/** Request body that a listener provides. It is read once: bytes that `buffer` has read are replayed by `forward`. */
+/** Request body that a listener provides. The body is read once; `forward` repeats bytes that `buffer` has read. */
 export type RequestBody = {
   /** True when the framing declares no body. */
   readonly isEmpty: boolean
   /**
-   * Resolves with the whole body; null when it is longer than `limit` bytes. The bytes stay available for `forward`.
-   * Rejects when the client disconnects.
+   * Resolves with the whole body; null when the body is longer than `limit` bytes. The bytes stay available for
+   * `forward`. Rejects when the client disconnects.
    */
   buffer(limit: number): Promise<Buffer | null>
   /**
@@ -81,9 +81,9 @@ export type RequestBody = {
    * remain readable. Rejects when the client disconnects.
    */
   endsWithin(ms: number, limit: number): Promise<boolean>
-  /** Returns the whole body if it has arrived, otherwise a stream; null when it is empty. */
+  /** Returns the whole body if it has arrived, otherwise a stream; null when the body is empty. */
   forward(): Buffer | Readable | null
-  /** Bytes received so far. */
+  /** Number of body bytes received so far. */
   readonly bytesIn: number
   /** Discards buffered bytes. The body is not read again. */
   release(): void
@@ -103,7 +103,10 @@ export type Reply = {
   interim(status: number, headers: RawHeaders): void
   /** Hijacks the connection: writes the head unchanged and returns the raw stream. Only for upgrades and tunnels. */
   upgrade(head: string): Duplex
-  /** Pings the client if the protocol allows it. Resolves with false if it does not answer or read. Never rejects. */
+  /**
+   * Pings the client if the protocol allows it. Resolves with false if the client does not answer or read. Never
+   * rejects.
+   */
   isThere?(): Promise<boolean>
   /** Event stream that was started while the request was held. The response is then sent as its events. */
   readonly events?: OpenEvents | undefined
@@ -121,7 +124,7 @@ export type ReplyStream = {
   write(chunk: Buffer): boolean
   onDrain(callback: () => void): void
   end(trailers?: RawHeaders): void
-  /** Set by `end` while the response is still edited. Settles when all bytes are written. */
+  /** Promise that settles when all bytes are written. Set by `end` while the response is still edited. */
   readonly ended?: Promise<undefined> | null
   /** Cuts the connection, so that the client cannot take the response for complete. */
   destroy(): void
@@ -137,10 +140,12 @@ export type Outcome = {
   errorType: string | null
   note: string | null
   reason: string | null
-  /** Monotonic times in ms: start of the upstream request (for the gateway's overhead), arrival of its head. */
+  /**
+   * Monotonic times in ms: start of the upstream request (ends the gateway's overhead), arrival of the response head.
+   */
   upstreamStartedAt: number | null
   upstreamHeadAt: number | null
-  /** Milliseconds spent waiting for an approver. */
+  /** Milliseconds for which the request waited for an approver. */
   heldMs: number
   /** True when the upstream returned the injected credential, and the gateway masked it. */
   isEchoMasked: boolean
@@ -154,7 +159,7 @@ export type DenyReason =
   | 'unknown_host'
   | 'approval_denied'
   | 'approval_expired'
-  /** The state that was approved changed before the request was sent. */
+  /** The approved state changed before the request was sent. */
   | 'approval_void'
   | 'ambiguous'
   | 'not_ready'
@@ -163,7 +168,7 @@ export type DenyReason =
   | 'address'
   | 'credential'
 
-/** State of one request: created by a listener before parsing, set by the stages, completed by the pipeline. */
+/** State of one request. A listener creates it before parsing, stages set its fields, and the pipeline completes it. */
 export type Exchange = {
   /** Request id `req_…`, sent as X-Request-Id. */
   readonly id: string
@@ -180,7 +185,7 @@ export type Exchange = {
   reply: Reply
   /** Fires once when the client disconnects or the kill switch cuts the exchange; `signal.reason` has the cause. */
   readonly abort: ExchangeAbort
-  /** Set by the listener for a malformed request head. The pipeline answers it, so that it has a record. */
+  /** Set by the listener for a malformed request head. The pipeline answers the request, so that it has a record. */
   readonly malformed?:
     | { readonly code: ErrorCode; readonly detail: string; readonly reason?: 'unknown_host' }
     | undefined
@@ -200,9 +205,9 @@ export type Exchange = {
   connector?: BoundConnector | undefined
   /** Classification by the request line; undefined when the body was needed. */
   provisional?: ProvisionalClassification | undefined
-  /** All actions of `named` in one list: those that the request performs or may perform. */
+  /** All actions in `named` as one list: those that the request performs or may perform. */
   actions?: readonly Action[] | undefined
-  /** Classification of the request. It contains candidates as long as the actual action is undetermined. */
+  /** Classification of the request. It contains candidates while the actual action is undetermined. */
   named?: Named | undefined
   /** The whole body, set when a stage has read it. */
   bodyBytes?: Buffer | undefined
@@ -210,39 +215,39 @@ export type Exchange = {
   scan?: BodyScan | undefined
   /** Bytes reserved in the budget of buffered bodies; maintained by `body-budget.ts`. */
   reservedBytes?: number | undefined
-  /** True when the request is held while its client is still sending. The body is then unknown. */
+  /** True when the request is held while its client is still sending. The whole body is then unknown. */
   isOpenEnded?: boolean | undefined
   decision?: Decision | undefined
   /** Approval that was spent for exactly this request. */
   approvalId?: string | undefined
   /** Members that the gateway added to the body, so that the provider accepts only the approved state. */
   completedWith?: readonly string[] | undefined
-  /** Approval that was requested, whatever its result. */
+  /** Approval that was requested for the exchange, whatever its verdict. */
   holdId?: string | undefined
   actId?: string | undefined
-  /** True while the request waits for an approver. The record of an abandoned hold uses it. */
+  /** True while the request waits for an approver. It stays true for the record of an abandoned hold. */
   isWaiting?: boolean | undefined
   outbound?: OutboundEdit | undefined
   /** Masks the injected credential in the response. Set when the credential is injected. */
   echoMask?: EchoMask | null | undefined
-  /** Id and sequence number of the record. They are set with the intent, so that intent and result are one record. */
+  /** Id and sequence number of the record. Both are set with the intent, so that intent and result are one record. */
   recordId?: string | undefined
   intentSeq?: number | undefined
-  /** Sets the id of the record when the exchange is refused. Set by the pipeline. */
+  /** Sets the id of the record when the exchange is refused. The pipeline sets this field. */
   assignRecord?: ((exchange: Exchange) => void) | undefined
-  /** Runs exchanges inside this one, for the messages of a WebSocket. Set by the pipeline. */
+  /** Runs exchanges inside this one, for the messages of a WebSocket. The pipeline sets this field. */
   inner?: InnerExchanges | undefined
-  /** Aggregate record that counts this refusal; undefined when it has its own record. */
+  /** Aggregate record that counts this refusal; undefined when the refusal has its own record. */
   refusalRow?: RefusalRow<RefusalRecord> | undefined
   /** Intent in the journal, written before the request was sent upstream. */
   intent?: OpenIntent | undefined
-  /** `timeMs` in ISO 8601, the same in intent and result. */
+  /** `timeMs` in ISO 8601. Intent and result have the same text. */
   time?: string | undefined
   /** Bytes forwarded in each direction of an upgraded or tunneled connection. */
   tunnelBytes?: { up: number; down: number } | undefined
   /** Hashes of the provider handles that the request names; `handle` is the strictest owner among them. */
   namedHandles?: readonly string[] | undefined
-  /** Handles in an uploaded form or file; `unread` if it may name any. */
+  /** Handles in an uploaded form or file; `unread` if the upload was not read and may name any handle. */
   uploadedHandles?: readonly Handle[] | 'unread' | undefined
   handle?: HandleOwner | undefined
   /** Handles that the provider gave to the agent in its response. */
@@ -258,21 +263,21 @@ export type Exchange = {
 
 /** Request of the gateway itself that cancels work of an agent at a provider. */
 export type SystemOrder = {
-  /** The agent at the time when the work started. It may be suspended or deleted now. */
+  /** The agent when the work started. It may be suspended or deleted since. */
   readonly agent: AgentEntry
-  /** Connector through which the work was started. The request is sent through no other one. */
+  /** Connector through which the work was started. The request is sent only through this connector. */
   readonly connectorId: string
   /** Scope of the kill switch that causes the request. */
   readonly scope: string
 }
 
-/** An open WebSocket connection, for the exchange of one of its messages. */
+/** An open WebSocket connection, as the exchange of one of its messages uses it. */
 export type MessageChannel = {
   /** Type of the connector that owns the WebSocket. */
   readonly connectorType: string
-  /** Name of the response events (`stream_id`); null when they have none. */
+  /** Name of the response events of the message (`stream_id`); null when they have none. */
   readonly lane: string | null
-  /** Sends the message upstream, resolves after its response. Rejects with a ChaperoneError if it was not sent. */
+  /** Sends the message upstream. Resolves after its response; rejects with a ChaperoneError if it was not sent. */
   forward(exchange: Exchange): Promise<undefined>
 }
 
@@ -286,10 +291,10 @@ export type InnerExchanges = {
   runSliced<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
 }
 
-/** A stage either continues or has sent the response. Stages are independent of each other. */
+/** Result of a stage: either it continues, or it has sent the response. Stages are independent of each other. */
 export type StageResult = 'continue' | 'responded'
 export type Stage = {
   readonly name: string
-  /** Runs the stage. A promise of `undefined` means `continue`, so that many requests can share one promise. */
+  /** Runs the stage. A promise of `undefined` means `continue`, so that many requests can share one promise object. */
   run(exchange: Exchange): StageResult | Promise<StageResult | undefined>
 }

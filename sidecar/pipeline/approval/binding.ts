@@ -11,7 +11,7 @@ import { pinnedStates, type ReadPin } from './pins.ts'
 export type BoundRequest = {
   /** Request target without the agent's own credential in the query. */
   readonly target: string
-  /** All forwarded headers except the documented ignored ones. */
+  /** All forwarded headers, except those that the documentation names as ignored. */
   readonly headers: readonly BoundHeader[]
   /**
    * Hash of the body without the values that a client generates anew for each attempt. `open` for a body without an
@@ -24,7 +24,7 @@ export function boundRequest(exchange: Exchange): BoundRequest {
   const { connector, request, kind } = exchange
   if (connector === undefined || request === undefined) throw new Error('bound before it was routed')
   const body = boundBody(exchange, connector.connector.unboundMembers)
-  // No header of a CONNECT is forwarded.
+  // The headers of a CONNECT are not forwarded, so none is bound.
   if (kind === 'tunnel') return { target: request.rawTarget, headers: [], body: body.hash }
   const { edit } = outgoingOf(exchange, connector, request)
   const headers = boundHeaders(connector.connector.name, body.withType(edit.rawHeaders))
@@ -54,7 +54,7 @@ export function bindingOf(exchange: Exchange, bound: BoundRequest, pins: readonl
       [...(decision?.policies ?? [])].sort(),
       decision?.permission,
       requiredView(decision?.requiredGroups ?? []),
-      // An ordered request shares no approval with other requests. Its approval belongs to its action request.
+      // The approval of an ordered request belongs to its action request, and is shared with no other request.
       ...(order === undefined ? [] : [order.actionRequestId]),
       ...(pins.length === 0 ? [] : [pinnedStates(pins)]),
     ]),
@@ -62,7 +62,8 @@ export function bindingOf(exchange: Exchange, bound: BoundRequest, pins: readonl
 }
 
 /**
- * Returns a hash of the whole request as received. The control plane finds by it the execution that sent the request.
+ * Returns a hash of the whole request as received. By this hash the control plane finds the execution that sent the
+ * request.
  */
 export function requestFingerprint(exchange: Exchange, bodySha256: string | null): string {
   const { agent, connector, request, isOpenEnded } = exchange

@@ -14,13 +14,13 @@ export type BoundBody = {
   withType(headers: RawHeaders): RawHeaders
 }
 
-/** Value in place of the hash for a body that has no end yet. */
+/** Text in place of the hash for a body whose end has not arrived. */
 const OPEN_ENDED = 'open'
 
 /**
- * Returns the part of the body to which an approval is bound. All bytes are bound, with two exceptions: the parts of a
- * plain multipart form are bound one by one, because an SDK generates a new boundary for each attempt; JSON members
- * that count attempts are left out (`unboundMembers`).
+ * Returns the part of the body to which an approval is bound. All bytes are bound, with two exceptions. The parts of a
+ * plain multipart form are bound separately, because an SDK generates a new boundary for each attempt. JSON members
+ * that count attempts are not bound (`unboundMembers`).
  */
 export function boundBody(exchange: Exchange, unboundMembers: readonly MemberPath[] = []): BoundBody {
   const { bodyBytes, isOpenEnded } = exchange
@@ -37,8 +37,8 @@ function whole(hash: string | null): BoundBody {
 }
 
 /**
- * Returns the body without these JSON members. Null when it has none of them, or when servers could read them
- * differently.
+ * Returns the body without these JSON members. Returns null when the body has none of them, or when servers could read
+ * the members differently.
  */
 function maskedJson({ request }: Exchange, bytes: Buffer, members: readonly MemberPath[]): string | null {
   const keys = members.map((path) => path.join('.'))
@@ -48,7 +48,10 @@ function maskedJson({ request }: Exchange, bytes: Buffer, members: readonly Memb
   return masked === text ? null : masked
 }
 
-/** Boundaries as clients generate them. Parsers disagree about others, so such bodies are bound byte for byte. */
+/**
+ * Matches boundaries as clients generate them. Parsers disagree about other boundaries, so bodies with those are bound
+ * byte for byte.
+ */
 const PLAIN_BOUNDARY = /^[0-9A-Za-z_-]+$/
 
 function hashParts({ raw, request }: Exchange, bytes: Buffer): string | null {

@@ -6,7 +6,8 @@ import type { ReadPin } from './pins.ts'
 
 /**
  * Adds the approved state to the request body when the API accepts it and the connector has `pins: send`. The provider
- * itself then refuses any other state. Returns the names of the added members. A body in another format is not changed.
+ * then refuses the request in any other state. Returns the names of the added members. A body in another format than
+ * JSON is not changed.
  */
 export function completeRequest(exchange: Exchange, pins: readonly ReadPin[]): readonly string[] {
   const { connector, request, body } = exchange

@@ -26,8 +26,8 @@ export type HoldFacts = {
 }
 
 /**
- * Builds the approval card: the canonical request and its effect, in full. Several actions (a batch) are listed in
- * `parameters.actions`; undetermined candidates in `parameters.candidates`.
+ * Builds the approval card, which shows the canonical request and its effect in full. Several actions (a batch) are
+ * listed in `parameters.actions`, undetermined candidates in `parameters.candidates`.
  */
 export function describeHold(exchange: Exchange, { binding, bound, bodySha256, pins }: HoldFacts): HoldBody {
   const { agent, connector, request, decision, actions = [] } = exchange
@@ -84,8 +84,8 @@ function parametersOf(exchange: Exchange, primary: Action | undefined): Paramete
 }
 
 /**
- * Returns the body fields beyond the parameters of the action. Omits the agent's own credential, which is removed
- * later.
+ * Returns the body fields that are not parameters of the action. Omits the agent's own credential, which a later stage
+ * removes.
  */
 function besides(exchange: Exchange, parameters: Parameters = {}): Parameters {
   const { bodyBytes, request, connector, scan } = exchange
@@ -114,7 +114,7 @@ function describeAction(action: Action): Record<string, unknown> {
   return { type, target: targetOf(action) ?? null, parameters, ...reasonFor(action) }
 }
 
-/** Adds the reason why the action was classified under this name and not under a less severe one. */
+/** Returns `name_reason`: the reason why the action has this name and not that of a less severe action. */
 function reasonFor(action: Action | undefined): { readonly name_reason?: string } {
   return action?.nameReason === undefined ? {} : { name_reason: action.nameReason }
 }

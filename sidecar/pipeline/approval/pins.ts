@@ -5,14 +5,13 @@ import { lookUpContextOf } from '../look-up-context.ts'
 import type { PipelinePorts } from '../ports.ts'
 
 /**
- * A pin with the state that was read. `value` is null when the read failed, or when the request itself contains the
- * state.
+ * A pin with its current state. `value` is null when the read failed, or when the request itself contains the state.
  */
 export type ReadPin = { readonly pin: Pin; readonly value: string | null }
 
 /**
- * Reads the state that the request acts on, with the credential of the connector. Returns no pins for undetermined
- * candidates.
+ * Reads the state on which the request acts, with the credential of the connector. Returns no pins while the action is
+ * undetermined among candidates.
  */
 export function readPins(
   exchange: Exchange,
@@ -30,7 +29,7 @@ function pinsOf({ connector, request, named }: Exchange): readonly Pin[] {
   return named.actions.flatMap((action) => table.of(action, place)).slice(0, MAX_PINS)
 }
 
-/** Reads the state of one pin. Returns the first answer of its look-ups; null when none has one. */
+/** Reads the state of one pin. Returns the first answer of its look-ups; null when no look-up has an answer. */
 async function readState(
   { reads }: Pin,
   exchange: Exchange,

@@ -6,14 +6,14 @@ import { type ByteRequest, createByteQuota } from './byte-quota.ts'
 import { sizeText } from './too-large.ts'
 
 /**
- * Memory budget for buffered request bodies, including those of held requests. A request over the budget waits. Freed
- * memory goes to the agent that uses least, in order of arrival.
+ * Memory budget for buffered request bodies, including those of held requests. A request beyond the budget waits. Freed
+ * memory goes to the waiting agent that uses least; among equals the first request is served.
  */
 export type BodyBudget = {
   /**
-   * Reads the whole body, and sets `exchange.bodyBytes`. Resolves with null when it is longer than `limit` bytes.
+   * Reads the whole body, and sets `exchange.bodyBytes`. Resolves with null when the body is longer than `limit` bytes.
    * Rejects with `overloaded` when memory stays used up for `waitMs`, with `body_too_large` when the body exceeds the
-   * budget, and when the client disconnects.
+   * budget, and with an error when the client disconnects.
    */
   read(exchange: Exchange, limit: number): Promise<Buffer | null>
   /** Releases the memory that the exchange reserved. */
@@ -24,8 +24,9 @@ export type BodyBudget = {
 /** Part of the budget for WebSocket messages, which are buffered before they have an exchange. */
 export type MessageRoom = {
   /**
-   * Reserves the bytes for the agent. Rejects with `overloaded` when memory stays used up for `waitMs`, with
-   * `body_too_large` when the message exceeds the budget, and when the signal fires. A rejected call reserves nothing.
+   * Reserves bytes for an agent. Rejects with `overloaded` when memory stays used up for `waitMs`, with
+   * `body_too_large` when the message exceeds the budget, and with the abort reason when the signal fires. A rejected
+   * call reserves nothing.
    */
   take(request: ByteRequest): Promise<void>
   releaseBytes(agent: string, bytes: number): void
@@ -34,11 +35,14 @@ export type MessageRoom = {
 export type BodyBudgetOptions = {
   readonly pacer: Pick<Pacer, 'turnForBody'>
   readonly totalBytes: number
-  /** Time in milliseconds that a request waits for a full budget. */
+  /** Time in milliseconds that a request waits while the budget is used up. */
   readonly waitMs?: number
 }
 
-/** Bodies up to this size in bytes do not count. The limit of concurrent requests for each agent bounds them. */
+/**
+ * Size in bytes up to which bodies do not count against the budget. The limit of concurrent requests for each agent
+ * bounds their number.
+ */
 export const SMALL_BYTES = 64 * 1024
 const RETRY_AFTER_S = 5
 
@@ -49,7 +53,7 @@ export function createBodyBudget({
 }: BodyBudgetOptions): BodyBudget {
   const quota = createByteQuota({ totalBytes, waitMs, full: (bytes) => full(totalBytes, bytes, waitMs) })
 
-  /** Reserves `bytes` for the body. Bytes already reserved by an earlier read of the same body are subtracted. */
+  /** Reserves `bytes` for the body. Bytes that an earlier read of the same body reserved are subtracted. */
   async function reserve(exchange: Exchange, bytes: number): Promise<void> {
     const more = bytes - (exchange.reservedBytes ?? 0)
     if (more <= 0) return
@@ -100,8 +104,8 @@ export function createBodyBudget({
 }
 
 /**
- * Reads a small body outside the budget. Returns null for a body that counts against it. For a body without a declared
- * length only the bytes themselves show its size.
+ * Reads a small body without the budget. Returns null for a body that counts against the budget. The size of a body
+ * without a declared length is known only once its bytes arrive.
  */
 async function readSmall({ body, request }: Exchange, bytes: number): Promise<Buffer | null> {
   const isLarge = request?.body.length !== undefined && bytes > SMALL_BYTES

@@ -25,14 +25,16 @@ export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
 }
 
 /**
- * A fact of an action that only the unread body contains, and the policy that needs it. `policy` is null for a
- * permission by effect class.
+ * A question that only the unread body answers: a fact of an action, and the policy that needs the fact. `policy` is
+ * null when a permission by effect class needs it.
  */
 export type BodyQuestion = { readonly policy: CompiledPolicy | null; readonly action: Action }
 
 const NO_QUESTIONS: readonly BodyQuestion[] = []
 
-/** Returns the facts that the rules need from the bodies of these actions, independent of the agent. */
+/**
+ * Returns the questions that the rules have about the bodies of these actions. The result does not depend on the agent.
+ */
 export function bodyQuestions(
   { policies, permissions }: Snapshot,
   actions: readonly Action[],
@@ -49,16 +51,16 @@ export function bodyQuestions(
 }
 
 /**
- * Returns true when one of the questions concerns this exchange's agent and connector. A condition without its fact has
- * no value and can only make the decision stricter, so a readable body must be read.
+ * Returns true when one of the questions concerns the agent and connector of this exchange. Then a readable body must
+ * be read: without the fact the condition has no value, and can only make the decision stricter.
  */
 export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchange): boolean {
   return questions.length > 0 && questions.some(isAskedBy(exchange))
 }
 
 /**
- * Returns true when a policy condition or a permission of this exchange's agent depends on one of these effect classes
- * of the actions.
+ * Returns true when a policy condition or a permission for the agent of this exchange depends on one of these effect
+ * classes.
  */
 export function areEffectsAskedFor(
   exchange: Exchange,
@@ -108,7 +110,7 @@ function looksAtEffects({ rules }: CompiledPolicy): boolean {
   return rules.some(({ conditions }) => conditions.some(({ text }) => EFFECTS.test(text)))
 }
 
-/** Also matches `action["effects"]`. */
+/** Matches the member `effects` in every notation, for example also `action["effects"]`. */
 const EFFECTS = /\beffects\b/
 
 function looksAtBody(policy: CompiledPolicy): boolean {

@@ -5,15 +5,15 @@ import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
 
 const SLICE_BYTES = 1024 * 1024
-/** Cache of body hashes. The approval card and each comparison with the approved request need the hash. */
+/** Cache of body hashes by body. The approval card and each comparison with the approved request need the hash. */
 const known = new WeakMap<Buffer, string>()
 
-/** Returns the SHA-256 of a body in hexadecimal. A body that `hashBody` has hashed is read from the cache. */
+/** Returns the SHA-256 of a body in hexadecimal. The cache contains the hash when `hashBody` has computed it. */
 export function bodyHash(bytes: Buffer): string {
   return known.get(bytes) ?? remember(bytes, hash('sha256', bytes))
 }
 
-/** Hashes a long body in slices. Without it `bodyHash` would block the event loop for one long turn. */
+/** Hashes a long body in slices and caches the result. A call of `bodyHash` alone would block the event loop. */
 export async function hashBody(exchange: Exchange, pacer: Pacer): Promise<void> {
   const { bodyBytes } = exchange
   if (bodyBytes === undefined || bodyBytes.length <= LIMITS.pacedBodyBytes || known.has(bodyBytes)) return

@@ -22,8 +22,8 @@ export function membersToScan({ connector, request, body }: Exchange): readonly 
 }
 
 /**
- * Refuses a body in another format than JSON when the connector must scan it for tools or URLs. Many servers parse JSON
- * under any media type. Returns null for other requests.
+ * Returns a refusal for a body in another format than JSON when the connector must scan the body for tools or URLs.
+ * Many servers parse JSON under any media type. Returns null for other requests.
  */
 export function judgeUnscanned({ connector, request, body }: Exchange): Refusal | null {
   if (connector?.connector.find === undefined || request === undefined || body.isEmpty) return null

@@ -1,11 +1,11 @@
 import { abortReason } from '../../upstream/abort-reason.ts'
 import type { ExchangeSignal } from '../exchange-abort.ts'
 
-/** A number of bytes that all agents share. */
+/** A limited number of bytes that all agents share. */
 export type ByteQuota = {
   /**
-   * Counts the bytes for the agent. Rejects when the quota stays used up for `waitMs`, and when the signal fires. A
-   * rejected call counts nothing.
+   * Counts bytes for an agent. Rejects when the quota stays used up for `waitMs` milliseconds, and when the signal
+   * fires. A rejected call counts nothing.
    */
   take(request: ByteRequest): Promise<void>
   releaseBytes(agent: string, bytes: number): void
@@ -20,7 +20,7 @@ export type ByteRequest = {
 export type ByteQuotaOptions = {
   readonly totalBytes: number
   readonly waitMs: number
-  /** Creates the error for a request that waited too long. */
+  /** Creates the error for a request that waited for `waitMs` milliseconds. */
   readonly full: (bytes: number) => Error
 }
 
@@ -32,7 +32,10 @@ const SHARE_OF_ONE = 0.75
 
 type Waiter = Pick<ByteRequest, 'agent' | 'bytes'> & { readonly admit: () => void }
 
-/** Creates the quota. Requests beyond it wait. Freed bytes go to the agent that uses least, in order of arrival. */
+/**
+ * Creates the quota. Requests beyond the quota wait. Freed bytes go to the waiting agent that uses least; among equals
+ * the first request is served.
+ */
 export function createByteQuota({ totalBytes, waitMs, full }: ByteQuotaOptions): ByteQuota {
   const heldBy = new Map<string, number>()
   const waiting = new Set<Waiter>()
@@ -64,7 +67,7 @@ export function createByteQuota({ totalBytes, waitMs, full }: ByteQuotaOptions):
     const fail = (error: Error): void => {
       leave()
       reject(error)
-      // The failed request may have blocked smaller ones.
+      // The failed request may have blocked smaller requests.
       serve()
     }
     const onAbort = (): void => fail(abortReason(signal))

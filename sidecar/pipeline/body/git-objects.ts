@@ -3,14 +3,16 @@ import { inflateSync } from 'node:zlib'
 
 /**
  * Inflates one zlib stream at the start of `from` that contains exactly `size` bytes. Returns the data and the number
- * of bytes read. Null when the stream is broken, incomplete or of another size. Never produces more than `size` bytes.
+ * of bytes read. Returns null when the stream is broken, incomplete or of another size. Never produces more than `size`
+ * bytes.
  */
 export function inflate(
   from: Uint8Array,
   size: number,
 ): { readonly data: Uint8Array; readonly consumed: number } | null {
   try {
-    // With `info` the result includes the engine, which has the number of bytes read. The types omit it.
+    // With `info` the result includes the zlib engine, which has the number of bytes read. Node's types omit the
+    // option.
     const { buffer, engine } = inflateSync(from, {
       info: true,
       maxOutputLength: Math.max(size, 1),
@@ -28,7 +30,10 @@ export function inflate(
 /** Minimum of zlib's `chunkSize` option. */
 const MIN_CHUNK_BYTES = 64
 
-/** Returns the git object id in hexadecimal. Git defines the id as SHA-1; the gateway cannot choose a stronger hash. */
+/**
+ * Returns the id of a git object in hexadecimal. Git defines the id as SHA-1, so the gateway cannot choose a stronger
+ * hash.
+ */
 export function objectId(type: string, data: Uint8Array): string {
   return createHash('sha1').update(`${type} ${data.length}\0`).update(data).digest('hex')
 }

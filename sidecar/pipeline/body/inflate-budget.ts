@@ -6,9 +6,12 @@ import { inflate, objectId } from './git-objects.ts'
 
 const WINDOW_MS = 60_000
 
-/** Limit of bytes that the packs of each agent may inflate to in a minute, over all pushes. */
+/** Limit of the bytes to which the git packs of each agent may inflate in a minute, over all pushes. */
 export type InflateBudget = {
-  /** Returns pack tools that count for the agent of the exchange. `inflate` throws `rate_limited` beyond the budget. */
+  /**
+   * Returns pack tools that count for the agent of the exchange. Their `inflate` throws `rate_limited` beyond the
+   * limit.
+   */
   toolsFor(exchange: Exchange): PackTools
 }
 

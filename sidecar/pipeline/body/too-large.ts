@@ -15,7 +15,8 @@ export function sizeText(bytes: number): string {
 }
 
 /**
- * Returns the refusal of a body above the limit of its class. Names the limit and the policies that read the body.
+ * Returns the refusal of a body above the limit of its class. The refusal names the limit and the policies that read
+ * the body.
  */
 export function tooLong(exchange: Exchange, limit: number): Refusal {
   const who = policiesThatLook(exchange)
@@ -30,7 +31,8 @@ export function tooLong(exchange: Exchange, limit: number): Refusal {
 }
 
 /**
- * Adds the policies that require the body to the detail of a `body_too_large` refusal. Other refusals are not changed.
+ * Adds the policies that require the body to the detail of a `body_too_large` refusal. Other refusals are returned
+ * unchanged.
  */
 export function withPolicies(exchange: Exchange, wrong: Refusal): Refusal {
   if (wrong.code !== 'body_too_large') return wrong

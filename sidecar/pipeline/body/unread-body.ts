@@ -12,8 +12,8 @@ function opaqueDeclaration({ connector, request }: Exchange): 'Connector' | 'row
 }
 
 /**
- * Returns true for a body that is declared opaque and whose headers mark it as unreadable. The request is then
- * classified by its line alone.
+ * Returns true for a body that is declared opaque and whose headers mark it as unreadable. Such a request is classified
+ * by its line alone.
  */
 export function staysUnread(exchange: Exchange): boolean {
   const { request } = exchange
@@ -21,9 +21,10 @@ export function staysUnread(exchange: Exchange): boolean {
 }
 
 /**
- * Returns why the request must not be held: an approver could not read its body. Null for a readable body, and when the
- * action, the Connector or its type declares how unreadable bodies are handled. Before the body is read, only its
- * headers are checked. A body without an end can be neither shown nor quoted, so it needs the declaration.
+ * Returns a refusal when the request must not be held, because an approver could not read its body. Returns null for a
+ * readable body, and when the action, the Connector or its type declares how unreadable bodies are handled. Before the
+ * body is read, only its headers are checked. A body without an end needs the declaration, because it can be neither
+ * shown nor quoted.
  */
 export function judgeUnread(exchange: Exchange): Refusal | null {
   const { request, body, bodyBytes, isOpenEnded } = exchange
@@ -46,8 +47,8 @@ function judgeBytes(bytes: Buffer, info: BodyInfo): Refusal | null {
 }
 
 /**
- * Checks the headers of a body that was not read. A body without a declared length may turn out to be empty, so it is
- * read first.
+ * Returns a refusal by the headers of a body that was not read. A body without a declared length is read first, because
+ * it may turn out to be empty.
  */
 function judgeLabel(info: BodyInfo): Refusal | null {
   if (info.length === undefined || info.length === 0 || labelProblem(info) === null) return null
@@ -73,7 +74,8 @@ function labelProblem({ mediaType, charset, encoding }: BodyInfo): string | null
 const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8'])
 
 /**
- * Describes an unreadable body for the approval card. Returns null when the card shows the body, and for an empty body.
+ * Describes an unreadable body for the approval card. Returns null when the card shows the body, and when the body is
+ * empty.
  */
 export function describeUnread(exchange: Exchange): UnreadBody | null {
   const { request, bodyBytes, connector } = exchange
@@ -103,7 +105,7 @@ function whyHeld(exchange: Exchange): string {
 const EXCERPT_BYTES = 1_024
 
 /**
- * Returns the beginning of the body as text. Omits a character that the limit splits; bytes that are not UTF-8 become
+ * Returns the beginning of the body as text. Omits a character that the limit splits. Bytes that are not UTF-8 become
  * the replacement character.
  */
 function excerptOf(bytes: Buffer): string {

@@ -12,8 +12,8 @@ import { isSettledByBody, type ProvisionalClassification } from './provisional-c
 const MAX_SCANNED = 256 * 1024
 
 /**
- * Scans a streamed body for the key that determines the candidate, for the record only. The request keeps its set of
- * candidates, represented by the strictest, unless the whole body was scanned and contains the key at most once.
+ * Scans a streamed body for the key that determines the candidate, for the record only. The record names the strictest
+ * candidate, unless the whole body was scanned and contains the key at most once.
  */
 export function scanCandidates(exchange: Exchange): BodyWatch | null {
   const { provisional, named, request } = exchange
@@ -27,14 +27,14 @@ class CandidateScan implements BodyWatch {
   readonly #exchange: Exchange
   readonly #provisional: ProvisionalClassification
   readonly #patterns: Patterns
-  /** Created when a key appears; most bodies contain none. */
+  /** Key scan of the body; null until a key appears. Most bodies contain no key. */
   #scan: KeyScan | null = null
   #seen = 0
-  /** False when a body in one piece is not a JSON object, because servers differ in how they read it. */
+  /** False when a body in one piece is not a JSON object. Servers differ in how they read such a body. */
   #isObject = true
   /** True when the part of the body beyond the scan limit contains a key name. */
   #isNamed = false
-  /** Last bytes of the searched text, because a name may be split between two chunks. */
+  /** Last bytes of the searched text, because a key name may be split between two chunks. */
   #tail = ''
 
   constructor(exchange: Exchange, provisional: ProvisionalClassification) {
@@ -93,29 +93,29 @@ class CandidateScan implements BodyWatch {
 
 const OBJECT_START = /^[\t\n\r ]*\{/
 
-/** Length of the longest key name with its quotes, in bytes. */
+/** Number of bytes that cover the longest key name with its quotes. */
 const LONGEST_NAME = 64
 
 /**
- * Spellings that a parser could take for a key: escaped letters, the two characters that case folding maps to ASCII
+ * Spellings that a parser could read as a key: escaped letters, the two characters that case folding maps to ASCII
  * (long s, Kelvin sign), and other encodings.
  */
 const DISGUISES: readonly RegExp[] = [/\\u(?:00[2-7]|017f|212a)/i, /\xc5\xbf/, /\xe2\x84\xaa/, /\0/]
 
 /**
- * Patterns for UTF-8 bytes read as latin-1. Each pattern is a separate expression, because V8 searches it several times
- * faster than alternatives.
+ * Search patterns for UTF-8 bytes that are read as latin-1. Each is a separate expression, because V8 searches several
+ * expressions much faster than one with alternatives.
  */
 type Patterns = {
-  /** Key names without quotes. In a body without a match even a lenient parser finds no key. */
+  /** Key names without quotes. In a body without a match no parser finds a key, however lenient. */
   readonly word: readonly RegExp[]
-  /** Key names in quotes, for text that may contain the words of keys elsewhere. */
+  /** Key names in quotes, for text that may contain the same words in other places. */
   readonly key: readonly RegExp[]
 }
 
 const made = new WeakMap<readonly string[], Patterns>()
 
-/** Returns the patterns for these keys. Cached, because all requests use the same few lists of keys. */
+/** Returns the patterns for these keys. They are cached, because all requests use the same few lists of keys. */
 function patternsOf(keys: readonly string[]): Patterns {
   const known = made.get(keys)
   if (known !== undefined) return known

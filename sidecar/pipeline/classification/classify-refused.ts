@@ -8,14 +8,15 @@ import type { Exchange } from '../exchange.ts'
 import { classifyByRequestLine, isSettledByBody } from './provisional-classification.ts'
 
 /**
- * Limit of a body that is read to classify a refused request. Most calls classified by their body are far smaller.
+ * Limit in bytes of a body that is read to classify a refused request. Most calls that are classified by their body are
+ * far smaller.
  */
 const MAX_READ = 16 * 1024
 
 /**
- * Classifies a request that is refused before classification, for its record only; no decision uses the result. The
- * request line suffices for most requests. A body that has already arrived is read where the class depends on it;
- * otherwise the strictest candidate represents the request.
+ * Classifies a request that is refused before its classification. Only the record uses the result, no decision. The
+ * request line suffices for most requests. Where the class depends on the body, a body that has already arrived is
+ * read; otherwise the strictest candidate represents the request.
  */
 export function classifyRefused(exchange: Exchange): undefined | Promise<undefined> {
   const { connector: bound, request, actions } = exchange

@@ -10,9 +10,7 @@ import { bodyQuestions } from '../body/body-facts.ts'
 import type { Exchange } from '../exchange.ts'
 import type { CachedDecisions, ProvisionalClassification } from './provisional-classification.ts'
 
-/**
- * Returns the decision about a request whose body was read. Where candidates remain, the strictest decision applies.
- */
+/** Returns the decision about a request whose body was read. The strictest decision applies where candidates remain. */
 export function decideWithBody(exchange: Exchange, named: Named, nowMs: number): Decision {
   const { rules, inputs } = decisionInputs(exchange, judgedActions(named), nowMs)
   const decision = decideNamed(rules, named, inputs)
@@ -20,9 +18,9 @@ export function decideWithBody(exchange: Exchange, named: Named, nowMs: number):
 }
 
 /**
- * Returns the decision about actions that the request line determined; `split` when the candidates get different
- * decisions. It follows from line, agent and rules, so it is cached for all requests that share them, unless a policy
- * uses the time, a header or the body.
+ * Returns the decision about actions that the request line determines; `split` when the candidates get different
+ * decisions. The decision depends on request line, agent and rules only, so it is cached, unless a policy uses the
+ * time, a header or the body.
  */
 export function decideProvisional(
   exchange: Exchange,
@@ -39,7 +37,7 @@ export function decideProvisional(
   return decision
 }
 
-/** Returns the decision about a request as it is classified now, with or without its body. */
+/** Returns the decision about a request by its current classification, with or without its body. */
 export function decideNow(exchange: Exchange, nowMs: number): Decision {
   const { provisional, named = NOTHING } = exchange
   const decision = provisional === undefined ? 'split' : decideProvisional(exchange, provisional, nowMs)
@@ -71,12 +69,14 @@ function newCachedDecisions(actions: readonly Action[], snapshot: Snapshot): Cac
 }
 
 /**
- * Expressions in policy conditions whose value differs between requests with the same line: the time, headers and body.
+ * Matches expressions in policy conditions whose value differs between requests with the same request line: the time,
+ * headers and body.
  */
 const NOT_IN_LINE = /\bnow\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query)\b)/
 
 /**
- * Returns true when a policy uses more than the request line. A match inside a string literal only prevents caching.
+ * Returns true when a policy uses more than the request line. A match inside a string literal has no effect but to
+ * prevent caching.
  */
 function looksBeyondLine({ rules }: CompiledPolicy): boolean {
   return rules.some(({ conditions }) => conditions.some(({ text }) => NOT_IN_LINE.test(text)))

@@ -2,7 +2,7 @@ import { isBeside } from '../../../core/action/action.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { Exchange } from '../exchange.ts'
 
-/** An action that the control plane ordered. Its decision token is spent, but that alone does not release a hold. */
+/** An action that the control plane ordered. The spent decision token of the order alone does not release a hold. */
 export type OrderedAction = {
   readonly actionRequestId: string
   readonly actionType: string
@@ -11,7 +11,7 @@ export type OrderedAction = {
 }
 
 /**
- * Denies a request whose class differs from the ordered action. Everything else, including further actions of the
+ * Denies an ordered request whose class differs from the ordered action. All else, including further actions of the
  * request, is decided like live traffic.
  */
 export function decideOrdered({ order, actions = [] }: Exchange, decision: Decision): Decision {

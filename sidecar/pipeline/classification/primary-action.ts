@@ -2,8 +2,9 @@ import type { Action } from '../../../core/action/action.ts'
 import type { Exchange } from '../exchange.ts'
 
 /**
- * Returns the action that represents the exchange in records and refusals. It is the action that decided, for
- * candidates and actions of the provider; otherwise the riskiest one of the request itself.
+ * Returns the action that represents the exchange in records and refusals. Among candidates, and when an action of the
+ * provider was not allowed, this is the action that determined the decision; otherwise the riskiest action of the
+ * request itself.
  */
 export function primaryAction({ actions, named, decision }: Exchange): Action | undefined {
   if (named?.kind === 'candidates') {

@@ -8,7 +8,9 @@ import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/re
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { BodyQuestion } from '../body/body-facts.ts'
 
-/** Classification of a request by its line, before its body is read. Shared by all requests with the same line. */
+/**
+ * Classification of a request by its line, before its body is read. All requests with the same line share the object.
+ */
 export type ProvisionalClassification = {
   readonly method: string
   readonly host: string
@@ -19,9 +21,9 @@ export type ProvisionalClassification = {
   readonly actions: readonly Action[]
   /** Body keys that determine the candidate. */
   readonly keys: readonly string[]
-  /** Action of a body without any of the keys; null when undetermined. */
+  /** Action when the body contains none of the keys; null when the action is then undetermined. */
   readonly unseen: Action | null
-  /** Decisions under the current snapshot; set by `exchange-decision.ts`. */
+  /** Cached decisions under the current snapshot; null before the first one. `exchange-decision.ts` sets the field. */
   cached: CachedDecisions | null
 }
 
@@ -31,8 +33,8 @@ export type CachedDecisions = {
   /** Policies that need facts from the body. */
   readonly questions: readonly BodyQuestion[]
   /**
-   * True when no matching policy uses more than the line. The same agent then gets the same decision until the snapshot
-   * changes.
+   * True when no matching policy uses more than the request line. An agent then gets the same decision until the
+   * snapshot changes.
    */
   readonly isSteady: boolean
   /** Decisions by agent name. */
@@ -40,11 +42,11 @@ export type CachedDecisions = {
 }
 
 const remembered = new WeakMap<BoundConnector, Map<string, ProvisionalClassification>>()
-/** Limit of cached lines for each connector, because agents choose paths. A full cache is cleared. */
+/** Limit of cached request lines for each connector, because agents choose paths. A full cache is cleared. */
 const MAX_LINES = 512
 const MAX_TARGET = 256
 
-/** Classifies a request by its line. Cached, because most agents call a few paths. */
+/** Classifies a request by its line. The result is cached, because most agents call a few paths. */
 export function classifyByRequestLine(
   bound: BoundConnector,
   request: CanonicalRequest,
@@ -70,12 +72,15 @@ function isSameLine(known: ProvisionalClassification, request: CanonicalRequest,
   )
 }
 
-/** Queries rarely repeat, so they are not cached. */
+/** Reports whether the classification may be cached. Targets with a query rarely repeat. */
 function isMemorable({ rawQuery, rawTarget, isUpgrade, method }: CanonicalRequest): boolean {
   return rawQuery === '' && rawTarget.length <= MAX_TARGET && !isUpgrade && method !== 'CONNECT'
 }
 
-/** Wraps the request to detect whether the connector reads more than the line; such a result is not cached. */
+/**
+ * Wraps the request to detect whether the connector reads more than the request line. A result for which it does is not
+ * cached.
+ */
 function lineOnly(request: CanonicalRequest, seen: { isLineOnly: boolean }): CanonicalRequest {
   return {
     ...request,
@@ -124,8 +129,8 @@ function newProvisional(
 }
 
 /**
- * Classifies by the line, and for a request without a body as a request with an absent one, because no body can then
- * determine the candidate.
+ * Classifies by the request line. A request without a body is classified with an absent body where candidates remain,
+ * because no body can then determine the candidate.
  */
 function classifyWithoutBody(
   bound: BoundConnector,
@@ -136,7 +141,7 @@ function classifyWithoutBody(
   return !isRefusal(first) && isSettledByBody(first) && isEmpty ? classify(bound, request, ABSENT) : first
 }
 
-/** Returns true for candidates among which the body decides. */
+/** Returns true for candidates of which the body determines one. */
 export function isSettledByBody(named: Named): boolean {
   return named.kind === 'candidates' && named.settledBy !== 'server'
 }
