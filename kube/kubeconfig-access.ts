@@ -2,8 +2,8 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import type { KubeAccess } from './transport.ts'
 
 /**
- * Loads access to a cluster from a kubeconfig file, with its credential plugins. Only this module loads the client
- * package: the package takes 85 MiB of memory, which a pod with a ServiceAccount does not need.
+ * Loads the access to a cluster from a kubeconfig file, including credential plugins. Only this module loads the client
+ * package, which takes 85 MiB of memory, because a pod with a ServiceAccount does not need the package.
  */
 export async function loadKubeconfig(file: string): Promise<KubeAccess> {
   const { KubeConfig } = await import('@kubernetes/client-node')
@@ -13,7 +13,7 @@ export async function loadKubeconfig(file: string): Promise<KubeAccess> {
 }
 
 /**
- * Returns access to the cluster of the kubeconfig's current context. Throws when the kubeconfig has no current cluster.
+ * Returns the access to the cluster of the kubeconfig's current context. Throws when the kubeconfig has no current cluster.
  */
 export function kubeconfigAccess(config: KubeConfig): KubeAccess {
   const cluster = config.getCurrentCluster()

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import type { KubeAccess } from './transport.ts'
 
-/** Address of the API server of the cluster of this pod, and the files with its CA certificate and the pod's token. */
+/** Address of the API server of this pod's cluster, and the files with its CA certificate and the ServiceAccount token. */
 export type PodApi = { readonly url: string; readonly caFile: string; readonly tokenFile: string }
 
 export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Creates access with the ServiceAccount of this pod. Reads the CA certificate and the token for each request, because the
- * kubelet rotates both files.
+ * Creates the access with the ServiceAccount of this pod. Reads the CA certificate and the token for each request, because
+ * the kubelet rotates both files.
  */
 export function createPodAccess({ url, caFile, tokenFile }: PodApi): KubeAccess {
   return {

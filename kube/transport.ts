@@ -3,7 +3,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { text } from 'node:stream/consumers'
 
-/** Address of an API server, and the trust and credentials of its requests. */
+/** Address of an API server, and the CA certificate and credentials for requests to it. */
 export type KubeAccess = {
   /** URL without a trailing slash. */
   readonly server: string
@@ -22,7 +22,7 @@ export type KubeCall = {
   /** Requests only the metadata of one object (also of each object in a watch), or of a list. */
   readonly metadata?: 'object' | 'list'
   readonly signal?: AbortSignal
-  /** Time limit in ms, from the first byte sent to the last byte received. Default 30 s. */
+  /** Timeout in ms, from the first byte sent to the last byte received. Default 30 s. */
   readonly timeoutMs?: number
 }
 
@@ -33,11 +33,11 @@ export type KubeResponse = {
   readonly retryAfter?: string
 }
 
-/** HTTP transport to one API server. Both methods reject when the server cannot be reached or exceeds the timeout. */
+/** HTTP transport to one API server. Both methods reject when the server is unreachable and after the timeout. */
 export type KubeTransport = Disposable & {
-  /** Resolves with the response of any status, read whole. */
+  /** Resolves with the complete response, whatever its status. */
   send(call: KubeCall): Promise<KubeResponse>
-  /** Resolves with the head of the response of any status. `signal` ends the request and the body. */
+  /** Resolves when the response head has arrived, whatever its status. `signal` aborts the request and the body. */
   open(call: KubeCall, signal: AbortSignal): Promise<http.IncomingMessage>
 }
 

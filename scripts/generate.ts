@@ -63,7 +63,7 @@ function documents(): ReadonlyArray<readonly [string, string]> {
   ]
 }
 
-/** Returns the files in a generated folder that are no longer generated. */
+/** Returns the files in a generated folder that this script did not generate. */
 function leftOver(folder: string): readonly string[] {
   const present = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
   return present.filter((file) => /\.(yaml|md|json)$/.test(file) && !wanted.has(file))

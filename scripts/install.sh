@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs the packages of the lockfile and bundles the dashboard, both only after changes. `npm start` and `npm test` call
-# it first, so that a fresh clone needs no other step. Prints to standard error, because `--json` uses standard output.
+# Installs the packages of the lockfile and bundles the dashboard, both only after changes. `npm start` and `npm test` run
+# this script first, so that a new clone needs no other step. The script prints to standard error, because standard output is
+# for `--json`.
 set -eu
 cd "$(dirname "$0")/.."
 stamp=node_modules/.chaperone-installed

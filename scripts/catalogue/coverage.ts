@@ -27,7 +27,7 @@ export type Coverage = {
   readonly inconsistent: readonly string[]
 }
 
-/** Reads the tab-separated list of a provider: method, template, operation, `deprecated`. */
+/** Reads the list of a provider's operations. Columns, separated by tabs: method, template, operation, `deprecated`. */
 export function readOperations(text: string): readonly Operation[] {
   return text
     .split('\n')
@@ -78,7 +78,7 @@ function judgeNames(rows: readonly CatalogueRow[]): Pick<Coverage, 'doubled' | '
   return { doubled, inconsistent }
 }
 
-/** Returns the actions that a request of the operation may have before its body is read. */
+/** Returns the possible actions of a request of the operation, as classified before the body is read. */
 export function nameOperation(
   type: ConnectorEntry['type'],
   operation: Pick<Operation, 'method' | 'template'>,
@@ -99,7 +99,7 @@ export function nameOperation(
   return found.kind === 'actions' ? found.actions : found.candidates
 }
 
-/** Values of path parameters that accept a fixed set of values. All others accept any text. */
+/** Values for path parameters that accept only fixed values. All other parameters accept any text. */
 const FIXED: Readonly<Record<string, string>> = { enablement: 'enable_all' }
 
 function fill(template: string): string {

@@ -75,7 +75,10 @@ function version({ spec, status, rules, description, columns }: CrdSource) {
   }
 }
 
-/** Makes `conditions` a map list by type, so that each writer owns its types of conditions in server-side apply. */
+/**
+ * Makes `conditions` a list map with the key `type`. In server-side apply, each writer then owns only the conditions of its
+ * types.
+ */
 const CONDITIONS_BY_TYPE: RuleTexts = { cross: [], lists: [{ path: ['conditions'], keys: ['type'] }] }
 
 function openApi(schema: z.ZodType): Schema {

@@ -16,7 +16,7 @@ function column(name: string, jsonPath: string, type = 'string'): PrinterColumn 
   return { name, type, jsonPath }
 }
 
-/** Returns a column of `kubectl get -o wide`: priority 1 hides it from the default output. */
+/** Returns a printer column that only `kubectl get -o wide` shows (priority 1). */
 function wide(name: string, jsonPath: string): PrinterColumn {
   return { ...column(name, jsonPath, 'integer'), priority: 1 }
 }

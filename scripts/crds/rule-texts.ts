@@ -1,7 +1,7 @@
 import type { ImmutableField, ListRule } from '../../core/crd/spec-rules.ts'
 import type { Schema } from './structural.ts'
 
-/** CEL rules and list types of a CRD. */
+/** CEL validation rules and list types of a CRD. */
 export type RuleTexts = {
   readonly cross: ReadonlyArray<{
     readonly cel: string
@@ -12,7 +12,7 @@ export type RuleTexts = {
   readonly immutable?: readonly ImmutableField[]
 }
 
-/** Adds CEL rules at the root of a schema, and list types for lists with unique elements. */
+/** Adds the CEL validation rules to the root of a schema, and list types to lists with unique elements. */
 export function withRuleTexts(schema: Schema, { cross, lists, immutable = [] }: RuleTexts): Schema {
   const listed = lists.reduce((whole, { path, keys }) => changeAt(whole, path, listType(keys)), schema)
   const transitions = immutable.map(({ path, message }) => {

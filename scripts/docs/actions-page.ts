@@ -1,6 +1,6 @@
 import type { CatalogueRow, Connector } from '../../core/connectors/connector.ts'
 
-/** Returns the page of a connector type: the action name of every operation, for authors of permissions. */
+/** Returns the documentation page of a connector type: the action name of every operation, for authors of permissions. */
 export function actionsPage({ name, catalogue = [] }: Connector): string {
   const groups = Map.groupBy(catalogue, resourceOf)
   const names = new Set(catalogue.map((row) => row.type)).size
@@ -16,7 +16,7 @@ export function actionsPage({ name, catalogue = [] }: Connector): string {
   ].join('\n\n')
 }
 
-/** Returns the overview of all connector types. */
+/** Returns the documentation page that lists all connector types. */
 export function actionsIndex(connectors: readonly Connector[]): string {
   const lines = connectors.map(({ name, catalogue = [] }) => {
     const names = new Set(catalogue.map((row) => row.type)).size

@@ -3,7 +3,7 @@ import { effectEntries } from '../../core/connectors/effects/effects.ts'
 import type { FieldRule } from '../../core/connectors/effects/fields/field-rule.ts'
 import { fieldRules } from '../../core/connectors/effects/fields/of-fields.ts'
 
-/** Returns the page with the effect classes of every operation, and their reasons. */
+/** Returns the documentation page with the effect classes of every operation and the reason for each. */
 export function effectsPage(connectors: ReadonlyArray<{ readonly name: string }>): string {
   const sections = connectors.flatMap(({ name }) => sectionOf(name, effectEntries(name)))
   return [TITLE, ...sections, ''].join('\n\n')

@@ -3,7 +3,7 @@ import { LLM_B_HANDLES } from '../../core/connectors/handles/llm-b.ts'
 import { LLM_C_HANDLES } from '../../core/connectors/handles/llm-c.ts'
 import { compileHandles, type HandleTable } from '../../core/connectors/handles/table.ts'
 
-/** Returns the section about handles: ids that a provider returned to one agent. */
+/** Returns the documentation section about handles, which are ids that a provider returned to one agent. */
 export function handlesSection(): string {
   const rows = [LLM_A_HANDLES, LLM_B_HANDLES, LLM_C_HANDLES].flatMap(rowsOf)
   const table = ['| Kind | Given by the answer to | Named in |', '|---|---|---|', ...rows, MCP_ROW].join('\n')

@@ -9,7 +9,10 @@ import {
 import type { Connector } from '../../core/connectors/connector.ts'
 import { MAX_MASKED } from '../../core/connectors/fields/json-members.ts'
 
-/** Returns the page with the tables of held requests: ignored fields and members, opaque bodies, states. */
+/**
+ * Returns the documentation page with the tables about held requests: ignored fields and members, opaque bodies, pinned
+ * states.
+ */
 export function heldRequestsPage(connectors: readonly Connector[]): string {
   return [
     '# Tables of held requests',

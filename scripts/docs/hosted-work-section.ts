@@ -6,7 +6,7 @@ import { compileWork, type WorkStart, type WorkTable } from '../../core/connecto
 
 const TABLES = [LLM_A_WORK, LLM_B_WORK, LLM_C_WORK, CHAT_WORK]
 
-/** Returns the section about work at providers that a kill switch cancels. */
+/** Returns the documentation section about the work at providers that a kill switch cancels. */
 export function hostedWorkSection(): string {
   const rows = TABLES.flatMap(rowsOf)
   return [

@@ -6,7 +6,10 @@ import { LLM_C_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-c
 import { handlesSection } from './handles-section.ts'
 import { hostedWorkSection } from './hosted-work-section.ts'
 
-/** Returns the page with the tables of model providers: actions, tools, fields, operations, handles, cancellations. */
+/**
+ * Returns the documentation page about model providers, with their actions, tools, fields, operations, handles and
+ * cancellations.
+ */
 export function providerSidePage(): string {
   const tables = [LLM_A_PROVIDER_SIDE, LLM_B_PROVIDER_SIDE, LLM_C_PROVIDER_SIDE].map(compileTable)
   return [TITLE, kindsTable(), handlesSection(), hostedWorkSection(), ...tables.map(sectionOf), ''].join(

@@ -11,8 +11,8 @@ const COPIED: ReadonlyArray<readonly [from: string, to: string]> = [
 ]
 
 /**
- * Assembles the content of the image, to be copied to the root of a base image with Node and nft. Returns the path of the
- * folder.
+ * Assembles the files of the container image, for a base image with Node and nft. Returns the path of the folder, whose
+ * content is copied to the root of the base image.
  */
 export function assembleImage(dist: string): string {
   const image = join(dist, 'image')

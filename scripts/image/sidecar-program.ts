@@ -32,8 +32,8 @@ export function assembleSidecarProgram(root: string, bin: string): void {
 }
 
 /**
- * Creates the V8 code cache by running the program, which exits at once because it has no settings. V8 accepts a cache
- * only with the flags with which it was created.
+ * Creates the V8 code cache by running the program, which exits immediately without settings. V8 accepts a cache only with
+ * the flags with which the cache was created.
  */
 function makeCache(boot: string, cache: string): void {
   const flags = DEFAULT_PROXY_COMMAND.filter((word) => word.startsWith('--'))

@@ -4,7 +4,7 @@ import { type FieldSchema, factsOf } from './field-facts.ts'
 
 type Row = { readonly path: string; readonly schema: FieldSchema; readonly same: string | null }
 
-/** Returns the section about a kind: every field of its spec. */
+/** Returns the documentation section about a kind, with every field of its spec. */
 export function fieldsSection({ kind, description, spec }: CrdSource): string {
   const schema = z.toJSONSchema(spec, { io: 'input', unrepresentable: 'any' }) as FieldSchema
   const rows = [...rowsOf(schema, '', new Map())].map(line)

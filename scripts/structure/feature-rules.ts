@@ -2,8 +2,8 @@ import type { Violation } from './import-rules.ts'
 import { type SourceFile, target } from './source-files.ts'
 
 /**
- * Modules that every feature of the control plane offers to others. `service.ts`: its operations. `rows.ts`: rows that
- * others read in their own transactions, as types and reads.
+ * Public modules of every feature of the control plane. `service.ts` has the operations of the feature. `rows.ts` has types
+ * and reads of rows that other features read in their own transactions.
  */
 const PUBLIC = ['service.ts', 'rows.ts']
 
@@ -101,7 +101,7 @@ export function featureViolations(
   ]
 }
 
-/** Returns the imports of private modules. Type-only imports are allowed: the composition root passes the values. */
+/** Returns the imports of private modules. Type-only imports are allowed, because the composition root passes the values. */
 function privateImports(file: SourceFile): FeatureImport[] {
   const from = featureOf(file.path)
   if (from === undefined) return []

@@ -23,7 +23,7 @@ type Layer = {
   readonly allowsTypes?: true
 }
 
-/** Allowed import directions inside and between the components. */
+/** Allowed import directions inside and between the folders of the project. */
 const LAYERS: readonly Layer[] = [
   {
     from: /^core\//,

@@ -6,7 +6,7 @@ export type SourceFile = {
   /** Path relative to the project root, with `/` as separator. */
   readonly path: string
   readonly text: string
-  /** Text in which comments and the contents of strings are blanks. Line numbers are those of `text`. */
+  /** The text with comments and the contents of strings replaced by spaces. Line numbers are the same as in `text`. */
   readonly code: string
   readonly imports: readonly Import[]
 }

@@ -6,7 +6,7 @@ export function parsePageLocation(hash: string): PageLocation {
   return { page: path, query: Object.fromEntries(new URLSearchParams(search)) }
 }
 
-/** Returns the fragment of a page. Empty values are omitted. */
+/** Returns the URL fragment of a page. Omits empty values. */
 export function hrefOf(
   page: string,
   query: Readonly<Record<string, string | null | undefined>> = {},

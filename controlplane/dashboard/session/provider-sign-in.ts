@@ -9,12 +9,12 @@ import { signInErrorText } from './sign-in-errors.ts'
 type Pending = { readonly secret: string; readonly page: string; readonly setupToken: string | null }
 
 const KEY = 'chaperone.provider-sign-in'
-/** Fragment that the control plane redirects to, with a code or an error. */
+/** Matches the URL fragment to which the control plane redirects, with a code or an error. */
 const RETURN = /^#\/signed-in\?(.*)$/
 
 /** Navigates to the identity provider. Rejects if the control plane does not respond. */
 export async function startProviderSignIn(setupToken: string | null): Promise<void> {
-  // Browsers provide SHA-256 only on https and loopback, the only addresses that the provider redirects to.
+  // Browsers provide SHA-256 only on https and loopback. The identity provider redirects only to these addresses.
   if (!isSecureContext)
     throw new Failure(
       0,

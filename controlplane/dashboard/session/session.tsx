@@ -8,7 +8,7 @@ export type Session = {
   readonly user: MeReply['user']
   /** True if edits of Gateways, Connectors, Permissions and Policies return the manifest to commit. */
   readonly isYaml: boolean
-  /** Reports whether the user has a right. Pages use it to hide controls; the server enforces rights. */
+  /** Reports whether the user has a right. Pages hide controls by this result; the server enforces rights. */
   readonly may: (right: Right) => boolean
   readonly signOut: () => Promise<void>
 }

@@ -19,7 +19,7 @@ const DECISIONS = [
 ]
 
 /**
- * Shows the filters of the traffic. The URL holds the filters, so that users can share a view. Narrow screens fold the
+ * Shows the filters of the traffic log. The URL holds the filters, so that users can share a view. Narrow screens fold the
  * advanced filters.
  */
 export function FilterBar({ filters, onChange, onClear }: Props) {

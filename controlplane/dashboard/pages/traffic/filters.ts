@@ -1,6 +1,6 @@
 import type { TrafficQuery } from '../../../../core/wire/traffic.ts'
 
-/** URL parameters that filter the traffic. */
+/** URL parameters that filter the traffic log. */
 export const FILTER_NAMES = ['q', 'agent', 'connector', 'decision', 'action_type', 'from', 'to'] as const
 
 export type Filters = Partial<Readonly<Record<(typeof FILTER_NAMES)[number], string>>>
@@ -14,7 +14,7 @@ export function filtersOf(query: Readonly<Record<string, string>>): Filters {
   )
 }
 
-/** Converts `from` and `to` from local times of an input (`2026-11-21T14:00`) to ISO 8601 in UTC. */
+/** Converts `from` and `to` from the local times of an input element (`2026-11-21T14:00`) to ISO 8601 in UTC. */
 export function trafficQuery(filters: Filters, limit: number): TrafficQuery {
   return { ...filters, from: isoTime(filters.from), to: isoTime(filters.to), limit }
 }

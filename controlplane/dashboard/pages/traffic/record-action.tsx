@@ -1,7 +1,7 @@
 import type { TrafficRecord } from '../../../../core/record.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 
-/** Shows the action of a record. An aggregated row of refusals can have several actions. */
+/** Shows the action of a record. An aggregate record of refusals can have several actions. */
 export function RecordAction({ record }: { readonly record: TrafficRecord }) {
   return record.refusals && record.action_type === null ? (
     <span className="action-name action-none">several</span>

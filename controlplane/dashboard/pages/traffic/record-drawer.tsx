@@ -10,12 +10,14 @@ import { RefusalFacts } from './refusal-facts.tsx'
 
 type Props = {
   readonly id: string | null
-  /** Records that the list has loaded already. The drawer shows them without a request. */
+  /** Records that the traffic list has already loaded. The drawer shows these records without a request. */
   readonly known: readonly TrafficRecord[]
   readonly onClose: () => void
 }
 
-/** Shows the details of one request: the recorded decision, its facts, and the decision under the current rules. */
+/**
+ * Shows the details of one record: the recorded decision, the facts of the request, and the decision under the current rules.
+ */
 export function RecordDrawer({ id, known, onClose }: Props) {
   const listed = known.find((record) => record.id === id)
   return (

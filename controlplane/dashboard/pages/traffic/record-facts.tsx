@@ -9,7 +9,7 @@ import { useSession } from '../../session/session.tsx'
 import { RequestLine } from '../approvals/card/request-facts.tsx'
 
 export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
-  // Aggregated rows of refusals omit the fields in which the refusals differ.
+  // An aggregate record of refusals omits the fields in which the refusals differ.
   const isRow = Boolean(record.refusals)
   const none = isRow ? null : 'none'
   return (
@@ -48,7 +48,10 @@ function latencyText({ latency_ms: total, overhead_ms: gateway }: TrafficRecord)
   return `${total.toFixed(1)} ms, ${gateway.toFixed(1)} ms of it in the gateway`
 }
 
-/** Links to the evidence of the action. For users without the right to read the audit log, renders only the id. */
+/**
+ * Links to the evidence of the action on the audit page. For users without the right to read the audit log, shows only the id
+ * of the action.
+ */
 function AuditLink({ id }: { readonly id: string }) {
   const { may } = useSession()
   if (!may('auditevents/get')) return <code>{id}</code>

@@ -52,7 +52,7 @@ export function RecordedDecision({ record }: { readonly record: TrafficRecord })
   )
 }
 
-/** Shows source and reason of the decision, and its risk. */
+/** Shows the source of the decision, the reason, and the risk. */
 function Reason({ why }: { readonly why: RecordWhy }) {
   return (
     <>
@@ -64,7 +64,7 @@ function Reason({ why }: { readonly why: RecordWhy }) {
   )
 }
 
-/** Returns the permission that decided. Null for aggregated rows whose requests have different permissions, or none. */
+/** Returns the permission that decided. Null for an aggregate record whose requests have different permissions, or none. */
 function permissionOf({ permission, why, refusals }: TrafficRecord): ReactNode {
   if (permission === null) return refusals ? null : 'none matched'
   return (

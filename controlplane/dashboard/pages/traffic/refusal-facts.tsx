@@ -8,8 +8,8 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 export type Refusals = NonNullable<TrafficRecord['refusals']>
 
 /**
- * Formats aggregated refusals, for example as `1,240 refusals, 87 targets, 14:03:10 to 14:03:59`. Table columns can
- * truncate the times.
+ * Formats the refusals of an aggregate record, for example as `1,240 refusals, 87 targets, 14:03:10 to 14:03:59`. The times
+ * are last, because table columns can truncate the text.
  */
 export function RefusalsText({ refusals }: { readonly refusals: Refusals }) {
   const { count, first, last, distinct_targets: targets, more_targets: isMore } = refusals
@@ -22,7 +22,7 @@ export function RefusalsText({ refusals }: { readonly refusals: Refusals }) {
   )
 }
 
-/** Shows the details of an aggregated row of refusals. */
+/** Shows the details of an aggregate record of refusals. */
 export function RefusalFacts({ refusals }: { readonly refusals: Refusals }) {
   const { targets, distinct_targets: distinct, reasons, actions = {} } = refusals
   const isCut = distinct > targets.length

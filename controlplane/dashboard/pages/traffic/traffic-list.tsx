@@ -11,7 +11,7 @@ import { RefusalsText } from './refusal-facts.tsx'
 
 type Props = { readonly records: readonly TrafficRecord[]; readonly onOpen: (id: string) => void }
 
-/** Lists traffic records: as a table on wide screens, as cards on narrow ones. */
+/** Lists traffic records as a table on wide screens and as cards on narrow screens. */
 export function TrafficList(props: Props) {
   const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })
   return isWide ? <Wide {...props} /> : <Narrow {...props} />
@@ -113,12 +113,15 @@ function requestLine({ method, host, path }: TrafficRecord): string {
   return `${method} ${host ?? ''}${path ?? ''}`
 }
 
-/** Shows the decision and its note. Aggregated rows omit the note, which repeats their counts. */
+/** Shows the decision and its note. Omits the note of an aggregate record, because the note repeats the counts. */
 function Decision({ record: { decision, note, refusals } }: { readonly record: TrafficRecord }) {
   return <DecisionBadge decision={decision} note={refusals ? null : note} />
 }
 
-/** Renders the row as a link element, so that users can open it in a new tab, copy it, and reach it by keyboard. */
+/**
+ * Renders a row of the list as a link element, so that users can open the record in a new tab, copy the link, and reach the
+ * row by keyboard.
+ */
 function RecordLink({
   record,
   onOpen,
@@ -142,7 +145,7 @@ function RecordLink({
   )
 }
 
-/** Formats status and latency. Aggregated rows have no latency. */
+/** Formats the status and the latency of a record. An aggregate record has no latency. */
 function statusLine(record: TrafficRecord): string {
   if (record.refusals) return record.status === null ? '' : `, ${record.status}`
   return `, ${record.status ?? 'no response'}, ${latency(record)}`

@@ -19,7 +19,7 @@ import { useSession } from '../../session/session.tsx'
 import { InviteUser } from './invite-user.tsx'
 import { UserRowActions } from './user-row-actions.tsx'
 
-/** A registration link, which is shown once. */
+/** A registration link, which the page shows only once. */
 export type Shown = { readonly title: string; readonly about: string; readonly secret: string }
 
 /** Lists users with their roles and approver groups. */
