@@ -37,14 +37,16 @@ export type ActionServicesDeps = {
   readonly knownAction: (type: string) => KnownAction | null
   readonly settings: Pick<Settings, 'read'>
   readonly enqueue: Notifications['enqueue']
-  /** Called after a commit that opened an approval. */
+  /** Called after the commit of a transaction that opened an approval. */
   readonly onOpened: () => void
 }
 
-/** Maximum number of failed verifications per address and minute. Successful verifications do not count. */
+/**
+ * Maximum number of failed token verifications per client address and minute. Successful verifications do not count.
+ */
 const FAILURES_PER_MINUTE = 12_000
 
-/** Composes the services behind the v1 API. */
+/** Creates the services behind API v1. */
 export async function createActionServices(deps: ActionServicesDeps) {
   const { log, hub } = deps
   const notify: Notify = async (q, { orgId, id, status, decision, spec, webhook }, event) => {
@@ -70,7 +72,7 @@ export async function createActionServices(deps: ActionServicesDeps) {
     orgId: deps.orgId,
     relay: {
       ...relay,
-      /** Ends the background work of the v1 API. */
+      /** Ends the background work of API v1. */
       async [Symbol.asyncDispose]() {
         await upkeep[Symbol.asyncDispose]()
         await relay[Symbol.asyncDispose]()
@@ -79,9 +81,9 @@ export async function createActionServices(deps: ActionServicesDeps) {
     tokenKeys,
     actionRules: rules,
     actions: createActions({ ...base, rules, onFailed }),
-    /** Cancels approvals and actions that a kill switch covers. */
+    /** Cancels the approvals and actions that a kill switch covers. */
     cancelKilled: createCancelKilled({ ...base, killChecks }),
-    /** Applies the end of an approval to its action. */
+    /** Applies the end of an approval to the action of the approval. */
     onApprovalEnded: createActionEnding(base),
     execute: createExecute({
       ...base,

@@ -8,10 +8,11 @@ export type BatcherOptions = {
 }
 
 /**
- * Returns a group commit: one run takes all items that arrive while the runs before it are in progress. An item starts
- * at once when no run is in progress. When a run fails, each of its items gets a run of its own, so that one item
- * cannot fail another. When the database is unavailable, all items fail without a second run, because the first run may
- * have committed before its reply was lost. `run` returns its results in the order of its items.
+ * Returns a function that combines items into batches (group commit). One run takes all items that arrived while the
+ * earlier runs were in progress. An item starts at once when no run is in progress. When a run fails, each of its items
+ * gets a separate run, so that one item cannot fail another. When the database is unavailable, all items fail without a
+ * second run, because the first run may have committed before its reply was lost. `run` returns its results in the
+ * order of its items.
  */
 export function createBatcher<T, R>(
   run: (items: readonly T[]) => Promise<readonly R[]>,
@@ -51,7 +52,7 @@ export function createBatcher<T, R>(
   return (item) =>
     new Promise<R>((resolve, reject) => {
       queue.push({ item, resolve, reject })
-      // Deferred, so that items of the same turn of the event loop share one run.
+      // Deferred to the next turn of the event loop, so that items of one turn share a run.
       if (queue.length === 1) setImmediate(pump)
     })
 }

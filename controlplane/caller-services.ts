@@ -30,22 +30,23 @@ import type { BreakGlass } from './http/auth/owner-token.ts'
 export type CallerServices = AsyncDisposable & {
   readonly identify: Identify
   readonly authority: GatewayCa
-  /** Identities of pods with a sidecar; null outside a cluster. */
+  /** Identifies pods with a sidecar; null outside a cluster. */
   readonly pods: PodIdentities | null
-  /** Approver groups of the cluster; undefined outside of a cluster. */
+  /** Resolves whether Kubernetes RBAC lets the members of a group answer approvals; undefined outside a cluster. */
   readonly clusterGroups: ClusterGroups | undefined
   /** Resolves whether RBAC lets approver groups without accounts answer approvals. */
   readonly members: GroupMembers
-  /** Resolves whether the user of a stored answer may still give it. */
+  /** Resolves whether the user of a stored answer still has the right to give this answer. */
   readonly confirmAnswer: ConfirmAnswer
   /** Reads the certificate authorities (CAs) of client certificates; null outside a cluster. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
-  /** State of the owner's token, which a Secret of the cluster holds; null where no Secret holds it. */
+  /** State of the owner's token that a Secret of the cluster holds; null when no Secret holds the token. */
   readonly breakGlass: BreakGlass | null
 }
 
 /**
- * Composes the authentication of callers, sidecars of a cluster included, and the CA that issues their certificates.
+ * Creates the services that authenticate callers, including the sidecars of a cluster, and the CA of the sidecars'
+ * certificates.
  */
 export async function createCallerServices(given: {
   readonly db: Db

@@ -9,68 +9,73 @@ import { isLoopbackOnly } from './http/auth/loopback-only.ts'
 
 export type ControlPlaneConfig = {
   readonly host: string
-  /** Port of the listener; 0 = any free port. */
+  /** Port of the listener; 0 selects any free port. */
   readonly port: number
-  /** Whether the server also listens on 127.0.0.1, at the same port. */
+  /** Whether the server also listens on 127.0.0.1, on the same port. */
   readonly listensOnLoopback: boolean
   readonly databaseUrl: string
   /** Whether no other process uses the database. */
   readonly isOnlyReplica: boolean
-  /** Connections in the pool; three more are used for LISTEN. */
+  /** Maximum number of connections in the pool. The process uses three more connections for LISTEN. */
   readonly databasePoolSize: number
   readonly masterKey: { readonly file: string } | { readonly value: string }
   readonly adminTokenFile: string | null
   readonly installationKeyFile: string | null
   readonly localGatewayTokenFile: string | null
   readonly operatorTokenFile: string | null
-  /** Address of the dashboard for users, without a slash at the end; null = derived from host and port. */
+  /**
+   * Address of the dashboard for users, without a slash at the end. Null means that the address is derived from host
+   * and port.
+   */
   readonly publicUrl: string | null
   readonly registration: RegistrationMode
   /**
-   * Restriction of the token of ADMIN_TOKEN_FILE. `session`: once there is an owner, the token cannot answer approvals
-   * or change rules.
+   * Whether approvals require a session. `session`: once an owner exists, the token of ADMIN_TOKEN_FILE cannot answer
+   * approvals or change rules.
    */
   readonly approvals: ApprovalsMode
-  /** Retention of the audit log in days; null = the plan of the organisation decides. */
+  /** Retention of audit events in days. Null means that the plan of the organisation sets the retention. */
   readonly auditRetentionDays: number | null
   readonly maintenanceSecret: string | null
   readonly notifyAllowCidrs: readonly string[]
-  /** Addresses and ranges of reverse proxies in front of this server. */
+  /** Addresses and CIDR ranges of the reverse proxies in front of this server. */
   readonly trustedProxies: readonly string[]
-  /** Certificate of the listener; null = plain HTTP. */
+  /** Certificate of the listener; null means plain HTTP. */
   readonly tls: TlsConfig | null
-  /** The API server of the cluster; null outside of a cluster. */
+  /** The API server of the cluster; null outside a cluster. */
   readonly kubeApi: PodApi | null
-  /** ServiceAccount of the operator; null = the operator has a token of its own. */
+  /**
+   * ServiceAccount of the operator. Null means that the operator authenticates by the token in `OPERATOR_TOKEN_FILE`.
+   */
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
-  /** In a cluster: the namespaces whose Gateways and Connectors may use the setting `codehost_pat`. */
+  /** In a cluster: namespaces whose Gateways and Connectors may use the setting `codehost_pat`. */
   readonly codehostPatNamespaces: readonly string[]
-  /** Namespaces of the platform team (`PLATFORM_NAMESPACES`), whose Policies apply to all Gateways. */
+  /** Namespaces of the platform team (`PLATFORM_NAMESPACES`). Policies in these namespaces apply to all Gateways. */
   readonly platformNamespaces: readonly string[]
-  /** Effect of edits of Gateways, Connectors, Permissions and Policies by users (`DASHBOARD_EDITING`). */
+  /** How users can edit Gateways, Connectors, Permissions and Policies (`DASHBOARD_EDITING`). */
   readonly editing: EditingMode
   /** Minimum strictness of Gateways outside the platform namespaces (`GATEWAY_FLOORS`). */
   readonly gatewayFloors: Floors
-  /** In a cluster: the Secret that holds the owner link; null = the database has the links. */
+  /** In a cluster: the Secret that holds the owner link. Null means that the database holds owner links. */
   readonly ownerLinkSecret: { readonly namespace: string; readonly name: string } | null
   readonly adminTokenSecret: { readonly namespace: string; readonly name: string } | null
-  /** Settings of the identity provider; null = sign-in by password only. */
+  /** Settings of the identity provider; null when only passwords are enabled. */
   readonly oidc: OidcSettings | null
-  /** Whether users sign in by password. */
+  /** Whether users may sign in with a password. */
   readonly isPasswordOn: boolean
   readonly logLevel: string
 }
 
 /**
- * HTTPS with certificates of the installation's own certificate authority for these host names, or with a given
- * certificate.
+ * Certificate of the HTTPS server: issued by the installation's own certificate authority for these host names, or read
+ * from files.
  */
 export type TlsConfig =
   | { readonly hosts: readonly [string, ...string[]] }
   | { readonly certFile: string; readonly keyFile: string }
 
 /**
- * How new users register. `local`: open for requests of this machine, by invitation for requests that a proxy
+ * How new users register. `local`: open for requests from this machine, by invitation for requests that a proxy
  * forwarded.
  */
 export type RegistrationMode = 'open' | 'local' | 'invite'
@@ -78,7 +83,7 @@ export type RegistrationMode = 'open' | 'local' | 'invite'
 type Env = Readonly<Record<string, string | undefined>>
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-/** Reads the environment. Each error names the variable, the problem and the value to set. */
+/** Reads the environment variables. Each error names the variable, the problem and the value to set. */
 export function readConfig(env: Env): ControlPlaneConfig {
   const host = text(env, 'HOST') ?? '127.0.0.1'
   const oidc = readOidcSettings((name) => text(env, name))
@@ -135,7 +140,7 @@ function port(env: Env): number {
 function databaseUrl(env: Env): string {
   const value = text(env, 'DATABASE_URL')
   if (value !== null && /^postgres(ql)?:\/\//.test(value)) return value
-  // The value may hold a password, so the error does not contain it.
+  // The value may contain a password, so the error omits the value.
   throw new Error(
     `DATABASE_URL is ${value === null ? 'not set' : 'no PostgreSQL address'}: set it to postgres://user:password@host:5432/database`,
   )
@@ -194,7 +199,10 @@ function listOf(value: string | null): readonly string[] {
     .filter((part) => part !== '')
 }
 
-/** Returns the API server of the cluster by the variables, else of the pod's own cluster; null outside of a cluster. */
+/**
+ * Returns the API server of the cluster: from the environment variables, otherwise from the pod's own cluster. Null
+ * outside a cluster.
+ */
 export function kubeApiOf(env: Env): ControlPlaneConfig['kubeApi'] {
   const own = podApiOf(env)
   const url = text(env, 'KUBE_API_URL') ?? own?.url ?? null
@@ -220,7 +228,7 @@ function namespacedName(
 }
 
 /**
- * Returns the configured registration mode. Default: `local` where only this machine can reach the server, else
+ * Returns the configured registration mode. Default: `local` when only this machine can reach the server, otherwise
  * `invite`.
  */
 function registration(env: Env, host: string): RegistrationMode {

@@ -30,21 +30,21 @@ export type ControlPlane = {
   readonly port: number
   /** Address of the listener, without a slash at the end. */
   readonly url: string
-  /**
-   * Creates a link with which the first owner registers, for a terminal. Null once there is an owner, and in a cluster.
-   */
+  /** Creates an owner link, to be printed to a terminal. Null once an owner exists, and in a cluster. */
   makeOwnerLink(): Promise<string | null>
   close(): Promise<void>
 }
 
-/** Options for callers that embed the control plane. `chatApiUrl`: another address of the chat provider's web API. */
+/**
+ * Options for programs that embed the control plane. `chatApiUrl` replaces the address of the chat provider's web API.
+ */
 export type ControlPlaneOptions = {
   readonly chatApiUrl?: string
-  /** Cost of new password hashes; default: the cost of the product. */
+  /** Cost of new password hashes; default: the cost of production. */
   readonly passwordCost?: PasswordCost
 }
 
-/** Secrets of the environment and its files, read once at the start. */
+/** Secrets from environment variables and files, read once at the start. */
 type Secrets = {
   readonly keyring: Keyring
   readonly adminTokenHash: Buffer | null
@@ -54,7 +54,7 @@ type Secrets = {
   readonly installationProof: InstallationProof | null
 }
 
-/** Migrates the database, composes the services and listens. Releases everything when one step fails. */
+/** Migrates the database, creates the services and listens. Releases all resources when a step fails. */
 export async function createControlPlane(
   config: ControlPlaneConfig,
   log: Logger,
@@ -131,7 +131,10 @@ async function answerProbes(
 
 const CLOSE_GRACE_MS = 2_000
 
-/** Closes streams first, so that gateways connect to another replica, then requests in flight, then the database. */
+/**
+ * Closes the streams first, so that gateways connect to another replica. Then closes requests in flight, and the
+ * database last.
+ */
 async function closeAll(
   services: Services,
   closeApp: () => Promise<void>,
@@ -149,7 +152,7 @@ async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
   try {
     return await openDb({ url: config.databaseUrl, log, max: config.databasePoolSize })
   } catch (error) {
-    // The error's own text is for API callers and does not describe a start.
+    // The text of a `ChaperoneError` is for API callers, so the start-up error uses the cause instead.
     const cause = error instanceof ChaperoneError ? (error.cause ?? error) : error
     const { hostname, port, pathname } = new URL(config.databaseUrl)
     throw new Error(

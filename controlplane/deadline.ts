@@ -1,7 +1,7 @@
-/** The time limit of one answer, shared by all steps of the work. */
+/** Time limit of one response. All steps of the response share the limit. */
 export type Deadline = {
   remainingMs(): number
-  /** Resolves to the result of `work`, or to `otherwise` at the limit. The work itself continues. */
+  /** Resolves to the result of `work`, or to `otherwise` at the limit. `work` continues after the limit. */
   limit<T>(work: Promise<T>, otherwise: T): Promise<T>
 }
 

@@ -3,14 +3,14 @@ export type FairQueue = <T>(name: string, work: () => Promise<T>) => Promise<T>
 
 export type FairQueueOptions = {
   readonly atOnce: number
-  /** Maximum number of waiting calls, and the error of a call beyond it. Absent: no limit. */
+  /** Maximum number of waiting calls, and the error of a call above it. Absent means no limit. */
   readonly limit?: { readonly waiting: number; readonly full: () => Error }
 }
 
 /**
- * Runs at most `atOnce` calls at a time. Other calls take turns by name, first in first out within one name, so that a
- * caller with many calls delays only itself. Beyond the limit, the newest call of the name with the most calls is
- * rejected.
+ * Creates a queue that runs at most `atOnce` calls at a time. Waiting calls take turns by name, and are first in, first
+ * out within a name. A caller with many calls therefore delays only itself. Above the limit, the newest call of the
+ * name with the most calls is rejected.
  */
 export function createFairQueue({ atOnce, limit }: FairQueueOptions): FairQueue {
   const turns = createTurns()
@@ -59,14 +59,14 @@ function createTurns() {
       const [entry] = turns
       if (entry === undefined) return undefined
       const [name, turn] = entry
-      // Not `shift`, which copies a long queue on every call.
+      // An index instead of `shift`, which copies a long queue on every call.
       const waiter = turn.waiting[turn.first++]
       turns.delete(name)
       if (lengthOf(turn) > 0) turns.set(name, turn)
       size--
       return waiter
     },
-    /** Removes the newest call of the name with the most calls. */
+    /** Removes the newest call of the name with the most waiting calls. */
     dropNewest(): Waiter | undefined {
       const [largest] = [...turns].sort(([, a], [, b]) => lengthOf(b) - lengthOf(a))
       if (largest === undefined) return undefined

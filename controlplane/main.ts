@@ -4,7 +4,7 @@ import { failureReason } from '../core/failure-reason.ts'
 import { readConfig } from './config.ts'
 import { type ControlPlane, createControlPlane } from './controlplane.ts'
 
-/** Reports `ready` or `fatal` over the IPC channel to the parent process, if there is one. */
+/** Sends `ready` or `fatal` over the IPC channel to the parent process, if this process has one. */
 async function tell(message: Readonly<Record<string, unknown>>): Promise<void> {
   if (process.send === undefined) return
   await new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()))
@@ -12,7 +12,7 @@ async function tell(message: Readonly<Record<string, unknown>>): Promise<void> {
 
 async function start(): Promise<ControlPlane> {
   const config = readConfig(process.env)
-  // Keys with secret values are redacted in every log line.
+  // Log lines omit the values of these keys, because they are secret.
   const redact = ['*.password', '*.token', '*.api_key', '*.authorization', '*.cookie', 'req.headers']
   const log = pino({ level: config.logLevel, redact })
   const controlPlane = await createControlPlane(config, log)
@@ -24,7 +24,7 @@ let controlPlane: ControlPlane | undefined
 let stopping = false
 let wasTold = false
 
-// Reports an exit that failed without an error message, because the exit code alone does not name the component.
+// Reports an exit without an earlier error message, because the exit code alone does not name the component.
 process.on('exit', (code) => {
   if (code !== 0 && !wasTold) writeSync(2, `The control plane ended with exit code ${code}.\n`)
 })
@@ -51,7 +51,7 @@ async function serve(): Promise<void> {
   controlPlane = await start()
   const { port, url, makeOwnerLink } = controlPlane
   await tell({ type: 'ready', port, url })
-  // The link is printed to a terminal only: other standard outputs are logs, which are stored.
+  // The link is printed to a terminal only, because any other standard output is a log that is stored.
   const ownerLink = process.send === undefined && process.stdout.isTTY ? await makeOwnerLink() : null
   if (ownerLink !== null) console.log(`Become the owner within an hour: ${ownerLink}`)
 }

@@ -40,7 +40,7 @@ export type PageServicesDeps = {
   readonly members: GroupMembers
 }
 
-/** Composes the services that only the dashboard uses, including its example actions. */
+/** Creates the services that only the dashboard uses, including its example actions. */
 export function createPageServices(deps: PageServicesDeps) {
   const { clock, hub } = deps
   const given = { ...deps, nowMs: clock.nowMs, kills: hub.kill.effective, liveOf: hub.liveOf }

@@ -1,11 +1,11 @@
 import { ChaperoneError } from '../core/errors.ts'
 
-/** Returns the 429 of the specification (section 8) for an agent's key. The limit applies to all replicas together. */
+/** Returns the 429 response for an agent's key (spec 8). The limit applies to all replicas together. */
 export function rateLimited(retryAfterS: number): ChaperoneError {
   return new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
     retryAfterS,
-    // Omits `message`: the body has exactly the fields of the specification.
+    // The body of this response has exactly the fields of the specification, so `message` is omitted.
     extra: { message: undefined },
   })
 }

@@ -60,14 +60,14 @@ export type ServicesDeps = {
   readonly log: Logger
   readonly keyring: Keyring
   readonly localGatewayToken: string | null
-  /** Web API of the chat provider; default: the public one. */
+  /** Address of the chat provider's web API; default: the public address. */
   readonly chatApiUrl?: string | undefined
   readonly passwordCost?: PasswordCost | undefined
 }
 
 export type Services = Awaited<ReturnType<typeof createServices>>
 
-/** Composes every service of the control plane and watches the database. `stop` ends all background work. */
+/** Creates every service of the control plane and watches the database. `stop` ends all background work. */
 export async function createServices(deps: ServicesDeps) {
   const { config, log, keyring } = deps
   const db = editableDb(deps)
@@ -99,13 +99,13 @@ export async function createServices(deps: ServicesDeps) {
   const gatewayUrl = () => settings.read('gateway_url')
   const isTokenRestricted = createTokenRestriction(db, config.approvals)
 
-  // Callers: users, agents, gateways, pods and the operator.
+  // Services that authenticate callers: users, agents, gateways, pods and the operator.
   const signIn = await createSignIn({ ...base, config })
   const callers = await createCallerServices({ ...base, ...signIn, config, nowMs: clock.nowMs() })
   const devices = createSignInDevices(keyring)
   const ownerLinks = createOwnerLinks({ ...base, secret: ownerLinkSecret(config) })
 
-  // Configuration and kill state of gateways, on all replicas.
+  // Services that distribute configuration and kill state to gateways on all replicas.
   const library = createSectionLibrary({
     ...base,
     organisationToken: {
@@ -117,7 +117,8 @@ export async function createServices(deps: ServicesDeps) {
   })
   const hub = await createHub({ ...base, isOnlyReplica: config.isOnlyReplica, library, pods: callers.pods })
 
-  // Actions, approvals and kill switches. An opened approval wakes the sweeper of expired ones and the notifications.
+  // Services of actions, approvals and kill switches. An opened approval wakes the sweeper of expired approvals and the
+  // delivery of notifications.
   const onOpened = () => {
     sweeper.wake()
     notify.wake()
@@ -232,7 +233,10 @@ export async function createServices(deps: ServicesDeps) {
   }
 }
 
-/** Returns the database for edits by users, which are guarded. Manifests are applied on the unguarded database. */
+/**
+ * Returns the database for edits by users, with the editing guard where it is configured. Manifests use the unguarded
+ * database.
+ */
 function editableDb({ config, db }: ServicesDeps): Db {
   return config.editing === 'yaml' ? createEditingGuard(db, new Set(config.platformNamespaces)) : db
 }

@@ -1,8 +1,8 @@
 import { ChaperoneError } from '../core/errors.ts'
 
 /**
- * Time limit of the authentication of a caller that activates the kill switch, by the database or the cluster. It is
- * part of the 2 s of the answer.
+ * Time limit in milliseconds for authenticating a caller that activates a kill switch, by the database or the API
+ * server. The limit is part of the 2 s within which the response must be sent.
  */
 export const URGENT_MS = 600
 
@@ -11,7 +11,7 @@ export function withinMsOrNull<T>(promise: Promise<T>, ms: number): Promise<T | 
   return withinMs(promise, ms).catch(() => null)
 }
 
-/** Settles as the promise does; rejects with `not_ready` when it takes longer than `ms`. */
+/** Settles like the promise. Rejects with `not_ready` when the promise takes longer than `ms`. */
 export function withinMs<T>(promise: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), ms)

@@ -13,26 +13,29 @@ import type { Keyring } from './keyring.ts'
 
 export type DerivedCa = {
   /**
-   * The root certificate, PEM. Each process creates its own, with the same name and key, so that any of them verifies
-   * all chains.
+   * Root certificate, PEM. Each process creates its own root certificate. All have the same name and key, so each of
+   * them verifies the chains of all processes.
    */
   readonly caPem: string
   readonly issuer: Issuer
 }
 
 export type CaPurpose = {
-  /** Input of the key derivation; a different purpose gives a different key. */
+  /** Input of the key derivation. Different purposes give different keys. */
   readonly purpose: string
-  /** Prefix of the common name, before the key id. */
+  /** Prefix of the common name. The key id follows. */
   readonly name: string
-  /** Maximum number of intermediate CAs below it (`pathLenConstraint`). */
+  /** Maximum number of intermediate CAs below the root (`pathLenConstraint`). */
   readonly pathLength: number
   readonly nowMs: number
 }
 
 const ROOT_MS = 3_650 * 86_400_000
 
-/** Creates a CA whose key is derived from the master key. Every replica derives the same key, which is never stored. */
+/**
+ * Creates a CA whose private key is derived from the master key. Every replica derives the same key, so the key is
+ * never stored.
+ */
 export function createDerivedCa(
   keyring: Keyring,
   { purpose, name, pathLength, nowMs }: CaPurpose,
@@ -50,7 +53,10 @@ export function createDerivedCa(
   return { caPem: pem('CERTIFICATE', root), issuer: { ...signer, keyId, name: authorityName(commonName) } }
 }
 
-/** Derives a P-256 private key. A value outside the range of the curve (about 1 in 2^32) is skipped. */
+/**
+ * Derives a P-256 private key. Skips a derived value outside the range of the curve order, which occurs about once in
+ * 2^32 attempts.
+ */
 function deriveKey(keyring: Keyring, purpose: string): KeyObject {
   const ecdh = createECDH('prime256v1')
   for (let attempt = 0; ; attempt++) {
@@ -69,7 +75,7 @@ function deriveKey(keyring: Keyring, purpose: string): KeyObject {
   }
 }
 
-/** Order of P-256. Private keys are smaller. */
+/** Order of the curve P-256. Every private key is smaller. */
 const ORDER = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')
 
 function base64url(point: Buffer, from: number): string {
@@ -77,8 +83,8 @@ function base64url(point: Buffer, from: number): string {
 }
 
 /**
- * Returns the key identifier by RFC 5280 4.2.1.2 method 1: SHA-1 of the public key bits. SHA-1 is not used for security
- * here.
+ * Returns the key identifier by method 1 of RFC 5280, section 4.2.1.2: the SHA-1 of the public key bits. The identifier
+ * only names the key, so its security does not depend on SHA-1.
  */
 export function keyIdOf(spki: Uint8Array): Uint8Array {
   return new Uint8Array(createHash('sha1').update(spki.subarray(-65)).digest())

@@ -8,38 +8,41 @@ import { createDerivedCa, keyIdOf } from './derived-ca.ts'
 import type { Keyring } from './keyring.ts'
 
 export type IssuedCertificate = {
-  /** The intermediate certificate of the sidecar, then the root, PEM. */
+  /** The intermediate certificate of the sidecar, followed by the root certificate, PEM. */
   readonly chain: string
-  /** Expiry of the certificate in epoch milliseconds. */
+  /** Expiry of the intermediate certificate in epoch milliseconds. */
   readonly notAfterMs: number
 }
 
 export type GatewayCa = {
-  /** The root certificate that governed pods trust, PEM. */
+  /** Root certificate, PEM. Governed pods trust this certificate. */
   readonly caPem: string
   /**
-   * Issues an intermediate certificate for a PKCS#10 request (PEM), valid for a day. Throws `validation` for an invalid
-   * request.
+   * Issues an intermediate certificate for a PKCS #10 request (PEM). The certificate is valid for a day. Throws
+   * `validation` for an invalid request.
    */
   issue(request: string, terms: IssueTerms): IssuedCertificate
 }
 
 export type IssueTerms = {
-  /** The agent or gateway that holds the key. */
+  /** Name of the agent or gateway that holds the private key. */
   readonly subject: string
-  /** Permitted DNS names, including their subdomains. An empty list permits no host. */
+  /**
+   * DNS names for which the intermediate CA may issue certificates, including subdomains. An empty list permits no
+   * host.
+   */
   readonly hosts: Iterable<string>
   readonly nowMs: number
 }
 
 const DAY_MS = 86_400_000
 const INTERMEDIATE_MS = DAY_MS
-/** Maximum length of a common name in X.509. */
+/** Maximum length of a common name in X.509, in characters. */
 const MAX_NAME = 64
 
 /**
- * Creates the root CA of the certificates that sidecars present to governed pods. Each sidecar creates its own key and
- * requests a certificate.
+ * Creates the root CA above the certificates that sidecars present to governed pods. Each sidecar creates its own key
+ * and requests an intermediate certificate.
  */
 export function createGatewayCa(keyring: Keyring, nowMs: number): GatewayCa {
   const { caPem, issuer } = createDerivedCa(keyring, {
@@ -61,7 +64,10 @@ export function createGatewayCa(keyring: Keyring, nowMs: number): GatewayCa {
   }
 }
 
-/** Returns the public key of a request after verifying its signature, which proves possession of the private key. */
+/**
+ * Verifies the signature of a certificate request and returns its public key. The signature proves possession of the
+ * private key.
+ */
 function readVerifiedKey(text: string): Uint8Array {
   const body = /-----BEGIN CERTIFICATE REQUEST-----([^-]+)-----END CERTIFICATE REQUEST-----/.exec(text)?.[1]
   const request = readCertificateRequest(Buffer.from(body ?? '', 'base64'))

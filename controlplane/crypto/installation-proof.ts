@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { InstallationKey, proofMessage } from '../../core/wire/access/installation-proof.ts'
 import { readSecretFile } from './secret-files.ts'
 
-/** Returns the proof for a challenge that was received on this connection. */
+/** Returns the proof for a challenge that arrived on a connection. `end` is the local end of the connection. */
 export type InstallationProof = (nonce: string, end: Pick<Socket, 'localAddress' | 'localPort'>) => string
 
 export function createInstallationProof({ folder, key }: InstallationKey): InstallationProof {
@@ -13,7 +13,7 @@ export function createInstallationProof({ folder, key }: InstallationKey): Insta
       .digest('base64url')
 }
 
-/** Reads the installation key. Rejects with an error that names the setting when the file is not valid. */
+/** Reads the installation key. Rejects with an error that names the setting when the file is invalid. */
 export async function readInstallationKey(path: string): Promise<InstallationKey> {
   const text = await readSecretFile(path, 'INSTALLATION_KEY_FILE')
   try {

@@ -2,16 +2,19 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import type { Sealed } from './sealed.ts'
 
 export type Keyring = {
-  /** Id of the master key, 12 hexadecimal digits, stored with each secret. The key cannot be derived from it. */
+  /**
+   * Id of the master key, 12 hexadecimal digits. The id is stored with each secret. The master key cannot be derived
+   * from its id.
+   */
   readonly id: string
   /**
-   * Encrypts a secret with the row's id as additional authenticated data, so that it cannot be decrypted in another
+   * Encrypts a secret. The row's id is additional authenticated data, so that the secret cannot be decrypted in another
    * row.
    */
   seal(secret: string, rowId: string): Sealed
-  /** Decrypts a secret. Throws for another key, another row id or modified bytes. */
+  /** Decrypts a secret. Throws for another master key, another row id or modified bytes. */
   open(sealed: Sealed, rowId: string): string
-  /** Derives 32 bytes for a purpose (HKDF). The result is the same in every process with this master key. */
+  /** Derives 32 bytes for a purpose with HKDF. Every process with this master key derives the same bytes. */
   derive(purpose: string): Buffer
 }
 

@@ -3,15 +3,15 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { createFairQueue } from '../fair-queue.ts'
 
 /**
- * Cost of new hashes: about 60 ms and 32 MiB on a small machine. Each hash stores its cost, so that the cost can be
- * raised later.
+ * Cost of new hashes: about 60 ms and 32 MiB of memory on a small machine. Each hash stores its cost, so that the cost
+ * of new hashes can be raised later.
  */
 const COST: PasswordCost = { N: 2 ** 15, r: 8, p: 1 }
 const KEY_BYTES = 32
 
 /**
- * Hashes run in libuv's thread pool, which opening a database connection also uses. The concurrency leaves threads for
- * it; the queue is short enough to complete in a few seconds.
+ * Maximum number of concurrent hashes. Hashes run in the thread pool of libuv, which DNS look-ups for database
+ * connections also use; the limit leaves threads for them. The queue limit keeps the wait at a few seconds.
  */
 const CONCURRENCY = 2
 const MAX_QUEUED = 150
@@ -21,7 +21,7 @@ export type PasswordCost = { readonly N: number; readonly r: number; readonly p:
 
 /**
  * Hashes and verifies passwords. `turn` is the key of fair queueing: the user of the password, or the network of the
- * caller.
+ * client.
  */
 export type Passwords = {
   /**
@@ -29,8 +29,8 @@ export type Passwords = {
    */
   hash(password: string, turn: string): Promise<string>
   /**
-   * Verifies a password. An undefined hash (unknown user) is false and takes as long as a wrong password, so that the
-   * response time does not reveal whether an account exists. Rejects with `rate_limited` when the queue is full.
+   * Verifies a password. Without a stored hash (unknown user), resolves to false after the time of a wrong password, so
+   * that the response time does not show whether an account exists. Rejects with `rate_limited` when the queue is full.
    */
   verify(password: string, stored: string | undefined, turn: string): Promise<boolean>
 }
@@ -78,7 +78,7 @@ async function verifyPassword(
 function derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
   const options: ScryptOptions = { ...cost, maxmem: 256 * cost.N * cost.r }
   return new Promise((resolve, reject) => {
-    // Normalizes the password to NFKC, because keyboards and systems encode the same character differently.
+    // Normalises the password to NFKC, because keyboards and operating systems encode the same character differently.
     scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
       error ? reject(error) : resolve(key),
     )

@@ -3,9 +3,9 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { randomToken } from './tokens.ts'
 
 /**
- * Parses 32 bytes in base64 or 64 hexadecimal digits.
+ * Parses a master key: 32 bytes in base64, or 64 hexadecimal digits.
  *
- * @param origin Name of the setting in the error.
+ * @param origin Name of the setting, for the error.
  */
 export function parseMasterKey(text: string, origin: string): Buffer {
   const trimmed = text.trim()
@@ -16,7 +16,7 @@ export function parseMasterKey(text: string, origin: string): Buffer {
   )
 }
 
-/** Reads a secret file and trims the text. Errors name the setting and do not contain the text. */
+/** Reads a file with a secret and trims its text. Errors name the setting and never contain the text. */
 export async function readSecretFile(path: string, setting: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Error(`${setting}: cannot read ${path} (${error.code}). Create the file or change the setting.`)
@@ -27,12 +27,13 @@ export async function readSecretFile(path: string, setting: string): Promise<str
 }
 
 /**
- * Reads a token file, or creates it with a random token and mode 0600. The folder must only be writable when the file
- * is missing.
+ * Reads a token file. Creates a missing file with a random token and mode 0600. The folder must be writable only when
+ * the file is missing.
  */
 export async function readOrCreateToken(path: string, setting: string): Promise<string> {
   if (existsSync(path)) return await readSecretFile(path, setting)
-  // Linked into place, so that readers never see a partial token and concurrent starts use the same one.
+  // The file is written under another name and then linked into place. Readers never see a partial token, and
+  // concurrent starts use the same token.
   const draft = `${path}.${randomToken().slice(0, 8)}`
   const token = randomToken()
   await writeFile(draft, `${token}\n`, { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {

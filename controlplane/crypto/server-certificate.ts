@@ -4,14 +4,14 @@ import { pem } from '../../core/x509/der.ts'
 import { createDerivedCa, type DerivedCa } from './derived-ca.ts'
 import type { Keyring } from './keyring.ts'
 
-/** A certificate and its private key, PEM. */
+/** A certificate and its private key, both PEM. */
 export type ServerCertificate = { readonly cert: string; readonly key: string }
 
 const LEAF_MS = 7 * 86_400_000
-/** Age at which a certificate is renewed: a third of its lifetime remains. */
+/** Age in milliseconds at which a certificate is renewed. A third of its lifetime then remains. */
 export const RENEW_AFTER_MS = (LEAF_MS * 2) / 3
 
-/** Creates the CA of the control plane's own certificate, which its clients inside a cluster trust. */
+/** Creates the CA that issues the control plane's server certificate. Clients inside a cluster trust this CA. */
 export function createServerCa(keyring: Keyring, nowMs: number): DerivedCa {
   return createDerivedCa(keyring, {
     purpose: 'server authority',
@@ -21,7 +21,10 @@ export function createServerCa(keyring: Keyring, nowMs: number): DerivedCa {
   })
 }
 
-/** Issues a certificate for these names, valid for a week, with a new key that does not leave this process. */
+/**
+ * Issues a server certificate for these host names, valid for a week. Its private key is new and does not leave this
+ * process.
+ */
 export function issueServerCertificate(
   { issuer }: DerivedCa,
   hosts: readonly [string, ...string[]],
@@ -29,7 +32,7 @@ export function issueServerCertificate(
 ): ServerCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const spki = publicKey.export({ type: 'spki', format: 'der' })
-  // A P-256 SubjectPublicKeyInfo ends with the 65 bytes of the uncompressed point.
+  // A P-256 SubjectPublicKeyInfo (DER) ends with the 65 bytes of the uncompressed point.
   const keyId = createHash('sha1').update(spki.subarray(-65)).digest()
   const leaf = leafTemplate(issuer, { spki, keyId })(hosts, { nowMs, notAfterMs: nowMs + LEAF_MS })
   return {

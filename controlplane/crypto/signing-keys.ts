@@ -9,17 +9,21 @@ import {
 import type { Keyring } from './keyring.ts'
 
 /**
- * An Ed25519 key. `publicJwk` has `kid`, `alg` and `use`, and is published to gateways and at `/.well-known/jwks.json`.
+ * An Ed25519 signing key. `publicJwk` contains `kid`, `alg` and `use`. Gateways receive it, and
+ * `/.well-known/jwks.json` contains it.
  */
 export type SigningKey = { readonly kid: string; readonly privateKey: KeyObject; readonly publicJwk: JWK }
 export type SigningKeys = {
-  /** The key that signs new decision tokens. */
+  /** Key that signs new decision tokens. */
   readonly current: SigningKey
-  /** The keys that verify: the current one and those that are not retired. */
+  /** Keys that are not retired, including `current`. All of them verify decision tokens. */
   readonly all: readonly SigningKey[]
 }
 
-/** Loads the keys that sign decision tokens, and creates the first one. Must be called in a transaction. */
+/**
+ * Loads the keys that sign decision tokens. Creates the first key when there are no keys. Must be called in a
+ * transaction.
+ */
 export async function loadSigningKeys(q: Query, keyring: Keyring): Promise<SigningKeys> {
   let rows = await listSigningKeys(q)
   if (rows.length === 0) {
@@ -36,7 +40,7 @@ export async function loadSigningKeys(q: Query, keyring: Keyring): Promise<Signi
   return { current, all }
 }
 
-/** Creates a signing key with an encrypted private key. */
+/** Creates a signing key. Its private key is encrypted. */
 export async function newSigningKey(keyring: Keyring): Promise<SigningKeyRow> {
   const pair = generateKeyPairSync('ed25519')
   const jwk = pair.publicKey.export({ format: 'jwk' })

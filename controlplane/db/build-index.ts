@@ -4,15 +4,15 @@ import type { Query } from './query.ts'
 
 const LOCK_TIMEOUT = "set lock_timeout = '5s'"
 const NO_LOCK_TIMEOUT = 'set lock_timeout = 0'
-/** Maximum length of a name in PostgreSQL, in bytes. */
+/** Maximum length of an identifier in PostgreSQL, in bytes. */
 const MAX_NAME = 63
 
 /**
- * Builds the index without blocking writes. Returns true when it is complete, false when it has to be continued, because
- * another session held a lock or partitions were added. Must run outside of a transaction.
+ * Builds the index without blocking writes. Must run outside of a transaction. Returns true when the index is complete.
+ * Returns false when the build must be continued later, because another session held a lock or partitions were added.
  *
- * An interrupted `create index concurrently` leaves an invalid index, which slows down writes and serves no query: it is
- * dropped and built again.
+ * An interrupted `create index concurrently` leaves an invalid index, which slows down writes and serves no query. The
+ * invalid index is dropped and built again.
  */
 export async function buildIndex(q: Query, migration: IndexMigration): Promise<boolean> {
   const { index, table } = migration
@@ -33,7 +33,7 @@ async function buildConcurrently(
 ): Promise<void> {
   const state = await stateOf(q, index)
   if (state === 'valid') return
-  // The build waits for old transactions, and no statement queues behind it.
+  // The build waits for old transactions without a lock timeout. No other statement queues behind the build.
   await q.query(NO_LOCK_TIMEOUT)
   if (state === 'invalid') await q.query(`drop index concurrently ${quoted(index)}`)
   const unique = isUnique ? 'unique ' : ''
@@ -41,8 +41,9 @@ async function buildConcurrently(
 }
 
 /**
- * A partitioned table has no concurrent build: an empty index of the table is created first, then one on each partition,
- * which is attached. The index of the table is valid once every partition has one.
+ * PostgreSQL cannot build an index of a partitioned table concurrently. Therefore an index of the table without its
+ * partitions is created first. Then an index is built on each partition and attached. The index of the table is valid
+ * once every partition has one.
  */
 async function buildOnPartitions(q: Query, migration: IndexMigration): Promise<boolean> {
   const { index, table, isUnique, definition } = migration

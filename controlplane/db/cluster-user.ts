@@ -1,4 +1,4 @@
-/** A user whom the cluster authenticated, with the attributes that its RBAC decides by. */
+/** A user whom the Kubernetes API server authenticated. RBAC decides by these attributes. */
 export type ClusterUser = {
   readonly username: string
   readonly uid?: string | undefined

@@ -2,12 +2,15 @@ import type { StateOrder } from '../../core/wire/gateway/kill.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
 
-/** The channel on which replicas receive configuration changes; the payload is the version only. */
+/**
+ * PostgreSQL notification channel for configuration changes. The payload is the new version; replicas read the change
+ * itself from the tables.
+ */
 export const CHANGES_CHANNEL = 'chaperone'
 
 /**
- * Raises the version of the configuration and notifies every replica at commit. Call it in the transaction that changes
- * the configuration of a gateway: the row lock keeps versions in the order of their commits.
+ * Raises the version of the configuration and notifies every replica at commit. Must be called in the transaction that
+ * changes the configuration. The row lock makes versions rise in the order of the commits.
  */
 export async function bumpVersion(q: Query): Promise<number> {
   const { rows } = await q.query<{ version: number }>(
@@ -23,7 +26,7 @@ export async function currentVersion(q: Query): Promise<number> {
   return onlyVersion(rows)
 }
 
-/** Returns the version with the epoch of the database. */
+/** Returns the version of the configuration together with the epoch of the database. */
 export async function currentOrder(q: Query): Promise<StateOrder> {
   const { rows } = await q.query<StateOrder>(
     'select o.epoch, c.version as revision from state_order o, config_version c',

@@ -5,14 +5,14 @@ import { appliedMigrations } from './schema-version.ts'
 export type DumpedTable = { readonly name: string; readonly columns: readonly string[] }
 export type DumpedSequence = { readonly name: string; readonly value: string }
 
-/** A table, or some of its rows as a JSON array in text form, which keeps numbers and JSON columns exact. */
+/** Part of a dump. Rows are a JSON array in text form, which keeps the exact values of numbers and JSON columns. */
 export type DumpPart =
   | { readonly kind: 'table'; readonly table: DumpedTable }
   | { readonly kind: 'rows'; readonly text: string; readonly count: number }
   | { readonly kind: 'sequence'; readonly sequence: DumpedSequence }
 
 const ROWS_AT_ONCE = 200
-/** Tables that the migrations fill; a dump omits them. */
+/** Tables that the migrations fill. A dump omits these tables. */
 const NOT_DUMPED = ['schema_migrations']
 
 /** Returns the numbers of the applied migrations; empty for an unused database. */
@@ -20,7 +20,10 @@ export async function schemaOf(q: Query): Promise<readonly number[]> {
   return (await appliedMigrations(q)).map(({ number }) => number)
 }
 
-/** Writes every table and sequence of one snapshot, in an order that satisfies foreign keys when loaded. */
+/**
+ * Writes every table and sequence from one snapshot of the database. The order of the tables satisfies foreign keys
+ * when the dump is loaded.
+ */
 export async function dump(db: Db, write: (part: DumpPart) => Promise<void>): Promise<void> {
   await db.tx(async (q) => {
     await q.query('set transaction isolation level repeatable read, read only')
@@ -53,7 +56,10 @@ async function dumpRows(
   await q.query('close dumped')
 }
 
-/** Orders referenced tables first. Partitions are part of their parent table. */
+/**
+ * Returns the tables, referenced tables before the tables that reference them. Partitions count as part of their parent
+ * table.
+ */
 async function tablesInOrder(q: Query): Promise<readonly DumpedTable[]> {
   const { rows } = await q.query<DumpedTable & { needs: readonly string[] }>(
     `select c.relname as name,
@@ -80,10 +86,11 @@ async function tablesInOrder(q: Query): Promise<readonly DumpedTable[]> {
   return [...ordered.values()]
 }
 
-/** Deletes the rows that migrations inserted: the dump has them in their latest state. */
+/** Deletes the rows that migrations inserted, because the dump contains these rows in their latest state. */
 export async function emptyTable(q: Query, name: string): Promise<void> {
   const { rows } = await q.query<{ any: boolean }>(`select exists (select from ${quoted(name)}) as any`)
-  // The audit log rejects every delete. It is empty at this point, so the statement is skipped.
+  // The database user has no DELETE privilege on the audit log. The audit log is empty at this point, so the statement
+  // is skipped.
   if (onlyRow(rows).any) await q.query(`delete from ${quoted(name)}`)
 }
 

@@ -13,7 +13,7 @@ export type IndexBuilderDeps = {
   readonly folder?: string
   /** Version of this program; default: the version of the package. */
   readonly version?: string
-  /** Milliseconds until the next attempt, after an error and while another replica builds. */
+  /** Milliseconds until the next attempt, after an error or while another replica builds. */
   readonly retryMs?: number
 }
 
@@ -22,14 +22,14 @@ export type IndexBuilder = AsyncDisposable & {
   readonly done: Promise<void>
 }
 
-/** Key of the advisory lock: an arbitrary number that all replicas share. */
+/** Key of the advisory lock. The number is arbitrary, but all replicas must use the same number. */
 const LOCK = 7_245_118_002
 const RETRY_MS = 15_000
 const PROGRESS_MS = 30_000
 
 /**
- * Builds the indexes of the migrations `NNN-<what>.index.sql` while the control plane serves, on one replica at a time.
- * Continues what an earlier process left incomplete. An error is logged, and the build is tried again.
+ * Builds the indexes of the migrations `NNN-<what>.index.sql` while the control plane serves. One replica builds at a
+ * time. Continues a build that an earlier process left incomplete. After an error, logs the error and tries again.
  */
 export function createIndexBuilder(deps: IndexBuilderDeps): IndexBuilder {
   const { log, retryMs = RETRY_MS } = deps
@@ -54,7 +54,7 @@ export function createIndexBuilder(deps: IndexBuilderDeps): IndexBuilder {
   }
 }
 
-/** Builds what is missing. Returns false when something is left, also when another replica holds the lock. */
+/** Builds the missing indexes. Returns false when an index is still missing or another replica holds the lock. */
 async function buildAll(deps: IndexBuilderDeps, stop: AbortSignal): Promise<boolean> {
   const { db, log } = deps
   if ((await missingIndexes(db, deps)).length === 0) return true
@@ -105,7 +105,7 @@ async function build(
   }
 }
 
-/** Returns the phase and the processed blocks of the index build that this database runs. */
+/** Returns the phase and the processed blocks of the running index build, from `pg_stat_progress_create_index`. */
 async function progressOf(q: Query): Promise<object | undefined> {
   const { rows } = await q.query<{ phase: string; blocks_done: number; blocks_total: number }>(
     `select phase, blocks_done, blocks_total from pg_stat_progress_create_index
@@ -114,7 +114,7 @@ async function progressOf(q: Query): Promise<object | undefined> {
   return rows[0]
 }
 
-/** Ends the session when the builder is disposed: closing the pool would wait for its statement. */
+/** Ends the session of the build when the builder is disposed. Closing the pool would wait until the statement ends. */
 async function endOn(stop: AbortSignal, q: Query, db: Db): Promise<AsyncDisposable> {
   const { rows } = await q.query<{ pid: number }>('select pg_backend_pid() as pid')
   const { pid } = onlyRow(rows)

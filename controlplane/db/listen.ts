@@ -11,16 +11,16 @@ export type ListenOptions = {
   /** Milliseconds between two health checks of the connection. */
   readonly hangMs: number
   /**
-   * Limit of the time to connect, in milliseconds. The listening connection uses half of it, because no other work
+   * Limit of the time to connect, in milliseconds. The LISTEN connection uses half of the limit, because no other work
    * waits for it.
    */
   readonly connectMs: number
 }
 
 /**
- * Listens on a dedicated connection until disposed, and reconnects when the connection is lost. Resolves once it
- * listens. Calls `onNotify('')` after a reconnect: notifications in between are lost, so the caller has to read the
- * state again.
+ * Runs LISTEN on a dedicated connection until disposed, and reconnects when the connection is lost. Resolves once the
+ * connection listens. Calls `onNotify('')` after a reconnect. Notifications in the meantime are lost, so the caller
+ * must read the state again.
  */
 export async function listenOn(options: ListenOptions): Promise<AsyncDisposable> {
   const stop = new AbortController()
@@ -66,7 +66,7 @@ async function connect(options: ListenOptions): Promise<Listening> {
   return { lost, end }
 }
 
-/** Queries regularly: the connection sends nothing otherwise and would not detect the loss of its server. */
+/** Sends a query at intervals. A connection without traffic would not detect the loss of its server. */
 async function keepChecked(client: pg.Client, options: ListenOptions, lost: Promise<void>): Promise<void> {
   const over = new AbortController()
   void lost.then(() => over.abort())
@@ -77,8 +77,8 @@ async function keepChecked(client: pg.Client, options: ListenOptions, lost: Prom
       await client.query('select 1')
     }
   } catch {
-    // The caller disposed the connection, or a query failed. A connection with a failed query is closed, which resolves
-    // `lost`.
+    // Either the caller disposed the connection, or a health check failed. After a failed check the connection is
+    // closed, which resolves `lost`.
     if (!over.signal.aborted) await client.end().catch(() => undefined)
   }
 }

@@ -9,19 +9,25 @@ import { type AppliedMigration, appliedMigrations, laterMigrations } from './sch
 export type MigrateOptions = {
   readonly log?: Pick<Logger, 'info' | 'warn'>
   readonly folder?: string
-  /** Selects migrations, to restore a backup of an older schema. */
+  /** Selects the migrations to apply. The restore of a backup with an older schema uses it. */
   readonly only?: (number: number) => boolean
   /** Version of this program; default: the version of the package. */
   readonly version?: string
-  /** Limit of the time that a statement waits for a lock, in milliseconds: later statements queue behind it. */
+  /**
+   * Milliseconds for which a statement waits for a table lock. The limit is necessary because later statements on the
+   * table queue behind the waiting statement.
+   */
   readonly lockTimeoutMs?: number
-  /** Milliseconds between two attempts after a lock timeout, in which the queued statements proceed. */
+  /**
+   * Milliseconds between two attempts after a lock timeout. Statements that queued behind the migration run in this
+   * time.
+   */
   readonly retryMs?: number
-  /** Starts what runs only while migrations are pending. */
+  /** Starts a service that runs only while migrations are pending. The service is disposed after the last migration. */
   readonly whilePending?: () => Promise<AsyncDisposable>
 }
 
-/** Key of the advisory lock: an arbitrary number that all replicas share. */
+/** Key of the advisory lock. The number is arbitrary, but all replicas must use the same number. */
 const LOCK = 7_245_118_001
 const LOCK_POLL_MS = 200
 const LOCK_TIMEOUT_MS = 5_000
@@ -30,9 +36,9 @@ const MAX_ATTEMPTS = 100
 const PROGRESS_MS = 10_000
 
 /**
- * Migrates the database to the schema of this program and returns the applied numbers. Each migration runs once, in a
- * transaction of its own, on the one replica that holds the advisory lock; other replicas wait. Throws when a program
- * later than the next minor version has migrated the database.
+ * Migrates the database to the schema of this program. Returns the numbers of the applied migrations. Each migration
+ * runs once, in a separate transaction. Only the replica that holds the advisory lock migrates; other replicas wait.
+ * Throws when the database has a migration of a program later than the next minor version.
  */
 export async function migrate(db: Db, options: MigrateOptions = {}): Promise<readonly number[]> {
   if ((await pendingMigrations(db, options)).length === 0) return []
@@ -49,7 +55,10 @@ export async function migrate(db: Db, options: MigrateOptions = {}): Promise<rea
   })
 }
 
-/** Returns the migrations that the database lacks. Throws when a version later than the next one has migrated it. */
+/**
+ * Returns the migrations that the database lacks. Throws when the database has a migration of a program later than the
+ * next minor version.
+ */
 async function pendingMigrations(
   q: Query,
   { folder, only = () => true, version = VERSION, log }: MigrateOptions = {},
@@ -70,8 +79,8 @@ function warnOfLater(later: readonly AppliedMigration[], version: string, log: M
 }
 
 /**
- * Polls instead of waiting in the database: a waiting statement holds a snapshot, for which `create index concurrently`
- * on another replica would wait.
+ * Polls for the advisory lock instead of waiting in the database. A waiting statement would hold a snapshot, and
+ * `create index concurrently` on another replica would wait for this snapshot.
  */
 async function takeLock(q: Query, log: MigrateOptions['log']): Promise<void> {
   for (let polls = 0; ; polls++) {
@@ -107,7 +116,10 @@ async function apply(q: Query, migration: Migration, options: MigrateOptions): P
   }
 }
 
-/** Runs the migration. Returns false when it was rolled back because another session holds a lock. */
+/**
+ * Runs the migration in a transaction. Returns false when the transaction was rolled back because another session holds
+ * a lock.
+ */
 async function isApplied(
   q: Query,
   { number, name, sql }: Migration,
@@ -132,7 +144,7 @@ async function isApplied(
 }
 
 const LOCK_CONFLICTS: ReadonlySet<string | undefined> = new Set([
-  // lock_not_available and deadlock_detected
+  // SQLSTATE `lock_not_available` and `deadlock_detected`.
   '55P03',
   '40P01',
 ])

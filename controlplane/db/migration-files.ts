@@ -1,15 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A file that runs before the control plane serves. `name` is the name of the file. */
+/** A migration that runs before the control plane serves. `name` is the name of the file. */
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
 
-/** A file with one index, which is built while the control plane serves. */
+/** A migration with one index, which is built while the control plane serves. */
 export type IndexMigration = Migration & {
   readonly index: string
   readonly isUnique: boolean
   readonly table: string
-  /** Text of the statement behind the name of the table. */
+  /** Text of the `create index` statement after the name of the table. */
   readonly definition: string
 }
 
@@ -24,7 +24,7 @@ const INDEX = /^\d{3}-[a-z0-9-]+\.index\.sql$/
 const COMMENT = /^\s*--.*$/gm
 const STATEMENT = /^\s*create\s+(unique\s+)?index\s+concurrently\s+(\w+)\s+on\s+(\w+)\s+([^;]+);?\s*$/i
 
-/** Reads the migrations `NNN-<what>.sql` and `NNN-<what>.index.sql`, each sorted by number. */
+/** Reads the migrations `NNN-<what>.sql` and `NNN-<what>.index.sql`, each list sorted by number. */
 export async function readMigrations(folder = FOLDER): Promise<MigrationFiles> {
   const names = (await readdir(folder)).sort()
   const read = (pattern: RegExp) =>
@@ -40,7 +40,7 @@ export async function readMigrations(folder = FOLDER): Promise<MigrationFiles> {
   return { migrations: await read(MIGRATION), indexes: (await read(INDEX)).map(indexOf) }
 }
 
-/** Returns the numbers of all migrations of this program. */
+/** Returns the numbers of all migrations that this program contains. */
 export async function knownSchemas(): Promise<readonly number[]> {
   const { migrations, indexes } = await readMigrations()
   return [...migrations, ...indexes].map(({ number }) => number)

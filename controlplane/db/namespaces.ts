@@ -1,10 +1,13 @@
 import type { Labels } from '../../core/crd/allowed-namespaces.ts'
 import type { Query } from './query.ts'
 
-/** A namespace of the cluster, as the operator reports it. */
+/** A namespace of the cluster, as the operator reported it. */
 export type NamespaceRow = { readonly name: string; readonly labels: Labels }
 
-/** Returns the labels; undefined for an unreported namespace and outside of a cluster. */
+/**
+ * Returns the labels of a namespace. Undefined outside of a cluster, and for a namespace that the operator has not
+ * reported.
+ */
 export async function namespaceLabels(q: Query, name: string): Promise<Labels | undefined> {
   return (await labelsOf(q, [name])).get(name)
 }
@@ -16,7 +19,7 @@ export async function labelsOf(q: Query, names: readonly string[]): Promise<Read
   return new Map(rows.map(({ name, labels }) => [name, labels]))
 }
 
-/** Lists namespaces with a gateway, an agent or a manifest. */
+/** Lists the namespaces that contain a gateway, an agent or a manifest. */
 export async function governedNamespaces(q: Query): Promise<readonly string[]> {
   const { rows } = await q.query<{ name: string }>(
     `select split_part(name, '/', 1) as name from (select name from gateways union all select name from agents) as named
@@ -27,7 +30,7 @@ export async function governedNamespaces(q: Query): Promise<readonly string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Replaces all namespaces. Returns the names of those that were added, removed or have changed labels. */
+/** Replaces the stored namespaces. Returns the names of namespaces that were added, removed or have changed labels. */
 export async function replaceNamespaces(
   q: Query,
   namespaces: readonly NamespaceRow[],

@@ -11,11 +11,11 @@ export type DbOptions = {
   readonly log: Logger
   /** Maximum number of connections in the pool. */
   readonly max?: number
-  /** Milliseconds without an answer after which a connection is checked; a hung connection is closed. */
+  /** Milliseconds without an answer after which the pool checks a connection. A hung connection is closed. */
   readonly hangMs?: number
   /** Limit of the time to connect, in milliseconds. */
   readonly connectMs?: number
-  /** Limit of the time of a statement, in milliseconds. */
+  /** Limit of the execution time of a statement, in milliseconds. */
   readonly statementMs?: number
 }
 
@@ -24,7 +24,10 @@ const HANG_MS = 10_000
 const CONNECT_MS = 10_000
 const STATEMENT_MS = 60_000
 
-/** Connects and runs one query, so that a wrong address or password fails here and not at the first request. */
+/**
+ * Opens the pool and runs one query, so that a wrong address or password fails at the start instead of at the first
+ * request.
+ */
 export async function openDb({
   url,
   log,
@@ -56,7 +59,8 @@ export async function openDb({
 }
 
 function connection(url: string): pg.ClientConfig {
-  // Parses `bigint` columns as numbers. They hold versions, sequence numbers and byte counts: all far below 2^53.
+  // Parses `bigint` columns as numbers. The columns contain versions, sequence numbers and byte counts, all far below
+  // 2^53.
   const types: pg.CustomTypesConfig = {
     getTypeParser: (oid: number, format?: 'text' | 'binary') =>
       oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
@@ -67,14 +71,17 @@ function connection(url: string): pg.ClientConfig {
   }
 }
 
-/** Returns the name of a prepared statement by its text. Statements with values are prepared once per connection. */
+/**
+ * Returns a function that names prepared statements by their text. A connection prepares each statement with values
+ * only once.
+ */
 function statementNames(): (text: string) => string {
   const names = new Map<string, string>()
   return (text) => {
     const known = names.get(text)
     if (known !== undefined) return known
     const name = createHash('sha256').update(text).digest('base64url').slice(0, 24)
-    // Texts are constants of the code, a few with optional filters: the limit bounds the map.
+    // Statement texts are constants of the code, and a few texts have optional filters. The limit bounds the map.
     if (names.size < 1_000) names.set(text, name)
     return name
   }

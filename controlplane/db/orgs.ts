@@ -6,12 +6,15 @@ export type OrgRow = {
   readonly id: string
   readonly name: string
   readonly plan: string
-  /** Retention of the audit log in days, set for the plan Enterprise; null = unlimited. */
+  /** Retention of audit events in days for the plan Enterprise; null means unlimited. */
   readonly auditRetentionDays: number | null
   readonly createdAt: Date
 }
 
-/** Returns the installation's only organisation and inserts it if missing. `created` is true for exactly one caller. */
+/**
+ * Returns the only organisation of the installation. Inserts the organisation if it is missing; `created` is true for
+ * exactly one caller.
+ */
 export async function ensureOrg(
   q: Query,
   name = 'Chaperone',
@@ -23,7 +26,10 @@ export async function ensureOrg(
   return { ...(await getOrg(q)), created: rowCount === 1 }
 }
 
-/** Requires the owner link for the registration of the first owner. Returns true for the call that changed it. */
+/**
+ * Makes an owner link mandatory for the registration of the first owner. Returns true for the call that changed the
+ * setting.
+ */
 export async function requireOwnerLink(q: Query): Promise<boolean> {
   const { rowCount } = await q.query(
     'update orgs set owner_link_required_at = now() where owner_link_required_at is null',
@@ -40,7 +46,7 @@ export async function isOwnerLinkRequired(q: Query): Promise<boolean> {
   return onlyRow(rows).required
 }
 
-/** Marks the installation as administered by users. Returns true for the call that changed it. */
+/** Marks the installation as administered by users. Returns true for the call that set the mark. */
 export async function setAdministered(q: Query): Promise<boolean> {
   const { rowCount } = await q.query(
     'update orgs set administered_at = now() where administered_at is null',

@@ -2,36 +2,39 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { unlessUnavailable } from './unavailable.ts'
 
-/** Connection pool that closes hung connections. */
+/** Connection pool that detects and closes hung connections. */
 export type ConnectionPool = {
-  /** Runs `work` on one connection. A broken or hung connection is closed; any other returns to the pool. */
+  /**
+   * Runs `work` on one connection. A broken or hung connection is closed afterwards; any other connection returns to
+   * the pool.
+   */
   use<T>(work: (statements: Statements) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 export type Statements = {
   run(statement: string | pg.QueryConfig): Promise<pg.QueryResult>
-  /** Closes the connection after use, because its state is unknown. */
+  /** Marks the connection to be closed after use, because its state is unknown. */
   discard(error: Error): void
 }
 
 export type ConnectionPoolOptions = {
   readonly config: pg.ClientConfig
   readonly max: number
-  /** Milliseconds without an answer after which a statement is checked. */
+  /** Milliseconds without an answer after which the pool checks a statement. */
   readonly hangMs: number
   /** Limit of the time to connect, in milliseconds. */
   readonly connectMs: number
-  /** Limit of the time of a statement, in milliseconds. */
+  /** Limit of the execution time of a statement, in milliseconds. */
   readonly statementMs: number
   readonly log: Logger
 }
 
 /**
- * Creates the connection pool. A failover that drops packets leaves connections without traffic for as long as the
- * kernel retransmits (typically 15 minutes). A timeout alone cannot distinguish them from a slow statement, so a second
- * connection queries whether the server works on the statement. If it does not, the pool closes the connection and
- * replaces all others, which lead to the same server.
+ * Creates the connection pool. After a failover that drops packets, a connection has no traffic until the kernel stops
+ * retransmitting (typically 15 minutes). A timeout alone cannot distinguish such a connection from a slow statement.
+ * Therefore a second connection queries whether the server still works on the statement. If not, the pool closes the
+ * connection and replaces all other connections, because they lead to the same server.
  */
 export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
   const { log, hangMs } = options
@@ -69,7 +72,7 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
       const discard = (error: Error) => {
         broken = error
       }
-      // Without a listener, a connection that breaks between two statements ends the process.
+      // Without an error listener, a connection that breaks between two statements would end the process.
       client.on('error', discard)
       try {
         return await work(statementsOn(client, own, discard))
@@ -82,7 +85,10 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   }
 }
 
-/** Ends the client when its statement hangs. Calls `onHung` first. */
+/**
+ * Checks a statement at intervals and ends the client when the statement hangs. Calls `onHung` before it ends the
+ * client.
+ */
 export function watchStatement(
   client: pg.ClientBase,
   { config, hangMs }: Pick<ConnectionPoolOptions, 'config' | 'hangMs'>,
@@ -97,7 +103,7 @@ export function watchStatement(
       return
     }
     onHung()
-    // Ending a client with an active statement destroys the socket, which rejects the statement.
+    // `end` destroys the socket of a client with an active statement, which rejects the statement.
     void (client as pg.Client).end().catch(ignore)
   }
   let timer = setTimeout(check, hangMs)
@@ -125,8 +131,8 @@ function createPool({ config, max, connectMs, statementMs, log }: ConnectionPool
 const CHECK_MS = 3_000
 
 /**
- * Returns whether the server works on the statement. False when it does not answer, true when it refuses the connection
- * (too many connections, starting up).
+ * Returns whether the server works on the statement. False when the server does not answer. True when the server
+ * refuses the connection (too many connections, starting up), because the server is then alive.
  */
 async function isWorkingOn(config: pg.ClientConfig, processId: number): Promise<boolean> {
   const client = new pg.Client({ ...config, connectionTimeoutMillis: CHECK_MS, query_timeout: CHECK_MS })
@@ -146,7 +152,7 @@ async function isWorkingOn(config: pg.ClientConfig, processId: number): Promise<
 }
 
 function processIdOf(client: pg.ClientBase): number {
-  // The server's greeting sets it; the published types lack it.
+  // The server sends the process id when the connection opens. The published types of `pg` lack this field.
   return (client as unknown as { readonly processID: number | null }).processID ?? 0
 }
 

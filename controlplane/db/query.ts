@@ -1,6 +1,9 @@
-/** The interface to PostgreSQL that services and stores use. */
+/** Interface to PostgreSQL for services and stores. */
 export type Query = {
-  /** True for a transaction that is rolled back when it edits an object of a manifest; the caller gets the manifest. */
+  /**
+   * True in a transaction of the editing guard. The guard rolls the transaction back when it edits an object of a
+   * manifest, and the error contains the manifest to commit.
+   */
   readonly refusesEdits?: true
   query<R = Record<string, unknown>>(
     text: string,
@@ -9,16 +12,16 @@ export type Query = {
 }
 
 export type Db = Query & {
-  /** Runs one transaction on one connection: commits when `work` resolves, rolls back when it rejects. */
+  /** Runs one transaction on one connection. Commits when `work` resolves and rolls back when `work` rejects. */
   tx<T>(work: (query: Query) => Promise<T>): Promise<T>
   /**
-   * Runs `work` on one connection outside of a transaction, and closes the connection: its settings and locks end with
-   * it.
+   * Runs `work` on one connection outside of a transaction. Closes the connection afterwards, which ends its settings
+   * and advisory locks.
    */
   session<T>(work: (query: Query) => Promise<T>): Promise<T>
   /**
-   * Listens on a dedicated connection per process and reconnects when it is lost. Calls `onNotify` with an empty
-   * payload after a reconnect.
+   * Runs LISTEN on a dedicated connection of the process, and reconnects when the connection is lost. After a
+   * reconnect, calls `onNotify` with an empty payload.
    */
   listen(channel: string, onNotify: (payload: string) => void): Promise<AsyncDisposable>
   close(): Promise<void>

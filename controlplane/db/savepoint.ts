@@ -1,8 +1,6 @@
 import type { Query } from './query.ts'
 
-/**
- * Runs `work` in a savepoint: when `work` rejects, its changes are rolled back and the rest of the transaction stays.
- */
+/** Runs `work` in a savepoint. When `work` rejects, its changes are rolled back and the transaction continues. */
 export async function savepoint<T>(q: Query, work: () => Promise<T>): Promise<T> {
   await q.query('savepoint part')
   try {

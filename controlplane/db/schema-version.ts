@@ -2,11 +2,11 @@ import type { Query } from './query.ts'
 
 export type AppliedMigration = {
   readonly number: number
-  /** Version of the program that applied the migration; null in databases of development versions before 0.1.0. */
+  /** Version of the program that applied the migration. Null in databases of development versions before 0.1.0. */
   readonly version: string | null
 }
 
-/** Returns the applied migrations; none for an unused database. */
+/** Returns the applied migrations; empty for an unused database. */
 export async function appliedMigrations(q: Query): Promise<readonly AppliedMigration[]> {
   const { rows: found } = await q.query<{ isUsed: boolean }>(
     `select to_regclass('public.schema_migrations') is not null as "isUsed"`,
@@ -20,15 +20,15 @@ export async function appliedMigrations(q: Query): Promise<readonly AppliedMigra
 
 export type SchemaCheck = {
   readonly applied: readonly AppliedMigration[]
-  /** Numbers of the migrations of this program. */
+  /** Numbers of the migrations that this program contains. */
   readonly known: ReadonlySet<number>
   /** Version of this program. */
   readonly version: string
 }
 
 /**
- * Returns the migrations of later versions. Throws when one of them is of a version later than the next minor version:
- * each minor version keeps what its predecessor uses, and no more.
+ * Returns the applied migrations that this program does not contain. Throws when such a migration belongs to a version
+ * later than the next minor version. A schema supports the program of its own and of the previous minor version only.
  */
 export function laterMigrations({ applied, known, version }: SchemaCheck): readonly AppliedMigration[] {
   const later = applied.filter(({ number }) => !known.has(number))

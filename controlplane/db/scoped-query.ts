@@ -2,43 +2,48 @@ import type { Namespaces } from '../../core/wire/access/rights.ts'
 import type { Query } from './query.ts'
 
 /**
- * Queries on behalf of a user, limited to the namespaces in which the user has the right. It is not a `Query`: store
- * functions that do not limit their rows do not accept it.
+ * Runs queries on behalf of a user, limited to the namespaces in which the user has the right. The type is no subtype
+ * of `Query`, so a store function that does not limit its rows cannot accept it.
  */
 export type ScopedQuery = {
   readonly namespaces: Namespaces
   /**
-   * Runs a statement whose text has a condition of `within` for each table that it reads. Throws for a text without a
-   * condition.
+   * Runs a statement. For each table that the statement reads, its text must contain a condition of `within`. Throws
+   * for a text without any condition.
    */
   rows<R>(values: readonly unknown[], text: (within: Within) => string): Promise<readonly R[]>
 }
 
 export type ScopedReads = (namespaces: Namespaces) => ScopedQuery
 
-/** SQL conditions; all are `true` for a user with the right in all namespaces. */
+/**
+ * Creates SQL conditions that limit rows to the namespaces. For a user with the right in all namespaces, every
+ * condition is `true`.
+ */
 export type Within = {
-  /** Returns the condition for a column of namespaces. */
+  /** Returns the condition for a column that contains a namespace. */
   namespace(column: string): string
-  /** Returns the condition for a column of names `namespace/name`. */
+  /** Returns the condition for a column that contains names of the form `namespace/name`. */
   name(column: string): string
-  /** Returns the condition for two columns of names; the second one decides where the first one is null. */
+  /** Returns the condition for two columns of names. The second column decides where the first column is null. */
   nameOr(column: string, other: string): string
   /**
-   * Runs `select` once per namespace, so that an index delivers the rows of a namespace in order and each `select` can
-   * sort and limit. Columns as in `nameOr`.
+   * Runs `select` once per namespace. An index then delivers the rows of each namespace in order, and each `select` can
+   * sort and limit. The columns have the same meaning as in `nameOr`.
    */
   each(column: string, other: string, select: (condition: string) => string): string
-  /** Returns the condition for a column of sets of namespaces; null in the column stands for all namespaces. */
+  /**
+   * Returns the condition for a column that contains a set of namespaces. Null in the column stands for all namespaces.
+   */
   overlap(column: string): string
   /**
-   * Returns the namespaces as an array, for conditions that look up one namespace each. Null for a user with the right
-   * in all namespaces.
+   * Returns the namespaces as a SQL array, for conditions that look up each namespace. SQL null for a user with the
+   * right in all namespaces.
    */
   array(): string
   /**
-   * Returns the condition for a configuration row: the own name of a cluster's manifest, or the bound Gateways of any
-   * other row.
+   * Returns the condition for a configuration row. A row of a cluster manifest is limited by its own name, any other
+   * row by its bound Gateways.
    */
   configuration(table: string): string
 }
@@ -81,7 +86,7 @@ function limited(uses: Uses, position: number): Within {
   return {
     namespace: (column) => used(`${column} = any(${own})`),
     name: (column) => used(named(column)),
-    // The same expression as in the index `traffic_namespace`.
+    // The expression must equal the expression of the index `traffic_namespace`, so that PostgreSQL uses the index.
     nameOr: (column, other) => used(named(`coalesce(${column}, ${other})`)),
     each: (column, other, select) =>
       `select found.* from unnest(${own}) as own_namespace(name)

@@ -8,14 +8,17 @@ export async function currentEpoch(q: Query): Promise<number> {
   return onlyRow(rows).epoch
 }
 
-/** Latest states that a gateway or a replica has seen; null = not compared. */
+/**
+ * Latest orders of the kill state and the configuration that a gateway or replica has seen. Null means that the state
+ * is not compared.
+ */
 export type SeenOrders = { readonly kill: StateOrder | null; readonly config: StateOrder | null }
 
 /**
- * Begins a new epoch when the database is behind a state that a gateway or a replica has seen: the database lost
- * commits, and the new epoch makes its present state the latest one. Returns whether an epoch began. Ignores a seen
- * epoch more than a minute ahead of the clock. An epoch is a time in milliseconds, so the value does not come from this
- * database.
+ * Begins a new epoch when the database is behind a state that a gateway or replica has seen, because the database lost
+ * commits. The current state of the database then counts as the latest state. Returns true when an epoch began. An
+ * epoch is a time in milliseconds, so it does not depend on lost data. A seen epoch that is more than a minute ahead of
+ * the clock is ignored.
  */
 export async function raiseEpoch(q: Query, { kill, config }: SeenOrders): Promise<boolean> {
   const { rowCount } = await q.query(

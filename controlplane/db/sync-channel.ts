@@ -1,2 +1,5 @@
-/** Notifies every replica at commit that kill switches (`kill`) or one approval (its id) changed. */
+/**
+ * PostgreSQL notification channel between replicas. The payload names the changed state (`kill`, `pods`, ...); any
+ * other payload is the id of an approval.
+ */
 export const SYNC_CHANNEL = 'chaperone_sync'

@@ -1,19 +1,19 @@
 import { ChaperoneError } from '../../core/errors.ts'
 
-/** Errors of the network, and of PostgreSQL: shutting down, starting, recovering, out of connections. */
+/**
+ * Error codes of an unavailable database: network errors, and PostgreSQL errors while it shuts down, starts, recovers
+ * or has no free connection.
+ */
 const CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|57P0[1-3]|53300|08\w{3})$/
-/** Messages of errors of the driver that have no code. */
+/** Messages of errors of the `pg` driver that have no code. */
 const MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/
 
-/** Errors of a refused or failed connection: no statement was sent. */
+/** Error codes of a refused or failed connection. No statement was sent to the database. */
 const NOT_SENT = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|57P0[23]|53300|08001|08004)$/
 const NOT_CONNECTED = /^timeout exceeded when trying to connect/
 
-/**
- * Turns an unavailable database into 503 with a retry, because the request is not at fault. Returns any other error
- * unchanged.
- */
+/** Converts the error of an unavailable database to 503 with a retry time. Returns any other error unchanged. */
 export function unlessUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ChaperoneError) return error
   const code = 'code' in error ? String(error.code) : ''
@@ -27,7 +27,10 @@ export function unlessUnavailable(error: unknown): unknown {
   })
 }
 
-/** Returns whether the connection was lost between a statement and its answer: the statement may have been executed. */
+/**
+ * Returns whether the connection was lost between a statement and its answer. The database may have executed the
+ * statement.
+ */
 export function isAnswerLost(error: unknown): boolean {
   if (!isUnavailable(error) || !(error.cause instanceof Error)) return false
   const { cause } = error

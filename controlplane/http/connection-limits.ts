@@ -3,26 +3,30 @@ import { networkOf } from '../features/sessions/attempts.ts'
 import type { Principal } from './route.ts'
 
 /**
- * Limits the connections of each caller. Unauthenticated connections have a separate limit; when it is reached, the
- * oldest connection of the network with the most connections is closed. A network is an IPv4 address or an IPv6 /64.
+ * Limits the connections of each authenticated caller. All unauthenticated connections share a separate limit. At that
+ * limit, the oldest connection of the network with the most unauthenticated connections is closed. A network is an IPv4
+ * address or an IPv6 /64 prefix.
  */
 export type ConnectionLimits = {
   /**
-   * Assigns the connection to the principal of an authenticated request. Closes the principal's oldest connection above
-   * its limit.
+   * Assigns the connection of an authenticated request to its principal. Closes the oldest connection of the principal
+   * above the limit.
    */
   authenticated(socket: Socket, principal: Principal): void
 }
 
 export type ConnectionLimitOptions = {
-  /** Maximum number of connections. Node closes further connections after accept. */
+  /** Maximum number of connections of the server. Node closes further connections after accept. */
   readonly maxConnections: number
   readonly maxUnauthenticated: number
-  /** Maximum number of connections of one agent, pod or user, the operator and the maintenance secret. */
+  /**
+   * Maximum number of connections of one agent, pod or user, and of the operator and the holder of the maintenance
+   * secret.
+   */
   readonly maxPerPrincipal: number
   /**
-   * Maximum number of connections of one gateway outside pods. All of its processes share one token, and each opens up
-   * to 17 connections.
+   * Maximum number of connections of one gateway outside pods. All processes of a gateway share one token, and each
+   * process opens up to 17 connections.
    */
   readonly maxPerGateway: number
 }
@@ -34,12 +38,12 @@ export const CONNECTION_LIMITS: ConnectionLimitOptions = {
   maxPerGateway: 2_000,
 }
 
-/** A connection. `owner` is the principal; null while unauthenticated. */
+/** An open connection. `owner` is the key of the authenticated principal; null before authentication. */
 type State = { readonly socket: Socket; readonly network: string; owner: string | null }
 
 export function limitConnections(server: Server, options: ConnectionLimitOptions): ConnectionLimits {
-  // Open connections by their addresses and ports. With TLS, the socket of a request is not that of the connection, but
-  // both have the same addresses and ports.
+  // Open connections by their addresses and ports. With TLS, a request has another socket object than the `connection`
+  // event, but both sockets have the same addresses and ports.
   const open = new Map<string, State>()
   const unauthenticated = createGroups()
   const owned = createGroups()
@@ -113,7 +117,7 @@ function ownerOf(principal: Principal): string | null {
   }
 }
 
-/** Creates groups of connections by key, each with the oldest connection first. */
+/** Creates groups of connections by key. Each group is ordered by age, oldest connection first. */
 function createGroups() {
   const groups = new Map<string, Set<State>>()
   let size = 0
@@ -121,7 +125,7 @@ function createGroups() {
     get size() {
       return size
     },
-    /** Returns the new size of the group. */
+    /** Adds the connection and returns the new size of the group. */
     add(key: string, state: State): number {
       const group = groups.get(key) ?? new Set<State>()
       groups.set(key, group.add(state))
@@ -138,7 +142,7 @@ function createGroups() {
       const [first] = groups.get(key) ?? []
       return first
     },
-    /** Returns the oldest connection of the largest group. */
+    /** Returns the oldest connection of the group with the most connections. */
     largest(): State | undefined {
       let found: ReadonlySet<State> = new Set()
       for (const group of groups.values()) if (group.size > found.size) found = group

@@ -1,6 +1,6 @@
 import { ChaperoneError, type ErrorCode } from '../../core/errors.ts'
 
-/** Error codes for errors of the framework, the JSON parser and the database. */
+/** Error codes of the API by error code of the framework, the JSON parser or the database. */
 const KNOWN: Readonly<Record<string, { readonly code: ErrorCode; readonly detail: string }>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: {
     code: 'body_too_large',
@@ -19,15 +19,15 @@ const KNOWN: Readonly<Record<string, { readonly code: ErrorCode; readonly detail
     detail: 'The path has an invalid percent-encoding.',
   },
   FST_ERR_MAX_PARAM_LENGTH: { code: 'malformed_request', detail: 'A segment of the path is too long.' },
-  // PostgreSQL unique_violation. Services check for duplicates and name the field; this is the error of concurrent
-  // requests.
+  // PostgreSQL `unique_violation`. Services check for duplicates first and name the field, so only concurrent requests
+  // cause this error.
   '23505': {
     code: 'conflict',
     detail: 'An object with this name exists already. Choose another name, or change the existing object.',
   },
 }
 
-/** Converts any error of a request to a `ChaperoneError`, which has a status and a body. */
+/** Converts any error of a request to a `ChaperoneError`, which has a status and a response body. */
 export function asChaperoneError(error: unknown): ChaperoneError {
   if (error instanceof ChaperoneError) return error
   const known = KNOWN[codeOf(error)]

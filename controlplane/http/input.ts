@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { unstorableIn } from '../../core/storable.ts'
 
-/** Parses input. Throws `validation` with `details` = `path: message; path: message` (spec 7). */
+/** Parses input by a schema. Throws `validation`, whose `details` is `path: message; path: message` (spec 7). */
 export function parseInput<S extends z.ZodType>(
   schema: S | undefined,
   value: unknown,
@@ -10,13 +10,13 @@ export function parseInput<S extends z.ZodType>(
   const unstorable = unstorableIn(value)
   if (unstorable !== null) throw validationError([`${pathText(unstorable.path)}: ${unstorable.why}`])
   if (schema === undefined) return undefined
-  // A missing body is parsed as an empty object, so that the message names the missing fields.
+  // Parses a missing body as an empty object, so that the error names the missing fields.
   const result = schema.safeParse(value ?? {})
   if (result.success) return result.data
   throw validationError(result.error.issues.flatMap(sentences))
 }
 
-/** Creates the error of spec 7.2 from `path: message` entries. */
+/** Creates a validation error (spec 7.2) from `path: message` entries. */
 export function validationError(list: readonly string[]): ChaperoneError {
   const details = [...new Set(list)].join('; ')
   return new ChaperoneError('validation', { detail: details, extra: { details } })

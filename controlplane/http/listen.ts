@@ -35,14 +35,14 @@ export async function listen(
   }
 }
 
-/** Socket options of Node's HTTP server. */
+/** Socket options that Node's HTTP server sets by default. */
 const HTTP_SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true }
 const LOOPBACK = '127.0.0.1'
 const INCLUDES_LOOPBACK: ReadonlySet<string> = new Set([LOOPBACK, '0.0.0.0', '::'])
 
 /**
- * Reports whether 127.0.0.1 is reachable. Checks the bound addresses, because the name `localhost` may resolve to `::1`
- * only.
+ * Returns whether the server is reachable at 127.0.0.1. Checks the bound addresses instead of the name, because
+ * `localhost` may resolve to `::1` only.
  */
 function isReachable(host: string, addresses: readonly (string | AddressInfo)[]): boolean {
   return (
@@ -60,7 +60,7 @@ async function open(server: Server, port: number): Promise<void> {
   }
 }
 
-/** Returns the text of an error of `listen`, with the setting to change. */
+/** Returns the message for an error of `listen`. The message names the setting to change. */
 export function listenFailure(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
   if (code === 'EADDRINUSE')

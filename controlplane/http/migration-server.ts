@@ -19,8 +19,8 @@ const MIGRATING = {
 }
 
 /**
- * Listens on the address of the control plane while the database is migrated. Answers `/livez` with 200, so that no probe
- * ends a running migration, and every other request with 503.
+ * Listens on the address of the control plane while the database is migrated. Answers `/livez` with 200, so that no
+ * liveness probe ends a running migration, and every other request with 503.
  */
 export async function startMigrationServer({
   host,

@@ -3,7 +3,9 @@ import { VERSION } from '../version.ts'
 import { openApiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
 
-/** Serves the OpenAPI document. `routes` is called at the first request, because the document includes this route. */
+/**
+ * Serves the OpenAPI document. Calls `routes` at the first request, because the list of routes contains this route too.
+ */
 export function createOpenApiRoutes(deps: {
   readonly routes: () => readonly Route[]
   readonly baseUrl: () => string

@@ -7,7 +7,10 @@ import type { Route, RouteAuth } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Returns the OpenAPI 3.1 document of the routes below /api and of the probes, with every status of each. */
+/**
+ * Returns the OpenAPI 3.1 document of the routes below `/api` and of the probes. The document contains every possible
+ * status of each route.
+ */
 export function openApiDocument(
   routes: readonly Route[],
   facts: { readonly version: string; readonly url: string },
@@ -84,7 +87,7 @@ function failure(status: number, body?: z.ZodType): Json {
   }
 }
 
-/** Returns the error statuses of a route. Tests check every response against them. */
+/** Returns the error statuses of a route. Tests compare every response with these statuses. */
 function statusesOf(route: Route): readonly number[] {
   const isWrite = route.method !== 'GET'
   const hasInput = route.params !== undefined || route.query !== undefined || route.body !== undefined
@@ -95,7 +98,7 @@ function statusesOf(route: Route): readonly number[] {
     ...(route.params === undefined ? [] : [404]),
     ...(route.statuses ?? []),
     421,
-    // 431: request line and header fields above the limit.
+    // 431: request line and header fields exceed the limit.
     431,
     500,
     // 503: the database does not answer.

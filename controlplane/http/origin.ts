@@ -3,8 +3,8 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { isLoopback } from '../../core/loopback.ts'
 
 /**
- * Throws `forbidden` for a write that a browser sends with the session cookie from a page of another origin. A client
- * that sends none of Origin, Sec-Fetch-Site and Referer is not a browser and is accepted.
+ * Throws `forbidden` for a write with the session cookie that a browser sent from a page of another origin. A client
+ * that sends none of Origin, Sec-Fetch-Site and Referer is no browser and is accepted.
  */
 export function refuseForeignOrigin(request: FastifyRequest, publicUrl: string | null): void {
   if (request.method === 'GET' || request.method === 'HEAD') return
@@ -29,8 +29,8 @@ function isOwnOrigin(text: string, request: FastifyRequest, publicUrl: string | 
 }
 
 /**
- * Throws `misdirected` for another Host than a loopback name when the server listens on loopback. Otherwise a page
- * whose name resolves to 127.0.0.1 (DNS rebinding) would be of the same origin as this server.
+ * Throws `misdirected` when the server listens on loopback and the header `Host` is not a loopback name. Otherwise a
+ * page whose name resolves to 127.0.0.1 (DNS rebinding) would have the same origin as this server.
  */
 export function refuseForeignHost(
   request: FastifyRequest,

@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import * as z from 'zod'
 import { type Route, type RouteResult, route } from './route.ts'
 
-/** Folders of the built dashboard: in a release, and in a checkout after `npm start` or `npm test`. */
+/** Folders of the built dashboard: in a release, and in a source checkout after `npm start` or `npm test`. */
 const FOLDERS = [
   join(import.meta.dirname, '../dashboard'),
   join(import.meta.dirname, '../../node_modules/.cache/chaperone/dashboard'),
@@ -22,7 +22,10 @@ const ENCODINGS = [
 
 const Manifest = z.object({ version: z.string().regex(/^[0-9a-f]+$/), files: z.array(z.string()) })
 
-/** Serves the dashboard: one page and its files, which are read once. File names contain the hash of their content. */
+/**
+ * Serves the single page of the dashboard and its files. The files are read once, and their names contain the hash of
+ * their content.
+ */
 export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly Route[] {
   const folder = folders.find((path) => existsSync(join(path, 'manifest.json')))
   if (folder === undefined) return PATHS.map((path) => page(path, NOT_BUILT))
@@ -36,8 +39,8 @@ export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly
 }
 
 /**
- * Returns the content security policy: files of this origin only, no frames; inline styles need the nonce of the
- * response.
+ * Returns the content security policy of the page. It allows files of this origin only, forbids frames, and requires
+ * the nonce of the response for inline styles.
  */
 function policyWith(nonce: string): string {
   return `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`

@@ -2,29 +2,29 @@ import type { Socket } from 'node:net'
 import { ChaperoneError } from '../../core/errors.ts'
 
 /**
- * Limits the pending requests of a connection, because Node parses pipelined requests without a limit and one
- * connection could exhaust the memory. Unauthenticated connections of one network share a further limit, above which
- * each of them can have one pending request.
+ * Limits the pending requests of a connection. Node parses pipelined requests without a limit, so one connection could
+ * exhaust the memory. The unauthenticated connections of one network share a further limit; above it, each connection
+ * can have only one pending request.
  */
 export type PendingRequests = {
   /**
-   * Counts a request from `network`. Closes the connection and returns false above the limit of the connection. Throws
+   * Counts a request from `network`. Above the limit of the connection, closes the connection and returns false. Throws
    * `not_ready` above the limit of the network.
    */
   begin(socket: Socket, network: string): boolean
-  /** Removes the requests of an authenticated connection from the count of their networks. */
+  /** Stops counting the requests of an authenticated connection against the limit of their networks. */
   authenticated(socket: Socket): void
-  /** Removes the oldest pending request of the connection. */
+  /** Removes the oldest pending request of the connection from the counts. */
   answered(socket: Socket): void
 }
 
-/** Maximum number of pending requests of one connection. Clients that use pipelining send only a few. */
+/** Maximum number of pending requests of one connection. Clients with pipelining send only a few requests at once. */
 const MAX_PENDING = 100
 const MAX_PENDING_OF_NETWORK = 1_000
 
 /**
- * State of a connection. `networks`: those of the pending requests, oldest first. Behind a proxy, one connection has
- * requests from several networks.
+ * Pending requests of a connection. `networks` contains the network of each request, oldest request first. Behind a
+ * proxy, the requests of one connection come from several networks.
  */
 type State = { networks: (string | null)[]; isAuthenticated: boolean }
 
@@ -53,8 +53,8 @@ export function createPendingRequests(): PendingRequests {
     if (known !== undefined) return known
     const state: State = { networks: [], isAuthenticated: false }
     states.set(socket, state)
-    // Node does not emit `close` for responses that are queued behind another response, so the close of the connection
-    // releases them.
+    // Node emits no `close` event for responses that are queued behind another response. The `close` event of the
+    // connection therefore releases all its requests.
     socket.once('close', () => release(state))
     return state
   }

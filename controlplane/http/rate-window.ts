@@ -3,12 +3,12 @@ import { createSlidingWindow, type SlidingWindow } from '../../core/state/slidin
 const WINDOW_MS = 60_000
 
 export type RateWindow = {
-  /** Counts one request of `key`. At the limit, does not count it and returns the seconds to wait. */
+  /** Counts one request of `key`. At the limit, returns the seconds to wait without counting the request. */
   hit(key: string): ReturnType<SlidingWindow['take']>
 }
 
 /**
- * Creates a sliding window of one minute per key. Keys without requests for a minute are evicted. `nowMs` must be
+ * Creates a sliding window of one minute per key. A key without requests for a minute is evicted. `nowMs` must be
  * monotonic.
  */
 export function createRateWindow(limit: number, nowMs: () => number): RateWindow {

@@ -5,9 +5,9 @@ import type { ClusterUser } from '../db/cluster-user.ts'
 import type { Restriction } from './auth/restriction.ts'
 
 /**
- * Callers of a route: a right admits users who have it; `session` any signed-in user; `agent_or_admin` an agent key, or
- * a user with the right to lift kill switches. The admin token acts as an owner. A route without `auth` does not
- * compile.
+ * Callers that a route admits. A right admits users with this right. `session` admits every signed-in user.
+ * `agent_or_admin` admits agent keys and users with the right to lift kill switches. The admin token counts as an
+ * owner. The field is mandatory, so a route without `auth` does not compile.
  */
 export type RouteAuth =
   | 'none'
@@ -19,25 +19,25 @@ export type RouteAuth =
   | 'operator'
   | 'maintenance'
 
-/** The sidecar of a pod. It acts for one agent. */
+/** The sidecar of a pod. It acts for exactly one agent. */
 export type SidecarPrincipal = {
   readonly podUid: string
   /** Namespace of the pod. */
   readonly namespace: string
   readonly agent: { readonly id: string; readonly name: string }
-  /** Key that signs the messages to the sidecar while it uses this token. */
+  /** Key that signs messages to the sidecar as long as the sidecar uses this token. */
   readonly syncKey: Uint8Array
-  /** SHA-256 of the token, hex. A different value means that the token was rotated. */
+  /** SHA-256 of the token in hex. A changed value shows that the token was rotated. */
   readonly tokenId: string
-  /** Milliseconds since the last TokenReview. */
+  /** Milliseconds since the last TokenReview of the token. */
   readonly reviewAgeMs: number
-  /** Sends a new TokenReview. Rejects with `not_ready` when the cluster does not answer. */
+  /** Sends a new TokenReview. Rejects with `not_ready` when the API server does not answer. */
   review(): Promise<TokenState>
 }
 
 /**
- * Result of a review. `stale`: the token has expired or the pod has a newer one, which does not show whether the pod
- * still exists.
+ * Result of a TokenReview. `stale`: the token has expired, or the pod has presented a newer token. A stale token does
+ * not show whether the pod still exists.
  */
 export type TokenState = 'valid' | 'stale' | 'invalid'
 
@@ -52,19 +52,24 @@ export type Principal =
       readonly via: 'session' | 'admin_token' | 'approver_key' | 'cluster'
       /** Namespaces in which the user has the right that the route requires. */
       readonly namespaces: Namespaces
-      /** Namespaces of the role; absent for all namespaces. */
+      /** Namespaces in which the user's role counts; absent when the role counts in all namespaces. */
       readonly roleNamespaces?: ReadonlySet<string>
-      /** Lower roles that count in further namespaces. */
+      /** Lower roles of the user, which count in further namespaces. */
       readonly lowerRoles?: ReadonlyArray<{ readonly role: Role; readonly namespaces: Namespaces }>
-      /** Resolves to the namespaces in which RBAC grants the right; absent for users with a role of their own. */
+      /**
+       * Resolves to the namespaces in which Kubernetes RBAC grants a right. Absent for a user with a role in Chaperone.
+       */
       readonly clusterRights?: (right: Right, reach: Reach) => Promise<Namespaces>
-      /** Credential of a user of the cluster; absent for other users. */
+      /** Type of credential of a user of the cluster; absent for other users. */
       readonly clusterCredential?: 'token' | 'certificate'
-      /** Attributes of a user of the cluster; absent for other users. */
+      /** Kubernetes attributes of a user of the cluster; absent for other users. */
       readonly clusterUser?: ClusterUser
-      /** Set for a read-only caller. Routes may admit restrictions. */
+      /**
+       * Reason why the caller is read-only; absent for an unrestricted caller. A route may admit restricted callers by
+       * `admits`.
+       */
       readonly restriction?: Restriction
-      /** The session that authenticated the user. */
+      /** Session that authenticated the user; absent for other credentials. */
       readonly session?: { readonly id: string; readonly isPage: boolean }
     }
   | {
@@ -91,21 +96,21 @@ export type RouteInput<P, Q, B> = {
   readonly body: B
   readonly principal: Principal
   /**
-   * Namespaces in which the user has the right that the route requires. Other objects are not visible. Empty without a
-   * user.
+   * Namespaces in which the user has the right that the route requires. Objects in other namespaces must stay
+   * invisible. Empty for a caller that is not a user.
    */
   readonly namespaces: Namespaces
   readonly requestId: string
   readonly log: FastifyBaseLogger
-  /** For streams and raw responses only. A handler that returns a value must not use it. */
+  /** For streams and raw responses only. A handler that returns a value must not use `raw`. */
   readonly raw: { readonly request: FastifyRequest; readonly reply: FastifyReply }
 }
 
-/** Body of a response that is not JSON. Its handler sets the header `content-type`. */
+/** Body of a response that is not JSON. The handler must set the header `content-type`. */
 export type Content = string | Uint8Array
 
 /**
- * Result with another status than 200, with headers or with a content that is not JSON. A handler that uses `raw.reply`
+ * Response with a status other than 200, with headers, or with a body that is not JSON. A handler that uses `raw.reply`
  * returns undefined instead.
  */
 export type RouteResult<Body = Content> = {
@@ -118,30 +123,39 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly auth: RouteAuth
-  /** True for a handler that only uses objects in `namespaces`. Otherwise the right is required in all namespaces. */
+  /**
+   * True for a handler that only uses objects in `namespaces`. Without it, the caller needs the right in all
+   * namespaces.
+   */
   readonly isNamespaced?: boolean
-  /** Restrictions that a write admits. The handler must refuse other inputs of restricted callers. Default none. */
+  /**
+   * Restrictions with which a caller may still write through this route; default none. The handler must refuse other
+   * inputs of restricted callers.
+   */
   readonly admits?: readonly Restriction[]
   /**
-   * True for a route that creates users or credentials that can answer approvals. A program could create them before
-   * the owner registers, so the machine token is restricted here even without an owner, while approvals require a
-   * session.
+   * True for a route that creates users or credentials which can answer approvals. The machine token is restricted on
+   * such a route even before an owner exists, when approvals require a session. Otherwise a program with the token
+   * could create a user before the owner registers.
    */
   readonly givesAccess?: boolean
-  /** True when the response contains a secret. Restricted callers are then refused although the route only reads. */
+  /**
+   * True when the response contains a secret. The route then refuses restricted callers, although they may read other
+   * routes.
+   */
   readonly showsSecret?: boolean
   readonly summary: string
   readonly params?: z.ZodType
   readonly query?: z.ZodType
   readonly body?: z.ZodType
   readonly response?: z.ZodType
-  /** Content type of a success response that is not JSON. */
+  /** Content type of a successful response that is not JSON. */
   readonly produces?: string
-  /** Statuses in addition to those that its inputs and `auth` imply. */
+  /** Possible statuses in addition to the statuses that follow from the inputs and from `auth`. */
   readonly statuses?: readonly number[]
-  /** Bodies of error statuses with another body than the common error. */
+  /** Schemas of error bodies, by status, that differ from the common error body. */
   readonly failures?: Readonly<Record<number, z.ZodType>>
-  /** Maximum size of the request body in bytes; default 1 MiB, without `auth` 64 KiB. */
+  /** Maximum size of the request body in bytes. Default: 1 MiB, or 64 KiB for a route without authentication. */
   readonly bodyLimit?: number
   readonly handler: (input: RouteInput<never, never, never>) => Promise<unknown>
 }
@@ -154,14 +168,17 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
 
 type Declared<S> = S extends z.ZodType ? DeepReadonly<z.input<S>> : never
 
-/** The reply that `response` declares, a `RouteResult` with it or with a declared failure, or another content. */
+/**
+ * Possible results of a handler: the declared reply, a `RouteResult` with the reply or a declared failure, or a body
+ * that is not JSON.
+ */
 type Reply<R, F> = Declared<R> | RouteResult<Declared<R> | Declared<F[keyof F]> | Content> | undefined
 
 type Infer<S> = S extends z.ZodType ? z.infer<S> : undefined
 
 /**
- * Declares a route. The types of its input and reply follow from the schemas of `core/wire`. Input schemas should be
- * strict objects, so that 400 names unknown fields.
+ * Declares a route. TypeScript infers the types of input and reply from the schemas of `core/wire`. Input schemas
+ * should be strict objects, so that the error 400 names unknown fields.
  */
 export function route<
   P extends z.ZodType | undefined = undefined,

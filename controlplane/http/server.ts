@@ -30,7 +30,10 @@ import type { Principal, Route, RouteInput, RouteResult } from './route.ts'
 import { clientCaOptions, type Tls } from './tls.ts'
 
 const BODY_LIMIT = 1024 * 1024
-/** Maximum body size of routes without authentication, whose bodies are read into memory for any caller. */
+/**
+ * Maximum body size in bytes for routes without authentication, because any caller can make the server hold such a body
+ * in memory.
+ */
 const ANONYMOUS_BODY_LIMIT = 64 * 1024
 const ANONYMOUS_BODY_MS = 10_000
 const ANONYMOUS: Principal = { kind: 'anonymous' }
@@ -40,34 +43,34 @@ export type ServerDeps = {
   readonly routes: readonly Route[]
   readonly auth: AuthDeps
   readonly log: FastifyBaseLogger
-  /** Value of the header `X-Service-Version`. */
+  /** Value of the response header `X-Service-Version`. */
   readonly version: string
   readonly listenHost: string
-  /** Addresses and ranges of proxies whose `X-Forwarded-For` is trusted. */
+  /** Addresses and CIDR ranges of the proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
   /** Certificates of an HTTPS server; null for plain HTTP. */
   readonly tls: Tls | null
   readonly connectionLimits?: ConnectionLimitOptions
 }
 
-/** Creates the Fastify app with all routes. The app does not listen yet. */
+/** Creates the Fastify application with all routes. The application does not listen yet. */
 export function createHttpServer(deps: ServerDeps): FastifyInstance {
   const sendError = errorSender(deps.log)
   const maxHeaderSize = maxHeaderBytes(deps.listenHost)
   const app = fastify({
     ...(deps.tls === null ? {} : { serverFactory: secureServer(deps.tls, maxHeaderSize) }),
     // The framework's logger is disabled, because URLs may contain tokens (`/setup?token=`) and a logger per request is
-    // expensive. Errors are logged by `errorSender`.
+    // expensive. `errorSender` logs errors instead.
     genReqId: () => newId('request'),
     bodyLimit: BODY_LIMIT,
     trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     forceCloseConnections: 'idle',
-    // Limits how long a request may take to arrive. Responses are not limited, because streams to gateways last for
-    // days.
+    // Limits the time in which a request must arrive. The time of a response is unlimited, because streams to gateways
+    // last for days.
     requestTimeout: 60_000,
     http: { headersTimeout: 20_000, maxHeaderSize },
     keepAliveTimeout: 75_000,
-    // Requests during shutdown are served, so that their responses have the common format.
+    // Serves requests during shutdown instead of the framework's own 503, so that every response has the common format.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       stamp(request.id, reply, deps.version)
@@ -99,9 +102,9 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
 }
 
 /**
- * Returns the limit of header fields. Cookies are shared between ports, so a server on another port of loopback could
- * set as many cookies as a browser stores (180 of 4 KiB) and lock users out; the limit on loopback is above that.
- * Elsewhere the limit protects the memory.
+ * Returns the maximum size of the header fields in bytes. On loopback, servers on other ports share the cookies, so
+ * such a server could set as many cookies as a browser stores (180 of 4 KiB) and lock users out. The limit on loopback
+ * therefore exceeds this size. On other hosts a lower limit protects the memory.
  */
 function maxHeaderBytes(listenHost: string): number {
   return isLoopback(listenHost) ? 1024 * 1024 : 64 * 1024
@@ -109,12 +112,12 @@ function maxHeaderBytes(listenHost: string): number {
 
 function secureServer(tls: Tls, maxHeaderSize: number) {
   return (handler: RequestListener): Server => {
-    // Connections without a verified certificate are accepted, because each route has its own authentication mode.
+    // Accepts connections without a verified client certificate, because each route has its own authentication mode.
     const requested = tls.clientCa === null ? {} : { requestCert: true, rejectUnauthorized: false }
     const clients = { ...requested, ...clientCaOptions(tls.clientCa) }
     const server = createServer({ ...tls.certificate, ...clients, maxHeaderSize }, handler)
     tls.keepFresh(server)
-    // The framework only uses members that HTTP and HTTPS servers both have.
+    // Fastify only uses members that the HTTP and the HTTPS server of Node have in common.
     return server as unknown as Server
   }
 }
@@ -127,7 +130,7 @@ function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void 
     method: declared.method,
     url: declared.path,
     bodyLimit: declared.bodyLimit ?? (declared.auth === 'none' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
-    // Authenticates before the body is read, so that an unauthenticated upload is refused early.
+    // Authenticates before the body is read, so that the server refuses an unauthenticated upload early.
     onRequest: declared.auth === 'none' ? anonymous(deps) : authenticator(declared, deps),
     handler: async (request, reply) => {
       const principal = declared.auth === 'none' ? ANONYMOUS : request.principal
@@ -152,7 +155,7 @@ function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void 
 }
 
 /**
- * Closes an unauthenticated connection whose body is not complete in time. Authenticated requests have
+ * Closes an unauthenticated connection when its body is not complete in time. Authenticated requests are limited by
  * `requestTimeout`.
  */
 function anonymous({ pending }: RouteDeps): onRequestHookHandler {
@@ -187,8 +190,8 @@ function authenticator(declared: Route, { auth, connections, pending }: RouteDep
 }
 
 /**
- * Reports whether the value is a `RouteResult`: an object with only `status`, `body` and optionally `headers`. Any
- * other value is the body.
+ * Returns whether the value is a `RouteResult`: an object with `status`, `body`, optionally `headers`, and no other
+ * members. Any other value is the body of a response.
  */
 function isResult(value: unknown): value is RouteResult<unknown> {
   if (typeof value !== 'object' || value === null) return false
@@ -201,15 +204,15 @@ function isResult(value: unknown): value is RouteResult<unknown> {
   )
 }
 
-/** Accepts JSON bodies only. An empty body counts as no body for every Content-Type. */
+/** Accepts JSON bodies only. An empty body counts as absent, whatever its Content-Type. */
 function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const parse = app.getDefaultJsonParser('error', 'ignore')
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, given, done) => {
     const bytes = Buffer.isBuffer(given) ? given : Buffer.from(given)
     if (bytes.length === 0) return done(null, undefined)
-    // Rejects invalid UTF-8. A decoder would replace it, and the decision would be about a text that differs from the
-    // one sent.
+    // Rejects invalid UTF-8. A decoder would replace invalid bytes, so the decision would apply to another text than
+    // the text that was sent.
     if (!isUtf8(bytes)) {
       return done(validationError(['body: is not valid UTF-8']))
     }
@@ -228,8 +231,8 @@ function stamp(requestId: string, reply: FastifyReply, version: string): void {
 }
 
 /**
- * Returns request and reply for handlers that write the response themselves. The common header fields are set when
- * `reply` is first read; for other responses the framework sets them, which is about 5 % cheaper.
+ * Returns request and reply for handlers that write the response themselves. The first read of `reply` sets the common
+ * header fields. For other responses the framework sets these fields, which is about 5 % cheaper.
  */
 function rawOf(request: FastifyRequest, reply: FastifyReply): RouteInput<never, never, never>['raw'] {
   return {
@@ -263,7 +266,7 @@ const MALFORMED = {
   malformed_request: 'The request is not valid HTTP/1.1.',
 } as const
 
-/** Sends an error response to a request that cannot be parsed, and closes the connection. */
+/** Sends an error response to a request that Node cannot parse, and closes the connection. */
 function answerMalformed(error: Error & { code?: string }, socket: Socket, version: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

@@ -10,34 +10,40 @@ import {
   type ServerCertificate,
 } from '../crypto/server-certificate.ts'
 
-/** The certificate of an HTTPS server and the CAs of its clients, both renewed while the server runs. */
+/** Certificate of an HTTPS server, and CAs of its client certificates. Both are renewed while the server runs. */
 export type Tls = {
   readonly certificate: ServerCertificate
-  /** CAs of client certificates, PEM; null when the server does not request client certificates. */
+  /** CAs of client certificates, PEM. Null when the server requests no client certificates. */
   readonly clientCa: readonly string[] | null
-  /** Renews the certificate and rereads the CAs until the server closes. */
+  /** Renews the certificate and reads the CAs again at intervals, until the server closes. */
   keepFresh(server: Server): void
 }
 
 const REREAD_MS = 60 * 60_000
-/** Interval in milliseconds. The Kubernetes API server rereads its client CA file at the same interval. */
+/**
+ * Interval in milliseconds between two reads of the client CAs. The Kubernetes API server reads its client CA file at
+ * the same interval.
+ */
 const CLIENT_CA_MS = 60_000
 
 export type OpenTlsDeps = {
   readonly keyring: Keyring
   readonly log: Logger
-  /** Reads the CAs of client certificates; null when client certificates are not used. */
+  /** Reads the CAs of client certificates. Null when the server requests no client certificates. */
   readonly readClientCa?: (() => Promise<readonly string[]>) | null
   readonly clientCaMs?: number
 }
 
-/** Loads or issues the certificate. Rejects with an error that names the setting when a file cannot be read. */
+/**
+ * Loads the certificate from files or issues it. Rejects with an error that names the setting when a file cannot be
+ * read.
+ */
 export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls> {
   const { keyring, log, readClientCa = null, clientCaMs = CLIENT_CA_MS } = deps
   const next = certificates(config, keyring)
   const everyMs = 'hosts' in config ? RENEW_AFTER_MS : REREAD_MS
   let certificate = await next()
-  // An empty list accepts no certificate; without a list every public CA would be trusted.
+  // An empty list accepts no client certificate. Without a list, Node would trust every public CA.
   let clientCa = readClientCa === null ? null : await readClientCa().catch((): readonly string[] => [])
   return {
     certificate,
@@ -54,7 +60,7 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
         clientCa = found
         update()
       }
-      // After an error the last valid certificate stays in use, and the file is read again at the next interval.
+      // After an error the last valid certificate stays in use. The next interval reads the file again.
       const failed = (error: unknown) => log.error({ err: error }, 'certificate not renewed')
       const timers = [setInterval(() => void renew().catch(failed), everyMs).unref()]
       if (readClientCa !== null)
@@ -64,7 +70,7 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
   }
 }
 
-/** Accepts an intermediate CA without its root, as the Kubernetes API server does. */
+/** Accepts a client CA that is an intermediate CA without its root, like the Kubernetes API server. */
 export function clientCaOptions(clientCa: readonly string[] | null) {
   return clientCa === null ? {} : { ca: [...clientCa], allowPartialTrustChain: true }
 }

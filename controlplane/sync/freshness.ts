@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/state/clock.ts'
 
-/** Age of this replica's reads of the state that gateways depend on. */
+/** Tracks the age of this replica's reads of the state on which gateways depend. */
 export type Freshness = {
-  /** Runs a read of the database; its age counts from its start. */
+  /** Runs a database read. The age of the result counts from the start of the read. */
   read<T>(what: string, work: () => Promise<T>): Promise<T>
   /**
-   * Reports whether all reads are recent. After a long time without a successful read, another replica may have changed
-   * the state.
+   * Returns whether the last successful read of every kind is recent. Otherwise another replica may have changed the
+   * state in the meantime.
    */
   isFresh(): boolean
 }
@@ -18,7 +18,7 @@ export function createFreshness({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Fr
   return {
     async read(what, work) {
       const startedAt = monotonicMs()
-      // A read that has not succeeded yet counts as too old.
+      // A kind of state that has never been read successfully counts as too old.
       if (!readAt.has(what)) readAt.set(what, Number.NEGATIVE_INFINITY)
       const value = await work()
       readAt.set(what, startedAt)

@@ -5,7 +5,7 @@ import { VERSION } from '../version.ts'
 import { stopsGateway } from './kill-switch/state.ts'
 import type { Peer } from './peer.ts'
 
-/** One running process, connected to any replica. */
+/** State of one gateway process that is connected to any replica. */
 export type Sighting = Pick<
   Peer,
   | 'name'

@@ -10,7 +10,7 @@ import type { Receiver } from './sections/sections.ts'
 /** Versions of the configuration that this replica has read. */
 export type KnownVersions = {
   readonly version: number | null
-  /** Returns the version of the last change of the sections for a receiver; null for a deleted gateway. */
+  /** Returns the version in which the sections for a receiver last changed; null for a deleted gateway. */
   readonly of: (gatewayId: string, receiver: Receiver) => { readonly version: number } | null
 }
 
@@ -21,7 +21,7 @@ export type ProcessSources = {
   readonly views: KillViews
 }
 
-/** Lists every connected gateway process of all replicas. */
+/** Lists the gateway processes that are connected to any replica. */
 export function processesOf({
   peerRegistry,
   processRegistry,
@@ -54,7 +54,7 @@ export function processesOf({
   return [...peerRegistry.peers.values(), ...others].map(view)
 }
 
-/** Lists the hosted work of the processes that reported it. */
+/** Lists the hosted work that connected processes have reported. */
 export function hostedWorkOf({
   peerRegistry,
   processRegistry,
@@ -84,9 +84,9 @@ type Known = Pick<
 >
 
 /**
- * Returns the newest version of the configuration that the process covers. A process applies the version of the last
- * change of its gateway's sections. It then also covers later versions up to the newest one read, which do not concern
- * the gateway.
+ * Returns the newest version of the configuration that the process covers. A process reports the version in which its
+ * sections last changed. If no later change concerns the process, it covers every version up to the newest version that
+ * this replica has read.
  */
 function coveredVersion(
   { gatewayId, agent, greeting: { protocol }, appliedVersion }: Known,

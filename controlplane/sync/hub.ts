@@ -44,70 +44,76 @@ import { createVerdictBroadcaster, type VerdictBroadcaster } from './verdict-bro
 
 export type HubDeps = {
   readonly db: Db
-  /** Keys of all replicas; signs announced kill switches. */
+  /**
+   * Keyring with the master key that all replicas share. The hub derives the key that signs announced kill switches.
+   */
   readonly keyring: Pick<Keyring, 'derive'>
   readonly library: SectionLibrary
   readonly log: Logger
   readonly clock: Clock
-  /** State of pods with a sidecar. Null or absent outside a Kubernetes cluster. */
+  /** Returns the state of pods with a sidecar. Null or absent outside a Kubernetes cluster. */
   readonly pods?: PodPresence | null
   readonly podTiming?: PodSessionTiming
-  /** Milliseconds between two beats, the messages that extend the leases of gateways. */
+  /** Milliseconds between two beats. A beat is the message that extends the lease of a gateway. */
   readonly beatMs?: number
   /**
-   * True when no other process uses the database: replicas in its rows have ended, and the local gateway has ended with
-   * them.
+   * True when no other process uses the database. Replicas that the database lists have then ended, and their local
+   * gateway has ended with them.
    */
   readonly isOnlyReplica?: boolean
 }
 
-/** Owner of a stream; `syncKey` is the key of the gateway's row. */
+/** Identity of the process that opened a stream. `syncKey` is the key in the row of the gateway. */
 export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
-  /** Agent of a sidecar, the only one that it serves; null for a gateway process. */
+  /** Name of the only agent that a sidecar serves; null for a gateway process. */
   readonly agent?: string | null
   readonly sidecar?: SidecarPrincipal | null
-  /** Absent: the process named no version. */
+  /** Protocol and version of the process. Absent when the process sent neither. */
   readonly greeting?: Greeting
 }
 
-/** Keeps one stream per gateway process, sends the state of the control plane and tracks acknowledgements. */
+/** Holds one stream per gateway process, sends the state of the control plane and tracks acknowledgements. */
 export type Hub = AsyncDisposable & {
   /**
-   * Takes a stream over after the head of its response, and sends hello, kill state and section index. The returned
-   * function must be called when the stream closes.
+   * Adds a stream after the head of its response was sent. Sends the messages hello, kill state and section index. The
+   * returned function must be called when the stream closes.
    */
   open(owner: StreamOwner, sink: StreamSink): () => void
-  /** Handles any call of a sidecar: if its token was rotated, its session adopts the new one. */
+  /** Handles a call of a sidecar. If the sidecar presents a rotated token, its session adopts the token. */
   seen(owner: SessionOwner): void
   /**
-   * Applies a message of a process at the replica that holds its stream. Rejects when the message cannot be published.
+   * Delivers a message of a process to the replica that holds the stream of the process. Rejects when the message
+   * cannot be published.
    */
   publish(message: ProcessMessage): Promise<void>
-  /** Returns the live state; null when no process of the gateway is connected to any replica. */
+  /** Returns the live state of a gateway; null when no process of the gateway is connected to any replica. */
   liveOf(gatewayId: string): GatewayLive | null
-  /** Returns the ids of the gateways with a stream to any replica. */
+  /** Returns the ids of the gateways that have a stream to any replica. */
   connected(): ReadonlySet<string>
   /** Returns whether the gateway has a stream to this replica. */
   isHere(gatewayId: string): boolean
   /** Lists every gateway process that is connected to any replica. */
   processes(): readonly GatewayProcess[]
-  /** Reports changes of the processes of any replica, of their acknowledgements and of kill switches, within 2 s. */
+  /** Reports changes of processes, acknowledgements and kill switches at any replica, within 2 s. */
   readonly changes: Omit<StateChanges, 'notify' | 'close'>
-  /** Lists the work that connected processes cancel at providers. */
+  /** Lists the hosted work that connected processes cancel at providers. */
   hostedWork(): readonly ProcessWork[]
   readonly kill: Omit<KillBroadcaster, 'greet' | 'ack' | 'countAcks' | 'views' | 'resend'>
   /**
-   * Sends an order to one process that is connected here. Null when there is none; rejects with `upstream_timeout`
-   * after 30 s.
+   * Sends an order to one process of the gateway that is connected to this replica. Null when no process is connected.
+   * Rejects with `upstream_timeout` after 30 s.
    */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
-  /** Settles an order. Returns false when no order is pending for the result, or another process has the order. */
+  /**
+   * Settles a pending order with its result. Returns false when the order is not pending, or another process has the
+   * order.
+   */
   settle(result: ResultBody, processId: string): boolean
-  /** Orders that processes connected to this replica execute. */
+  /** Orders in flight at processes that are connected to this replica. */
   readonly orders: Pick<OrderBook, 'processOf' | 'waiting'>
 }
 
-/** Creates the hub: reads the state once, then watches the database. Rejects when the state cannot be read. */
+/** Creates the hub. Reads the state once and then watches the database. Rejects when the state cannot be read. */
 export async function createHub(deps: HubDeps): Promise<Hub> {
   const { db, keyring, library, log, clock, pods = null, podTiming, beatMs = LIMITS.beatMs } = deps
   const peerRegistry = createPeerRegistry()
@@ -195,7 +201,7 @@ function gatewaysOf(processes: readonly { readonly gatewayId: string }[]): Reado
 const NO_PODS: PodPresence = { ended: async () => () => null }
 
 type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
-  /** Clock for the times in greetings and beats. It never runs backwards. */
+  /** Clock for the times in greetings and beats. The clock never runs backwards. */
   readonly steady: Clock
   readonly peerRegistry: PeerRegistry
   readonly kill: KillBroadcaster
@@ -205,7 +211,10 @@ type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
   readonly verdicts: VerdictBroadcaster
 }
 
-/** Sends a new process the whole state. The returned function must be called when the process disconnects. */
+/**
+ * Sends the whole state to a process that has connected. The returned function must be called when the process
+ * disconnects.
+ */
 function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () => void {
   const { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log } = deps
   const place = { gateway: owner.name, process: owner.processId }
@@ -232,7 +241,7 @@ function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () =>
   }
 }
 
-/** Returns a process that serves the agent of the order: a gateway process, or the agent's own sidecar. */
+/** Returns a process that serves the agent of the order: a gateway process, or the sidecar of the agent. */
 function peerServing(peers: readonly Peer[], { agent }: Order): Peer | undefined {
   return peers.findLast((peer) => peer.agent === null || peer.agent === agent)
 }
@@ -251,7 +260,7 @@ function endAll({ peers }: PeerRegistry): void {
   }
 }
 
-/** Lists all running processes of a gateway. */
+/** Lists all connected processes of a gateway, at any replica. */
 function sightingsOf(
   gatewayId: string,
   {

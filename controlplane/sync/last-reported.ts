@@ -1,19 +1,22 @@
 import type { ProcessReport } from '../features/gateways/process-store.ts'
 import type { Peer } from './peer.ts'
 
-/** Pending report of a process. `isVisibleElsewhere`: other replicas wait for the change. */
+/** Unreported state of a process. `isVisibleElsewhere`: other replicas wait for this change, so they are notified. */
 export type Change = {
   readonly report: ProcessReport
   readonly text: string
   readonly isVisibleElsewhere: boolean
 }
 
-/** Last report of each process, so that only changes are written. */
+/** Stores the last report of each process, so that only changed reports are written to the database. */
 export type LastReported = {
   changesOf(peers: readonly Peer[], nowMs: number): readonly Change[]
   markReported(changes: readonly Change[]): void
   discard(processId: string): void
-  /** Discards the reports of all other processes, so that these are reported again. */
+  /**
+   * Discards the stored reports of all other processes, so that the next refresh writes the reports of these processes
+   * again.
+   */
   retain(processIds: ReadonlySet<string>): void
 }
 
@@ -42,8 +45,8 @@ export function createLastReported(): LastReported {
 }
 
 /**
- * Returns the text by which reports are compared. The text omits the uptime, which readers extrapolate once it is
- * known.
+ * Returns the text by which two reports are compared. The text omits the uptime in seconds, because readers compute the
+ * uptime from the first report.
  */
 function textOf(peer: Peer): string {
   const { name, agents, appliedVersion, sentVersion, killState, uptimeSeconds, rejected } = peer

@@ -17,16 +17,19 @@ import {
 import type { Hub } from './hub.ts'
 import type { Order } from './orders.ts'
 
-/** Sends orders to gateways at any replica, and delivers results that arrive at any replica. */
+/** Sends execution orders to gateways at any replica, and delivers results that arrive at any replica. */
 export type OrderRelay = AsyncDisposable & {
   /** Returns whether a process of the gateway is connected to any replica. */
   isConnected(gatewayId: string): Promise<boolean>
   /**
-   * Executes an order. Null: no replica has the gateway, and nothing was sent. Rejects with `upstream_timeout` without
-   * a result.
+   * Executes an order. Null when no replica has a stream of the gateway; nothing was sent then. Rejects with
+   * `upstream_timeout` when no result arrives.
    */
   execute(gatewayId: string, order: Order): Promise<ResultBody | null>
-  /** Delivers a result that a gateway sent to this replica. */
+  /**
+   * Delivers a result that a gateway sent to this replica. Returns false when another replica sent the order; the
+   * result is then stored for that replica.
+   */
   settle(result: ResultBody, processId: string): boolean
 }
 
@@ -36,7 +39,7 @@ export type OrderRelayDeps = {
   readonly hub: Pick<Hub, 'isHere' | 'execute' | 'settle' | 'orders'>
 }
 
-/** Milliseconds within which another replica has to report a gateway as connected or take an order for it. */
+/** Milliseconds within which another replica must report that the gateway is connected, or take the offered order. */
 const OFFER_MS = 1_000
 const RESULT_MS = 32_000
 
@@ -49,8 +52,8 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   async function fetchResult(orderId: string): Promise<void> {
     const processId = hub.orders.processOf(orderId)
-    // Only the replica that sent the order to a process takes its result. Other replicas wait until that replica
-    // publishes the result.
+    // Only the replica that sent an order to a process takes the result from the database. The replica that offered the
+    // order waits until the sender publishes the result.
     if (processId === undefined && !elsewhere.has(orderId)) return
     const result = await takeResult(db, orderId, processId ?? PASSED_ON)
     if (result === undefined) return
@@ -72,7 +75,10 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     }
   }
 
-  /** Fetches the results of all pending orders, because notifications were lost with the connection. */
+  /**
+   * Fetches the results of all pending orders. Called after a reconnect, because notifications were lost in the
+   * meantime.
+   */
   async function lookForAll(): Promise<void> {
     for (const waiting of [...elsewhere.keys(), ...hub.orders.waiting()]) await fetchResult(waiting)
   }
@@ -126,7 +132,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
   }
 }
 
-/** Handles messages of other replicas: reports connected gateways and executes orders on them. */
+/** Handles messages of other replicas: reports gateways that are connected here, and executes orders on them. */
 function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
   return {
     async ask(askId: string, gatewayId: string): Promise<void> {
@@ -141,8 +147,8 @@ function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
 }
 
 /**
- * Executes the order and returns a result even after an error, because the replica that offered the order waits for
- * one.
+ * Executes the order. Returns a result even after an error, because the replica that offered the order waits for a
+ * result.
  */
 async function carriedOut(hub: OrderRelayDeps['hub'], gatewayId: string, order: Order): Promise<ResultBody> {
   const { order_id, action_request_id } = order

@@ -1,21 +1,26 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { DownMessage, ResultBody } from '../../core/wire/gateway/sync.ts'
 
-/** An order that a gateway executes after its decision token was used up. */
+/** An execution order for a gateway. Its decision token is already spent. */
 export type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
 
 const TIMEOUT_MS = 30_000
 
 /**
- * Orders that wait for their result. When no result arrives within 30 s, the outcome is unknown; an order is never
- * repeated.
+ * Tracks orders until their results arrive. When no result arrives within 30 s, the outcome of the order is unknown. An
+ * order is never sent twice.
  */
 export type OrderBook = {
-  /** Waits for the result of the process to which the order was sent. */
+  /**
+   * Resolves with the result from the process to which the order was sent. Rejects with `upstream_timeout` after 30 s.
+   */
   wait(orderId: string, processId: string): Promise<ResultBody>
-  /** Settles an order. Returns false when no order is pending for the result, or another process has the order. */
+  /**
+   * Settles a pending order with its result. Returns false when the order is not pending, or another process has the
+   * order.
+   */
   settle(result: ResultBody, processId: string): boolean
-  /** Returns the process that has the order; undefined when the order is not pending here. */
+  /** Returns the id of the process that executes the order; undefined when the order is not pending at this replica. */
   processOf(orderId: string): string | undefined
   /** Returns the ids of the pending orders. */
   waiting(): readonly string[]

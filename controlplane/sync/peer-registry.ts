@@ -1,11 +1,11 @@
 import type { Peer } from './peer.ts'
 
-/** Streams that are connected to this replica. */
+/** Registry of the streams that are connected to this replica. */
 export type PeerRegistry = {
   readonly peers: ReadonlyMap<string, Peer>
-  /** Adds a stream. Returns the process's earlier stream, if any, so that the caller can end it. */
+  /** Adds a stream. Returns the earlier stream of the same process, if any, so that the caller can end it. */
   add(peer: Peer): Peer | undefined
-  /** Removes a stream. Returns false for a stream that a later one of the same process has replaced. */
+  /** Removes a stream. Returns false when a later stream of the same process has replaced the stream. */
   remove(peer: Peer): boolean
   of(gatewayId: string): readonly Peer[]
 }

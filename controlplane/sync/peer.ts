@@ -3,7 +3,7 @@ import type { HostedWorkReport } from '../../core/wire/gateway/hosted-work.ts'
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 
-/** The writable side of one stream response (`http.ServerResponse` has it). */
+/** The writable side of one stream response. `http.ServerResponse` implements this type. */
 export type StreamSink = {
   write(text: string): boolean
   end(): void
@@ -12,53 +12,59 @@ export type StreamSink = {
   readonly destroyed: boolean
 }
 
-/** One connected gateway process, with the state that was sent and acknowledged. */
+/** One connected gateway process, with the state that was last sent and last acknowledged. */
 export type Peer = {
   readonly gatewayId: string
-  /** Full name of its gateway, `namespace/name`. */
+  /** Full name of the gateway, `namespace/name`. */
   readonly name: string
   readonly processId: string
-  /** Agent of a sidecar, the only one that it serves; null for a gateway process. */
+  /** Name of the only agent that a sidecar serves; null for a gateway process. */
   readonly agent: string | null
-  /** Protocol and version that the process named when it connected. */
+  /** Protocol and version that the process reported when it connected. */
   readonly greeting: Greeting
-  /** Pod and token of a sidecar, and the monotonic time of the token's review. Null outside of pods. */
+  /** Pod and token of a sidecar, and the monotonic time of the last token review. Null for a process outside a pod. */
   pod: { readonly sidecar: SidecarPrincipal; reviewedAtMs: number } | null
   readonly connectedAtMs: number
   readonly syncKey: Uint8Array
   sentVersion: number | null
-  /** Epoch and section hashes last sent, as one text, to detect whether a new version concerns this gateway. */
+  /**
+   * Epoch and section hashes that were last sent, as one text. A comparison shows whether a new version changes the
+   * sections of this gateway.
+   */
   sentHashes: string
   appliedVersion: number | null
   lastSeenMs: number
   agents: number
   uptimeSeconds: number
-  /** Kill state last sent: its sequence number and its name (see `killStateOf`). */
+  /** Kill state that was last sent: its sequence number and its name (see `killStateOf`). */
   sentKill: { readonly seq: number; readonly state: string } | null
-  /** Name of the kill state last acknowledged. */
+  /** Name of the kill state that was last acknowledged; null before the first acknowledgement. */
   killState: string | null
-  /** Agents that the process shares with others, as last sent, in text form. A new process starts with none. */
+  /**
+   * Agents that the process shares with other processes, as last sent, in JSON. A new process starts without shared
+   * agents.
+   */
   sentSharing: string
-  /** Reason why the process rejected the newest configuration; null when it did not. */
+  /** Reason why the process rejected the newest configuration; null when it was not rejected. */
   rejected: string | null
-  /** Error conditions of the process, as it reports them. */
+  /** Error conditions that the process reported. */
   conditions: readonly string[]
-  /** Warnings of the process, as sentences. */
+  /** Warnings that the process reported, as sentences. */
   warnings: readonly string[]
-  /** Work that the process cancels at providers because of kill switches; null before the first report. */
+  /** Hosted work that the process cancels at providers because of kill switches; null before the first report. */
   hostedWork: HostedWorkReport | null
   send(message: DownMessage): void
-  /** Sends a message in JSON form. */
+  /** Sends a message that is already serialised as a JSON line. */
   sendLine(line: string): void
   end(): void
-  /** Destroys the stream without a last message, because its client no longer reads. */
+  /** Destroys the stream without a last message, because the client no longer reads. */
   cut(): void
 }
 
 /**
- * Unread bytes beyond which a stream is cut off at its next message: the process reconnects and gets the whole state in
- * a few lines. The next message itself does not count, because a long kill state would cut off every gateway at its
- * greeting.
+ * Number of unread bytes above which the next message destroys the stream. The process then reconnects and gets the
+ * whole state in a few lines. The next message does not count, because a long kill state would otherwise destroy every
+ * stream at the greeting.
  */
 const MAX_BUFFERED_BYTES = 512 * 1024
 

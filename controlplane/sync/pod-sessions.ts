@@ -6,13 +6,13 @@ import type { PeerRegistry } from './peer-registry.ts'
 import { createSerial } from './serial.ts'
 
 /**
- * Ends sessions of sidecars: when their pod is deleted, their Gateway does not admit its namespace, or the cluster
- * rejects their token. Sessions continue while the cluster or the database is unavailable.
+ * Ends the sessions of sidecars whose pod is deleted, whose Gateway does not admit the pod's namespace, or whose token
+ * the cluster rejects. Sessions continue while the cluster or the database is unavailable.
  */
 export type PodSessions = Disposable & {
-  /** Ends the sessions of pods that are deleted or no longer admitted. */
+  /** Ends the sessions of pods that are deleted or no longer admitted by their Gateway. */
   refresh(): Promise<void>
-  /** Adopts the token of a call when the token of the session was rotated. */
+  /** Adopts the token of a call when the call presents a newer token than the session has. */
   seen(owner: SessionOwner): void
 }
 
@@ -20,7 +20,10 @@ export type SessionOwner = Pick<Peer, 'processId' | 'gatewayId'> & {
   readonly sidecar: SidecarPrincipal | null
 }
 
-/** Returns the reason why a pod may not act any more, else null; see the service of pod identities. */
+/**
+ * Returns a function that gives the reason why a pod may not act, or null for a pod that may act. Implemented by
+ * `PodIdentities`.
+ */
 export type PodPresence = {
   ended(pods: readonly SessionPod[]): Promise<(pod: SessionPod) => string | null>
 }
@@ -35,12 +38,12 @@ export type PodSessionsDeps = {
 }
 
 /**
- * Intervals of the checks. `reviewMs`: maximum age of the review of a session's token; sessions are checked every
- * `checkMs`.
+ * Intervals in milliseconds. `checkMs`: interval between two checks of all sessions. `reviewMs`: maximum age of a
+ * session's token review.
  */
 export type PodSessionTiming = { readonly reviewMs: number; readonly checkMs: number }
 
-/** Maximum number of concurrent token reviews. One without an answer takes five seconds. */
+/** Maximum number of concurrent token reviews. A review without an answer takes five seconds. */
 const REVIEWS_IN_FLIGHT = 16
 
 const TIMING: PodSessionTiming = { reviewMs: 5 * 60_000, checkMs: 30_000 }
@@ -64,7 +67,7 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
     await Promise.all(lanes)
   })
 
-  /** Logs a failed review. Only a rejected token ends a session; the next check repeats the review. */
+  /** Logs a failed review. Only a rejected token ends a session, and the next check repeats the review. */
   function notReviewed(error: unknown): void {
     log.debug({ err: error }, 'token of a sidecar not reviewed')
   }
@@ -72,7 +75,7 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
   async function reviewOne(peer: SidecarPeer): Promise<void> {
     const { sidecar } = peer.pod
     const state = await sidecar.review()
-    // The token was rotated during the review, and the newer token was reviewed.
+    // A changed `sidecar` means that the token was rotated during the review. The newer token has a review of its own.
     if (peer.pod.sidecar !== sidecar) return
     if (state === 'invalid') end(peer, 'the cluster rejects its token')
     if (state === 'stale') renew(peer)
@@ -111,7 +114,7 @@ function isSidecar(peer: Peer): peer is SidecarPeer {
   return peer.pod !== null
 }
 
-/** Makes the sidecar open its stream again, with the token that the kubelet has renewed. */
+/** Ends the stream, so that the sidecar connects again with the token that the kubelet has renewed. */
 function renew(peer: Peer): void {
   peer.send({ type: 'goaway', after_ms: 0 })
   peer.end()

@@ -13,22 +13,27 @@ import type { PeerRegistry } from './peer-registry.ts'
 import { createRecentlyDisconnected, type StoredProcess, type Unreported } from './recently-disconnected.ts'
 import { createSerial } from './serial.ts'
 
-/** All gateway processes of the installation, connected to any replica. */
+/** Registry of all gateway processes that are connected to any replica. */
 export type ProcessRegistry = AsyncDisposable & {
-  /** Reports changes of this replica and reads those of others. Rejects when the database does not answer. */
+  /**
+   * Writes changes of this replica's processes and reads the processes of other replicas. Rejects when the database
+   * does not answer.
+   */
   refresh(): Promise<void>
   arrived(peer: Peer): void
   left(peer: Peer): void
-  /** Reports a change of a process of this replica at once, because other replicas wait for it. */
+  /**
+   * Starts a refresh at once after a change of a process of this replica, because other replicas wait for the change.
+   */
   changed(): void
-  /** Lists the processes of other replicas as of the last read. */
+  /** Lists the processes of other replicas, as of the last read. */
   elsewhere(): readonly ElsewhereProcess[]
-  /** Returns the number of processes that disconnected within the last 60 s and were not replaced since. */
+  /** Returns the number of disconnected processes that may still act (see `RecentlyDisconnected`). */
   awayCount(): number
 }
 
 export type ElsewhereProcess = Pick<KnownProcess, 'processId' | 'gatewayId' | 'facts' | 'killState'> & {
-  /** Time of the last report, by the clock of this replica. */
+  /** Time of the last report, converted to the clock of this replica. */
   readonly lastSeenMs: number
 }
 
@@ -37,7 +42,7 @@ export type ProcessRegistryDeps = {
   readonly replicaId: string
   readonly peerRegistry: PeerRegistry
   readonly clock: Clock
-  /** Milliseconds for which a gateway forwards requests without its control plane. */
+  /** Milliseconds for which a gateway forwards requests while its control plane does not answer. */
   readonly leaseMs: (gatewayId: string) => number
   /** Called after each read of the processes of other replicas. */
   readonly onRead: () => void
@@ -73,8 +78,8 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     known = (await listProcesses(db)).map((row) => ({ ...row, readAtMs: now }))
     disconnected.markReported(unreported)
     for (const peer of movedAway(known, deps, now)) peer.cut()
-    // After a crash of the database the table is empty: reports of missing processes are discarded here, so that they
-    // are sent again.
+    // After a crash of the database the table is empty, because the table is unlogged. Discarding the reports of
+    // missing processes causes them to be written again.
     lastReported.retain(new Set(known.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
     deps.onRead()
   })
@@ -100,7 +105,7 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     awayCount: disconnected.count,
     async [Symbol.asyncDispose]() {
       isDisposed = true
-      // `refresh` is serialized, so this call runs after a refresh that is in progress.
+      // `refresh` is serialised, so this call waits for a refresh that is in progress.
       await refresh().catch(onFailed)
       await withdrawReplica(db, replicaId).catch(onFailed)
     },
@@ -112,7 +117,8 @@ function ownedOf({ gatewayId, processId, pod }: Peer) {
 }
 
 /**
- * Returns streams whose process has connected to another replica since: the connection is broken, but not closed yet.
+ * Returns streams whose process has connected to another replica since. The connection of such a stream is broken, but
+ * its close has not been detected.
  */
 function movedAway(
   known: readonly StoredProcess[],
@@ -134,7 +140,7 @@ function idOf({ processId }: KnownProcess): string {
   return processId
 }
 
-/** Returns the rows to write; a replaced process has none. */
+/** Returns the rows to write. A process that was replaced has no row. */
 function rowsOf({ left, replaced }: Unreported, nowMs: number) {
   const away = left.filter(({ processId }) => !replaced.includes(processId))
   return {

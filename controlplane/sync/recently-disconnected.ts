@@ -1,43 +1,44 @@
 import type { KnownProcess } from '../features/gateways/process-store.ts'
 
-/** A process that was connected recently; it still counts in the total of a kill switch. */
+/** A process that was connected recently. It still counts in the total of an ack barrier. */
 export type DisconnectedProcess = {
   readonly gatewayId: string
   readonly processId: string
-  /** Pod or gateway that owns the process; see `ownerKey`. */
+  /** Owner of the process: its pod or its gateway (see `ownerKey`). */
   readonly owner: string
   readonly atMs: number
   /**
-   * True when the process did not disconnect, but its replica stopped reporting. The process may act until its lease
-   * ends.
+   * True when the replica of the process stopped reporting, without a disconnect of the process. The process may act
+   * until its lease ends.
    */
   readonly isSilent: boolean
 }
 
-/** A row of the database with the time of its read, by the clock of this replica. */
+/** A database row of a process, with the time of the read by the clock of this replica. */
 export type StoredProcess = KnownProcess & { readonly readAtMs: number }
 
-/** Changes that are not in the database yet. */
+/** Changes that this replica has not written to the database yet. */
 export type Unreported = {
   readonly left: readonly DisconnectedProcess[]
   readonly replaced: readonly string[]
 }
 
-/** Disconnected processes according to the database and to this replica's unreported changes. */
+/** Tracks disconnected processes, from the database and from unreported changes of this replica. */
 export type RecentlyDisconnected = {
   left(process: Pick<DisconnectedProcess, 'gatewayId' | 'processId' | 'owner'>): void
   /**
-   * Handles a connection. A new process replaces the process of the same owner that disconnected first. Sidecars of
-   * other pods are not replaced, although they have the same gateway.
+   * Handles the connection of a process. A new process replaces the process of the same owner that disconnected first.
+   * Sidecars of one gateway in different pods have different owners.
    */
   arrived(process: Pick<DisconnectedProcess, 'processId' | 'owner'>): void
   /**
-   * Returns the number of processes that disconnected within the last 60 s and were not replaced, and of those at a
-   * silent replica that are not connected elsewhere and whose lease is not over.
+   * Returns the number of processes that may still act. Counts processes that disconnected within the last 60 s and
+   * were not replaced. Also counts the processes of a silent replica that are not connected to another replica and
+   * whose lease has not ended.
    */
   count(): number
   unreported(): Unreported
-  /** Discards changes that the database has stored. */
+  /** Discards changes that were written to the database. */
   markReported(unreported: Unreported): void
 }
 
@@ -45,15 +46,15 @@ export type RecentlyDisconnectedDeps = {
   readonly known: () => readonly StoredProcess[]
   /** Returns the ids of the processes that are connected to any replica. */
   readonly connected: () => ReadonlySet<string>
-  /** Milliseconds for which a gateway forwards requests without its control plane. */
+  /** Milliseconds for which a gateway forwards requests while its control plane does not answer. */
   readonly leaseMs: (gatewayId: string) => number
   readonly nowMs: () => number
 }
 
 const REMEMBER_MS = 60_000
 /**
- * Time in milliseconds for which a replica without reports can still extend leases. It sends beats for 10 s after its
- * last read; the rest is the time in which a beat is valid.
+ * Milliseconds for which a replica that stopped reporting may still extend leases. The replica sends beats for 10 s
+ * after its last read; the rest is the validity of a beat.
  */
 const BEATS_ON_MS = 15_000
 
@@ -70,7 +71,7 @@ export function createRecentlyDisconnected({
     const gone = new Map(leaving)
     for (const { awayS, readAtMs, isPodDeleted, ...row } of known()) {
       if (awayS === null || gone.has(row.processId)) continue
-      // Skips a process whose session ended and whose pod is deleted, because the process has ended too.
+      // Skips a process whose session ended and whose pod is deleted. The process has ended together with its pod.
       if (isPodDeleted && !row.isSilent) continue
       const { processId, gatewayId, owner, isSilent } = row
       gone.set(processId, { processId, gatewayId, owner, atMs: readAtMs - awayS * 1_000, isSilent })

@@ -2,10 +2,13 @@ import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { Query } from '../db/query.ts'
 import { SYNC_CHANNEL } from '../db/sync-channel.ts'
 
-/** Prefix of the payload on SYNC_CHANNEL that signals a message for a process; the id of the process follows. */
+/**
+ * Prefix of a payload on SYNC_CHANNEL, followed by the id of a gateway process. The payload signals a message for the
+ * replica that holds the stream of this process.
+ */
 export const MAILBOX_PAYLOAD = 'mailbox '
 
-/** A message of a gateway process. */
+/** A message that a gateway process sent to any replica. */
 export type ProcessMessage = {
   readonly process_id: string
   readonly gateway_id: string
@@ -14,10 +17,10 @@ export type ProcessMessage = {
   | { readonly kind: 'status'; readonly body: StatusBody }
 )
 
-/** Seconds after which messages of processes that are connected to no replica are deleted. */
+/** Seconds after which undelivered messages are deleted, because their processes are connected to no replica. */
 const EXPIRE_S = 60
 
-/** Stores messages in order, for the replicas that hold the streams of their processes. */
+/** Stores messages in order. Each message is for the replica that holds the stream of its process. */
 export async function publishMessages(q: Query, messages: readonly ProcessMessage[]): Promise<void> {
   await q.query(
     `with old as (

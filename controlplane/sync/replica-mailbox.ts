@@ -4,20 +4,23 @@ import type { PeerRegistry } from './peer-registry.ts'
 import { type ProcessMessage, publishMessages, receiveMessages } from './replica-mailbox-store.ts'
 import { createSerial } from './serial.ts'
 
-/** Delivers messages of gateway processes to the replica that holds their stream. */
+/** Delivers messages of gateway processes to the replica that holds the stream of each process. */
 export type ReplicaMailbox = {
-  /** Resolves when the message is applied here or stored for its replica. Rejects when both fail. */
+  /**
+   * Resolves when this replica has applied the message or stored it for the other replica. Rejects when neither
+   * succeeds.
+   */
   publish(message: ProcessMessage): Promise<void>
-  /** Reads the messages that another replica published for this process. */
+  /** Reads and applies the messages that another replica published for this process. */
   receive(processId: string): void
-  /** Reads the messages of every process that is connected here. */
+  /** Reads and applies the messages for every process that is connected to this replica. */
   refresh(): Promise<void>
 }
 
 export type ReplicaMailboxDeps = {
   readonly db: Db
   readonly peerRegistry: PeerRegistry
-  /** Applies a message of a process that is connected here. */
+  /** Applies a message of a process that is connected to this replica. */
   readonly apply: (peer: Peer, message: ProcessMessage) => void
   readonly onFailed: (error: unknown) => void
 }
@@ -45,8 +48,8 @@ export function createReplicaMailbox({
   })
 
   /**
-   * Applies a message. Returns false unless the process is connected to this replica, under the gateway that the
-   * message names.
+   * Applies a message. Returns false unless the process is connected to this replica and belongs to the gateway that
+   * the message names.
    */
   function applyHere(message: ProcessMessage): boolean {
     const peer = peerRegistry.peers.get(message.process_id)

@@ -16,12 +16,12 @@ export type ReportsDeps = {
 }
 
 /**
- * Maximum number of characters that are kept of a reported error. Every error of the product is shorter; a gateway may
- * send longer texts.
+ * Maximum number of characters that are stored of a reported error. Errors of the product are shorter; a compromised
+ * gateway may send longer texts.
  */
 const MAX_ERROR = 2_000
 
-/** Applies a message of a connected process here, and reports the change to the other replicas. */
+/** Applies a message of a process that is connected to this replica, and reports the change to other replicas. */
 export function applyMessage(peer: Peer, message: ProcessMessage, deps: ReportsDeps): void {
   peer.lastSeenMs = deps.clock.nowMs()
   if (message.kind === 'ack') applyAck(peer, message.body, deps)
@@ -37,7 +37,7 @@ function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
   peer.hostedWork = body.hosted_work ?? peer.hostedWork
   const before = peer.killState
   kill.ack(peer, body)
-  // The change is reported at once, because another replica may be counting acknowledgements.
+  // Reports the changed kill state at once, because another replica may be counting acknowledgements.
   if (peer.killState !== before) processRegistry.changed()
   if (body.config_order !== undefined) {
     deps.manifests.reported(peer, body.config_order).catch((error: unknown) => {

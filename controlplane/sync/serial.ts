@@ -1,6 +1,6 @@
 /**
- * Returns a function that runs `work`, one run at a time. Calls during a run share one further run that starts
- * afterwards, so that a call after a change always waits for a run that reads the change.
+ * Returns a function that runs `work`, one run at a time. Calls during a run share one further run, which starts
+ * afterwards. A call after a change therefore always waits for a run that reads the change.
  */
 export function createSerial(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
@@ -13,8 +13,8 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
     return run
   }
   return () => {
-    // The queued run starts later, so it reads the change too. With a parallel run, the result of the older one could
-    // replace that of the newer one.
+    // The queued run starts after the change of this call, so it reads the change. In parallel runs, the result of the
+    // older run could replace the result of the newer run.
     if (next !== null) return next
     if (running === null) return start()
     next = running.then(ignore, ignore).then(() => {
@@ -25,5 +25,5 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** Ignores the failure of the previous run, which its own caller handles. */
+/** Ignores the error of the previous run, because the caller of that run handles it. */
 function ignore(): void {}

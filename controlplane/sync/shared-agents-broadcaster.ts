@@ -3,11 +3,14 @@ import type { PeerRegistry } from './peer-registry.ts'
 import type { ProcessRegistry } from './process-registry.ts'
 
 /**
- * Sends each process the agents that it shares with other processes. For these agents a process takes quota leases
+ * Sends each process the agents that it shares with other processes. For a shared agent, a process takes quota leases
  * instead of counting alone.
  */
 export type SharedAgentsBroadcaster = {
-  /** Sends changes of the shared agents. Call it when a process connected, disconnected or was reported. */
+  /**
+   * Sends changed lists of shared agents. Must be called when a process connects, disconnects or is reported by another
+   * replica.
+   */
   broadcast(): void
 }
 
@@ -32,11 +35,11 @@ export function createSharedAgentsBroadcaster({
 }
 
 type Served = { readonly gatewayId: string; readonly agent: string | null }
-/** Number of processes of one gateway: those that serve every agent, and the sidecars by agent. */
+/** Numbers of processes of one gateway. `whole`: processes that serve every agent. `byAgent`: sidecars by agent. */
 type ServingCounts = { whole: number; readonly byAgent: Map<string, number> }
 type Sharing = ReadonlyArray<{ readonly agent: string; readonly processes: number }>
 
-/** Counts all processes in one pass: a gateway may have a thousand sidecars. */
+/** Counts all processes in one pass, because a gateway may have a thousand sidecars. */
 function servingCountsOf(processes: readonly Served[]): ReadonlyMap<string, ServingCounts> {
   const counts = new Map<string, ServingCounts>()
   for (const { gatewayId, agent } of processes) {

@@ -7,11 +7,11 @@ import { createSerial } from './serial.ts'
 
 /** Sends verdicts of approvers to the gateways that hold the requests. */
 export type VerdictBroadcaster = {
-  /** Sends each verdict of the last half minute once to every process of its gateway. */
+  /** Sends the verdicts of the last 30 s to every process of their gateway, each verdict once. */
   refresh(): Promise<void>
   /**
-   * Sends a new process the verdicts of the last ten minutes. The process ignores verdicts on requests that it does not
-   * hold.
+   * Sends the verdicts of the last ten minutes to a process that has connected. The process ignores verdicts for
+   * requests that it does not hold.
    */
   greet(peer: Peer): Promise<void>
 }
@@ -43,7 +43,7 @@ export function createVerdictBroadcaster({
   }
 }
 
-/** Returns whether the process may hold the request: a sidecar holds requests of its own agent only. */
+/** Returns whether the process may hold the request. A sidecar holds requests of its own agent only. */
 function isFor({ agent }: AnsweredHold, peer: Peer): boolean {
   return peer.agent === null || peer.agent === agent
 }

@@ -3,7 +3,7 @@ import type { Principal } from '../route.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
-/** Returns the agent. Routes with `auth: 'agent'` admit no other principal. */
+/** Narrows the principal to an agent. Routes with `auth: 'agent'` admit no other principal. */
 export function agentOf(principal: Principal): AgentPrincipal {
   if (principal.kind === 'agent') return principal
   throw new ChaperoneError('unauthorized', { detail: "This needs an agent's key" })

@@ -17,41 +17,48 @@ export type UserPrincipal = Extract<Principal, { kind: 'user' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
 /**
- * Authenticates users of a cluster. Both methods reject with `not_ready` when the API server does not answer.
- * `isUrgent`: resolve within `URGENT_MS`, with an `unchecked` principal if necessary.
+ * Authenticates users of a Kubernetes cluster. Both methods reject with `not_ready` when the API server does not
+ * answer. `isUrgent`: resolves within `URGENT_MS`, if necessary with a principal whose restriction is `unchecked`.
  */
 export type ClusterCallers = {
-  /** Authenticates by a bearer token. Undefined for an invalid token. */
+  /** Authenticates a user by a bearer token. Undefined for an invalid token. */
   byToken(token: string, address: string, isUrgent?: boolean): Promise<UserPrincipal | undefined>
-  /** Authenticates by a verified certificate of a client CA of the cluster. Undefined for agents. */
+  /**
+   * Authenticates a user by a verified certificate of a client CA of the cluster. Undefined for a certificate of an
+   * agent.
+   */
   byCertificate(subject: CertificateSubject, isUrgent?: boolean): Promise<UserPrincipal | undefined>
 }
 
 /**
- * Authenticates callers by a secret. Each method resolves to undefined for an invalid secret or a caller that is not
- * active.
+ * Authenticates callers by a secret. Each method resolves to undefined for an invalid secret and for an inactive
+ * caller.
  */
 export type Identify = {
   /**
-   * Authenticates by the ids of all session cookies and the page secret, which selects one of several valid sessions.
+   * Authenticates a user by the ids of all session cookies. When several sessions are valid, the page secret selects
+   * one of them.
    */
   session(
     ids: readonly string[],
     pageSecret: string | undefined,
-    /** Resolve within `URGENT_MS`, with an `unchecked` principal if necessary. */
+    /** Resolves within `URGENT_MS`, if necessary with a principal whose restriction is `unchecked`. */
     isUrgent: boolean,
-    /** Address of the caller. */
+    /** Client address of the request. */
     address?: string,
   ): Promise<UserPrincipal | undefined>
-  /** Authenticates by an approver key. `address`: that of the caller. */
+  /** Authenticates a user by an approver key. `address` is the client address of the request. */
   approverKey(key: string, address?: string): Promise<UserPrincipal | undefined>
-  /** Counts one request of the agent. Rejects with `rate_limited` when the agent exceeds its requests per minute. */
+  /**
+   * Authenticates an agent and counts one request of it. Rejects with `rate_limited` when the agent exceeds its
+   * requests per minute.
+   */
   agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
-  /** Users of the cluster. Null outside a cluster. */
+  /** Authenticates users of the cluster. Null outside a cluster. */
   readonly clusterCallers?: ClusterCallers | null
   /**
-   * Reports whether a TokenReview identifies the token as the operator's. Null outside a cluster, or without an
-   * operator in it.
+   * Resolves to whether a TokenReview identifies the token as the token of the operator. Null outside a cluster, and in
+   * a cluster without an operator.
    */
   readonly operatorToken?: ((token: string, address: string, isUrgent?: boolean) => Promise<boolean>) | null
 } & IdentifyGateway
@@ -76,7 +83,7 @@ const ADMIN: UserPrincipal = {
 
 type AuthOptions = Pick<Route, 'auth' | 'isNamespaced' | 'method' | 'admits' | 'givesAccess' | 'showsSecret'>
 
-/** Authenticates and authorizes the caller of a route. Rejects with `unauthorized` or `forbidden`. */
+/** Authenticates and authorises the caller of a route. Rejects with `unauthorized` or `forbidden`. */
 export async function authenticate(
   { auth, isNamespaced = false, method, admits = [], givesAccess = false, showsSecret = false }: AuthOptions,
   request: FastifyRequest,
@@ -91,7 +98,7 @@ export async function authenticate(
   const isRead = method === 'GET' && !showsSecret && restriction !== 'break_glass'
   const isAdmitted = isRead || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
-  // Urgent requests skip this step, because a kill switch must not wait for the database.
+  // Skipped for urgent requests, because the activation of a kill switch must not wait for the database.
   if (principal.kind === 'user' && !isUrgent) await deps.breakGlass?.noteAdmin(principal)
   return principal
 }
@@ -150,7 +157,7 @@ async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrinci
   return found
 }
 
-/** Users of the cluster without any right can only read their own identity. */
+/** A user of the cluster without any right may only read their own identity. */
 async function ownUser(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const found = await user(request, deps)
   if (found.via !== 'cluster' || request.method === 'GET') return found
@@ -172,7 +179,10 @@ async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPr
   return found
 }
 
-/** Authenticates a user of the cluster by a bearer token. Does not send Chaperone's own keys to the API server. */
+/**
+ * Authenticates a user of the cluster by a bearer token. Keys and tokens that Chaperone issued are not sent to the API
+ * server.
+ */
 async function clusterCaller(
   token: string,
   request: FastifyRequest,
@@ -183,7 +193,8 @@ async function clusterCaller(
 }
 
 /**
- * Returns the address of the caller; on loopback with the port, because all users of a port-forward share the address.
+ * Returns the client address of the request. On loopback, the port is appended, because all users of a `kubectl
+ * port-forward` share the address.
  */
 function sourceOf({ ip, raw }: FastifyRequest): string {
   const isShared = isLoopback(ip.replace(/^::ffff:/i, ''))

@@ -3,15 +3,15 @@ import type { FastifyRequest } from 'fastify'
 import { HEADERS } from '../../../core/wire/limits.ts'
 
 /**
- * The user of a client certificate: username from the common name and groups from the organizations, as in Kubernetes.
+ * User of a client certificate. As in Kubernetes, the username is the common name and the groups are the organizations.
  */
 export type CertificateSubject = { readonly username: string; readonly groups: readonly string[] }
 
 /**
- * Returns the subject of the verified client certificate of a connection. Undefined without a certificate, and without
- * the header that selects it: a browser presents its certificate for requests of any page, but sends a custom header
- * only after a CORS preflight, which the control plane does not answer. The expiry is checked for each request, because
- * a connection may outlive its certificate.
+ * Returns the subject of the verified client certificate of a connection. Undefined without a certificate, or without
+ * the header that selects certificate authentication. A browser presents its certificate to any page's requests, but it
+ * sends a custom header only after a CORS preflight, which the control plane does not answer. The expiry is checked at
+ * each request, because a connection may outlast its certificate.
  */
 export function certificateSubject(
   request: FastifyRequest,
@@ -22,7 +22,7 @@ export function certificateSubject(
   if (!isRequested || !(socket instanceof TLSSocket) || !socket.authorized) return undefined
   const { subject, valid_to: validTo } = socket.getPeerCertificate()
   if (!(Date.parse(validTo) > nowMs)) return undefined
-  // Several common names are an array, and are rejected as ambiguous.
+  // A subject with several common names has an array here and is rejected as ambiguous.
   const username: unknown = subject?.CN
   if (typeof username !== 'string' || username === '') return undefined
   const groups: unknown = subject.O ?? []

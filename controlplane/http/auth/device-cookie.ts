@@ -3,12 +3,12 @@ import { sha256 } from '../../crypto/tokens.ts'
 
 const PREFIX = 'svc_device_'
 /**
- * Maximum number of device cookies that are read, more than a browser stores for one host. Cookies are shared between
- * ports, so programs on other ports may add some.
+ * Maximum number of device cookies that are read from a request. A browser stores fewer cookies for one host. Browsers
+ * share cookies between ports, so programs on other ports may add cookies.
  */
 const MAX_VALUES = 1_000
 
-/** Returns every device proof for this account in the request. */
+/** Returns every device proof of the request that is for this account. */
 export function deviceCookies(request: FastifyRequest, email: string): readonly string[] {
   const start = `${cookieName(email)}=`
   return (request.headers.cookie ?? '')
@@ -19,7 +19,10 @@ export function deviceCookies(request: FastifyRequest, email: string): readonly 
     .slice(0, MAX_VALUES)
 }
 
-/** Returns `Set-Cookie` for the proof of one account, with the path of the sign-in endpoints. `Secure` with TLS. */
+/**
+ * Returns `Set-Cookie` for the device proof of one account. The path limits the cookie to the sign-in endpoints.
+ * `isSecure` adds the attribute `Secure`.
+ */
 export function setDeviceCookie(
   email: string,
   proof: { readonly value: string; readonly maxAgeS: number },

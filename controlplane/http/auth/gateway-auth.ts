@@ -11,7 +11,7 @@ export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 /** Authenticates gateways and the sidecars of pods. */
 export type IdentifyGateway = {
   gatewayToken(token: string, isUrgent: boolean, address?: string): Promise<KnownGateway | undefined>
-  /** Checks the owner of processes. Rejects with `forbidden` for processes of another gateway or pod. */
+  /** Checks that processes belong to the caller. Rejects with `forbidden` for processes of another gateway or pod. */
   readonly ownProcesses: OwnProcesses
   /** Authenticates the sidecar of a pod by its projected ServiceAccount token. Null outside a cluster. */
   readonly podToken?: IdentifyPod | null
@@ -20,14 +20,14 @@ type KnownGateway = { readonly id: string; readonly name: string } & Pick<Gatewa
 export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; readonly gatewayName: string }
 
 /**
- * Authenticates a pod by its token only. Undefined for a token that is not of a pod. Rejects with `not_ready`, and
- * later with `forbidden`, for a pod that the operator has not reported.
+ * Authenticates a pod by its token. Undefined for a token that belongs to no pod. For a pod that the operator has not
+ * reported, rejects with `not_ready` at first and with `forbidden` later.
  */
 export type IdentifyPod = (token: string, from: TokenPresenter) => Promise<PodPrincipal | undefined>
 
 /**
- * The call that presents the token. `isFresh`: send a TokenReview even if one is cached. `isUrgent`: resolve within
- * `URGENT_MS`, with the last review if necessary. `address`: that of the caller, for the rate limit of unknown tokens.
+ * Properties of the call that presents a token. `isFresh`: requires a new TokenReview. `isUrgent`: resolves within
+ * `URGENT_MS`, if necessary with the last review. `address`: client address, by which unknown tokens are rate limited.
  */
 export type TokenPresenter = {
   readonly isFresh: boolean
@@ -35,12 +35,15 @@ export type TokenPresenter = {
   readonly address: string
 }
 
-/** A call of a gateway. `isUrgent`: resolve within `URGENT_MS`, with an `unchecked` principal if necessary. */
+/**
+ * Context of a gateway's call. `isUrgent`: resolves within `URGENT_MS`, if necessary with a principal whose restriction
+ * is `unchecked`.
+ */
 type GatewayCall = { readonly identify: IdentifyGateway; readonly isUrgent: boolean }
 
 /**
- * Authenticates a gateway by its enrolment token, or the sidecar of a pod. Rejects with `unauthorized` for other
- * callers, and with `forbidden` for a process of another gateway or pod.
+ * Authenticates a gateway by its enrolment token, or the sidecar of a pod by its ServiceAccount token. Rejects with
+ * `unauthorized` for other callers, and with `forbidden` when the call names a process of another gateway or pod.
  */
 export async function authenticateGateway(
   request: FastifyRequest,
@@ -75,14 +78,15 @@ async function find(
     const { id, ...known } = gateway
     return { ...known, gatewayId: id, sidecar: null }
   }
-  // Each stream requires a new TokenReview; other calls use the cached one.
+  // A new stream requires a new TokenReview. Other calls use the cached review.
   const isFresh = request.url.split('?')[0] === SYNC_PATHS.stream
   const pod = await podToken(token, { isFresh, isUrgent, address: request.ip })
   return pod && { gatewayId: pod.gatewayId, name: pod.gatewayName, sidecar: pod }
 }
 
 /**
- * Reports whether the unverified claims of a token have our audience, so that other tokens do not cause a TokenReview.
+ * Returns whether the unverified claims of a token contain the audience of the control plane. Other tokens cause no
+ * TokenReview.
  */
 export function hasOurAudience(token: string): boolean {
   const parts = token.split('.')

@@ -1,29 +1,32 @@
 import type { FastifyRequest } from 'fastify'
 import { isLoopback } from '../../../core/loopback.ts'
 
-/** Settings that determine from where a control plane is reachable. */
+/** Settings that determine from which machines a control plane is reachable. */
 export type ListenSettings = {
   readonly host: string
   readonly publicUrl: string | null
   readonly trustedProxies: readonly string[]
 }
 
-/** Reports whether the settings make the control plane reachable from this machine only. */
+/** Returns whether the settings make the control plane reachable from this machine only. */
 export function isLoopbackOnly({ host, publicUrl, trustedProxies }: ListenSettings): boolean {
   const isPublic = publicUrl !== null && !isLoopback(new URL(publicUrl).hostname)
   return isLoopback(host) && !isPublic && trustedProxies.length === 0
 }
 
-/** Header fields that nginx, Envoy, Apache, HAProxy, IIS, Caddy, Traefik and cloud load balancers add. */
+/**
+ * Names of header fields that nginx, Envoy, Apache, HAProxy, IIS, Caddy, Traefik and cloud load balancers add to a
+ * forwarded request.
+ */
 const ADDED_BY_PROXIES =
   /^(forwarded|via|x-forwarded-.*|x-original-.*|x-envoy-.*|x-arr-.*|x-real-ip|x-(cluster-)?client-ip|true-client-ip|fastly-client-ip|cf-.*)$/
 
 type Received = Pick<FastifyRequest, 'headers'> & { readonly raw: { readonly httpVersion: string } }
 
 /**
- * Reports whether the request was forwarded by a proxy or sent by a page of another origin. HTTP/1.0 indicates nginx,
- * which uses it by default without extra header fields and with a replaced `Host`; browsers and HTTP libraries do not
- * use it. A proxy that uses HTTP/1.1, adds no header field and replaces `Host` is not detected.
+ * Returns whether a proxy forwarded the request, or a page of another origin sent it. HTTP/1.0 indicates nginx, which
+ * by default uses this version, adds no header fields and replaces `Host`; browsers and HTTP libraries do not use
+ * HTTP/1.0. A proxy that uses HTTP/1.1, adds no header fields and replaces `Host` is not detected.
  */
 export function isForwarded({ headers, raw }: Received): boolean {
   if (raw.httpVersion === '1.0') return true

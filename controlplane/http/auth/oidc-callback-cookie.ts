@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 
 /**
- * Returns every value of the cookie, because servers on other ports of the host may have set a cookie with the same
+ * Returns every value of the cookie, because servers on other ports of the host may have set cookies with the same
  * name.
  */
 export function cookieValues(request: FastifyRequest, name: string): readonly string[] {
@@ -14,8 +14,8 @@ export function cookieValues(request: FastifyRequest, name: string): readonly st
 }
 
 /**
- * Returns `Set-Cookie` for the browser before the redirect to the identity provider; null removes the cookie. `Lax`,
- * because the callback is a cross-site navigation. `Secure` with TLS.
+ * Returns `Set-Cookie` for the cookie that binds the callback of the identity provider to the browser. Null deletes the
+ * cookie. `SameSite` is `Lax`, because the callback is a cross-site navigation. `isSecure` adds the attribute `Secure`.
  */
 export function setOidcCallbackCookie(
   name: string,

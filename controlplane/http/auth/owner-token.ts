@@ -5,33 +5,36 @@ import type { Restriction } from './restriction.ts'
 
 type User = Extract<Principal, { kind: 'user' }>
 
-/** A request with the owner's token. `path` is the pattern of the route. */
+/** A request with the owner's token. `path` is the path pattern of the route. */
 export type OwnerTokenUse = { readonly method: string; readonly path: string; readonly address: string }
 
-/** State of the owner's token of a cluster. */
+/** Tracks whether the owner's token of a cluster is still usable. */
 export type BreakGlass = {
   /**
-   * Records that a user with the role admin in all namespaces has authenticated. From then on the token is closed by
+   * Records that a user with the role admin in all namespaces has authenticated. The owner's token is then closed by
    * default.
    */
   noteAdmin(user: User): Promise<void>
   /**
-   * Reports whether the token is closed, and records the use. Rejects when the use cannot be recorded or the API server
-   * does not answer.
+   * Returns whether the owner's token is closed, and records its use. Rejects when the use cannot be recorded or the
+   * API server does not answer.
    */
   isClosed(use: OwnerTokenUse): Promise<boolean>
 }
 
 export type OwnerTokenDeps = {
-  /** Reports whether the admin token is read-only, because approvals require a session. `givesAccess`: see `Route`. */
+  /**
+   * Resolves to whether the admin token is read-only, because approvals require a session. `givesAccess` is the field
+   * of the route.
+   */
   readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
   /** State of the owner's token; null outside a cluster. */
   readonly breakGlass?: BreakGlass | null
 }
 
 /**
- * Returns the restriction of the owner's token. For an urgent request, a timeout of the database or API server counts
- * as restricted.
+ * Returns the restriction of the owner's token. For an urgent request, the token counts as restricted when the database
+ * or the API server does not answer in time.
  */
 export async function ownerTokenRestriction(
   request: FastifyRequest,

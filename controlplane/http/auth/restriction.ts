@@ -3,11 +3,15 @@ import { HEADERS } from '../../../core/wire/limits.ts'
 import type { Principal } from '../route.ts'
 
 /**
- * Reason why a caller is read-only. `page_secret`: the session of a browser without its page secret. `machine_token`:
- * the token of the command line, which every program of the same user account can read, while approvals require a
- * session. `unchecked`: a session, agent key or enrolment token that was valid recently, while the database does not
- * answer; only for routes that admit it. `break_glass`: the owner's token of a cluster, which is closed once a user
- * with the role admin has signed in, and which cannot read either.
+ * Reason why a caller is read-only.
+ *
+ * - `page_secret`: a session of a dashboard page, without the secret of the page.
+ * - `machine_token`: the token of the CLI, while approvals require a session. Every program of the same operating
+ * system account can read this token.
+ * - `unchecked`: a session, agent key or enrolment token that was valid recently, while the database does not answer.
+ * Only routes that admit this restriction accept the caller.
+ * - `break_glass`: the owner's token of a cluster, after a user with the role admin has signed in. This token cannot
+ * read either.
  */
 export type Restriction = 'page_secret' | 'machine_token' | 'unchecked' | 'break_glass'
 
@@ -22,8 +26,8 @@ const DETAIL: Readonly<Record<Restriction, string>> = {
 }
 
 /**
- * Throws `forbidden` for a restricted caller. A handler that admits restricted callers calls this for inputs that it
- * does not admit.
+ * Throws `forbidden` for a restricted caller (`not_ready` for `unchecked`). A handler that admits restricted callers
+ * calls the function for inputs that it does not admit.
  */
 export function refuseRestricted(principal: Principal): void {
   const restriction = restrictionOf(principal)

@@ -16,16 +16,16 @@ type User = Extract<Principal, { kind: 'user' }>
 const NOWHERE: Namespaces = new Set()
 
 /**
- * Reports whether a role in some namespaces gives the right everywhere. It does for rights on approver keys, because a
- * key can only answer in these namespaces.
+ * Returns whether a role in some namespaces gives the right in all namespaces. The rights on approver keys do so,
+ * because a key answers approvals only in the namespaces of its user.
  */
 function isUnlimited(right: Right): boolean {
   return partsOfRight(right).resource === 'approverkeys'
 }
 
 /**
- * Returns the namespaces in which the user has the right. In a cluster with reach `cluster`, all or none. Rejects with
- * `not_ready` when the API server does not answer a SubjectAccessReview.
+ * Returns the namespaces in which the user has the right. For a user of a cluster, the reach `cluster` gives all
+ * namespaces or none. Rejects with `not_ready` when the API server does not answer a SubjectAccessReview.
  */
 export async function namespacesOf(user: User, right: Right, reach: Reach): Promise<Namespaces> {
   if (user.clusterRights !== undefined) return user.clusterRights(right, reach)
@@ -38,7 +38,7 @@ export async function namespacesOf(user: User, right: Right, reach: Reach): Prom
 
 export type RightIn = { readonly right: Right; readonly namespaces: Namespaces }
 
-/** Returns the rights of routes that the user has, with the namespaces of each, for users with a role of their own. */
+/** Returns the rights of a user with a role in Chaperone, each with its namespaces. */
 export async function rightsOf(user: User): Promise<readonly RightIn[]> {
   const all = Object.keys(RIGHTS) as readonly Right[]
   const held = await Promise.all(
@@ -70,10 +70,10 @@ export function roleWithin(user: User, wanted: Namespaces): Role {
 }
 
 /**
- * Returns the user with the namespaces in which the user has the right. Rejects with `forbidden` for a user without the
- * right.
+ * Returns the user with `namespaces` set to the namespaces in which the user has the right. Rejects with `forbidden`
+ * for a user without the right.
  *
- * @param isNamespaced Whether the right in some namespaces suffices.
+ * @param isNamespaced Whether the right in some namespaces is sufficient.
  */
 export async function requireRight(user: User, right: Right, isNamespaced: boolean): Promise<User> {
   const namespaces = await namespacesOf(user, right, isNamespaced ? 'namespaces' : 'cluster')
@@ -82,8 +82,8 @@ export async function requireRight(user: User, right: Right, isNamespaced: boole
 }
 
 /**
- * Requires another right than that of the route. Returns the namespaces in which the caller has both rights. Rejects
- * with `forbidden` for a caller without the right.
+ * Requires a right in addition to the right of the route. Returns the namespaces in which the caller has both rights.
+ * Rejects with `forbidden` for a caller without the additional right.
  *
  * @param given Namespaces in which the caller has the right of the route.
  */
@@ -98,7 +98,7 @@ export async function requireAdditionalRight(
   return new Set([...given].filter((name) => namespaces.has(name)))
 }
 
-/** Returns a function that resolves to the namespaces in which the caller can also read records. */
+/** Returns a function that resolves to the namespaces in which the caller may also read traffic records. */
 export function visibleRecords({
   principal,
   namespaces: given,

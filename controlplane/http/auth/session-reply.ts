@@ -4,7 +4,7 @@ import { setSessionCookie } from './session-cookie.ts'
 
 type SessionBody<More> = More & { readonly ok: true; readonly page_secret?: string }
 
-/** Returns the response that begins a session: its cookie, and the secret of the page for sessions of a page. */
+/** Returns the response that starts a session: its cookie and, for a session of a dashboard page, the page secret. */
 export function beginSession<More extends object>(
   { sessionId, maxAgeS, pageSecret }: StartedSession,
   isSecure: boolean,

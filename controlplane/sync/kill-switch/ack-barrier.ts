@@ -1,17 +1,17 @@
 import type { Clock } from '../../../core/state/clock.ts'
 
 /**
- * Acknowledgements of a kill switch: `4 of 5` when one process of the last minute is disconnected. `ms`: time until the
- * last one.
+ * Number of acknowledgements of a kill state. `total` includes processes that disconnected within the last minute, so
+ * `4 of 5` may mean that one process is disconnected. `ms`: time until the last acknowledgement.
  */
 export type KillAcks = { readonly acked: number; readonly total: number; readonly ms: number }
 
-/** One broadcast of the kill state and its acknowledgements, at all replicas. */
+/** Counts the acknowledgements of one broadcast of the kill state, at all replicas. */
 export type AckBarrier = {
   ack(processId: string, seq: number): void
-  /** Counts a process of another replica as acknowledged for this kill state. */
+  /** Counts a process of another replica, which has acknowledged this kill state. */
   complete(processId: string): void
-  /** Resolves when all connected processes have acknowledged. After `timeoutMs`, resolves with the count so far. */
+  /** Resolves when all connected processes have acknowledged. After `timeoutMs`, resolves with the count up to then. */
   acknowledged(timeoutMs: number): Promise<KillAcks>
   isOver(): boolean
 }
@@ -24,7 +24,7 @@ export type AckBarrierInit = {
   readonly clock: Clock
 }
 
-/** Milliseconds after which a barrier is discarded, even if acknowledgements are missing. */
+/** Milliseconds after which a barrier is discarded, even when acknowledgements are missing. */
 const OVER_AFTER_MS = 10_000
 
 export function createAckBarrier({ seq, processes, total, clock }: AckBarrierInit): AckBarrier {

@@ -6,21 +6,24 @@ import type { ElsewhereProcess, ProcessRegistry } from '../process-registry.ts'
 import { type AckBarrier, createAckBarrier } from './ack-barrier.ts'
 import type { KillPlace, KillView, KillViews } from './views.ts'
 
-/** Sends the kill state to gateways and counts acknowledgements. */
+/** Sends the kill state to gateways and counts its acknowledgements. */
 export type AckBarriers = {
-  /** Sends the kill state to every connected process. */
+  /** Sends the kill state to every connected process. The returned barrier counts the acknowledgements. */
   broadcast(): AckBarrier
-  /** Sends the kill state to one process with a higher sequence number. `settled`: further ids to send as settled. */
+  /**
+   * Sends the kill state to one process, with a new sequence number. `settled`: further ids that the message lists as
+   * settled.
+   */
   send(peer: Peer, settled?: readonly string[]): void
-  /** Sends the kill state again to processes whose view of it changed because they serve other agents now. */
+  /** Sends the kill state again to processes whose view changed because they serve other agents than before. */
   resend(): void
   ack(peer: Peer, seq: number): void
-  /** Counts the acknowledgements that processes of other replicas reported. */
+  /** Counts the acknowledgements that processes of other replicas have reported. */
   countAcks(): void
 }
 
 export type AckBarriersDeps = {
-  /** Returns the kill state for each process at the time of the call. */
+  /** Returns a function that gives the kill state for each process, as of the call. */
   readonly views: () => KillViews
   readonly peerRegistry: PeerRegistry
   readonly processRegistry: Pick<ProcessRegistry, 'elsewhere' | 'awayCount'>
@@ -37,13 +40,13 @@ export function createAckBarriers({
   let seq = 0
 
   function nextSeq(): void {
-    // Sequence number of messages. It is at least the clock's milliseconds, so that it also rises across restarts and
-    // replicas.
+    // The sequence number of a message is at least the clock's milliseconds, so that it rises across restarts and
+    // replicas too.
     seq = Math.max(seq + 1, clock.nowMs())
   }
 
   function sendTo(peers: Iterable<Peer>, viewOf: KillViews, settled: readonly string[] = []): void {
-    // JSON line of each view. Thousands of processes share a few long lines, so each is serialized once.
+    // JSON line per view. Each line is serialised once, because thousands of processes share a few long lines.
     const lines = new Map<KillView, string>()
     for (const peer of peers) {
       const view = viewOf(peer)
@@ -84,7 +87,8 @@ export function createAckBarriers({
     },
     ack(peer, acked) {
       const sent = peer.sentKill
-      // A higher number acknowledges a message of another replica whose clock is ahead, not a message of this replica.
+      // A number above the sent number acknowledges a message of another replica with a faster clock, not a message of
+      // this replica.
       if (sent === null || acked > sent.seq) return
       if (acked === sent.seq) peer.killState = sent.state
       for (const open of barriers) open.ack(peer.processId, acked)
@@ -97,7 +101,7 @@ function messageOf({ effective, state }: KillView, seq: number, settled: readonl
   return { type: 'kill', seq, effective: [...effective], ...full }
 }
 
-/** Counts processes of other replicas that acknowledged the kill state in force. */
+/** Counts processes of other replicas that have acknowledged the kill state in force. */
 function countElsewhere(
   barriers: readonly AckBarrier[],
   views: () => KillViews,

@@ -19,54 +19,54 @@ import { createKillState } from './state.ts'
 import { createKillViews, type KillViews } from './views.ts'
 
 /**
- * Origin of a kill switch that this replica adopts. `gateway`: another replica announced it, and a gateway returned it.
- * `lifted`: the same, but the kill switch was lifted since and is not in force. `lost`: the database lost a stored kill
- * switch.
+ * Origin of a kill switch that this replica adopts. `gateway`: another replica announced the kill switch, and a gateway
+ * returned the announcement. `lifted`: the same, but the kill switch was lifted meanwhile and is not in force. `lost`:
+ * the database lost a stored kill switch.
  */
 export type AdoptedFrom = 'gateway' | 'lifted' | 'lost'
 export type StoreAdopted = (announcement: KillAnnouncement, from: AdoptedFrom) => void
 
 /** Sends kill switches to the gateways. */
 export type KillBroadcaster = {
-  /** Returns the union of all sources, stored or only announced. */
+  /** Returns all kill switches in force, from all sources, stored or only announced. */
   effective(): readonly KillEntry[]
-  /** Returns the kill switches that are in force and not stored yet. */
+  /** Returns the kill switches that are in force but not stored yet. */
   announced(): readonly KillEntry[]
   announcements(): readonly KillAnnouncement[]
   /**
-   * Sends a kill switch to every connected gateway at once, before it is stored. An announcement with the same `id` is
-   * sent again.
+   * Sends a kill switch to every connected gateway at once, before the kill switch is stored. With the `id` of an
+   * earlier announcement, sends that announcement again.
    */
   announce(
     entry: KillEntry,
     id?: string,
   ): { readonly barrier: AckBarrier; readonly announcement: KillAnnouncement }
   /**
-   * Sets the listener for kill switches that were not activated on this replica: it stores them, or settles lifted
-   * ones.
+   * Sets the listener for adopted kill switches, which were not activated on this replica. The listener stores the kill
+   * switch, or settles a lifted one.
    */
   onAdopted(store: StoreAdopted): void
   /** Marks the announcement as stored, or as settled by another replica. */
   settle(id: string): void
-  /** Discards announcements of lifted kill switches. */
+  /** Discards the announcements of lifted kill switches. */
   retract(ids: readonly string[]): void
-  /** Returns whether the announcement is not stored yet. */
+  /** Returns whether the announcement is pending, that is, not stored yet. */
   isAnnounced(id: string): boolean
   /** Returns whether this replica has recorded that the announcement was stored or lifted. */
   isSettled(id: string): boolean
-  /** Returns the order of the stored state that was read last; null before the first read. */
+  /** Returns the order of the stored kill state that was read last; null before the first read. */
   order(): StateOrder | null
-  /** Reads the stored kill switches again and broadcasts a changed state. */
+  /** Reads the stored kill switches again. Broadcasts the kill state if it changed. */
   refresh(): Promise<void>
-  /** Broadcasts the present state, to count acknowledgements. */
+  /** Broadcasts the current kill state. The returned barrier counts its acknowledgements. */
   broadcast(): AckBarrier
-  /** Returns the kill state for each process at the time of the call. */
+  /** Returns a function that gives the kill state for each process, as of the call of `views`. */
   views(): KillViews
-  /** Sends the kill state again to gateways whose agents changed with the configuration. */
+  /** Sends the kill state again to processes for which a configuration change added or removed kill switches. */
   resend(): void
   greet(peer: Peer): void
   ack(peer: Peer, body: AckBody): void
-  /** Counts the acknowledgements that processes of other replicas reported. */
+  /** Counts the acknowledgements that processes of other replicas have reported. */
   countAcks(): void
 }
 
@@ -99,7 +99,8 @@ export function createKillBroadcaster(deps: KillBroadcasterDeps): KillBroadcaste
     const take = state.begin()
     const read = () => readKillState(deps, state.stored())
     const { stored, lost } = await deps.freshness.read('kill switches', read)
-    // Lost kill switches are announced before the state without them is sent, so that no gateway lifts them.
+    // Lost kill switches are announced before the state without them is sent. Otherwise gateways would lift them for a
+    // moment.
     const announcements = lost.map((entry) => announceOnly(entry))
     if (take(stored)) barriers.broadcast()
     if (lost.length > 0) log.error({ scopes: lost.map(({ scope }) => scope) }, LOST)

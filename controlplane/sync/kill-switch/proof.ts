@@ -3,11 +3,11 @@ import type { KillAnnouncement, KillEntry } from '../../../core/wire/gateway/kil
 import type { Keyring } from '../../crypto/keyring.ts'
 
 /**
- * Signs and verifies announcements of kill switches. Gateways relay announcements between replicas and are not trusted:
- * every replica has the key, no gateway has it.
+ * Signs and verifies announcements of kill switches. Gateways relay announcements between replicas but are not trusted.
+ * Every replica has the signing key; no gateway has it.
  */
 export type KillProof = {
-  /** Signs the kill switch. `id`: id from the gateway that forwards it; absent for a new one. */
+  /** Signs the kill switch. `id`: id of an announcement that a gateway relayed; absent for a new announcement. */
   announcementOf(entry: KillEntry, id?: string): KillAnnouncement
   isGenuine(announcement: KillAnnouncement): boolean
 }

@@ -6,13 +6,14 @@ import type { EpochRaiser } from '../epoch-raiser.ts'
 
 export type KillReading = {
   readonly stored: StoredKills
-  /** Known kill switches that the database lost, because it returned to an earlier state. */
+  /** Kill switches of the last read that the database has lost, because it returned to an earlier state. */
   readonly lost: readonly KillEntry[]
 }
 
 /**
- * Reads the stored kill state. An earlier state than the known one counts only in a new epoch: the database lost
- * commits, by a failover to a lagging standby or a restored backup. Rejects when no epoch could be begun.
+ * Reads the stored kill state. A state that is earlier than the last read state means that the database lost commits,
+ * by a failover to a lagging standby or a restored backup. The earlier state counts only in a new epoch. Rejects when
+ * no epoch can be begun.
  */
 export async function readKillState(
   { db, raiseEpoch }: { readonly db: Query; readonly raiseEpoch: EpochRaiser },
@@ -26,13 +27,13 @@ export async function readKillState(
   }
   if (isEarlier(stored.order, known.order))
     throw new Error('the database has an earlier kill state than this replica has read before')
-  // In a new epoch every replica looks for lost kill switches: the replica that began the epoch may not have read every
-  // kill switch of the former one.
+  // In a new epoch every replica searches for lost kill switches, because the replica that began the epoch may not have
+  // read every kill switch of the earlier epoch.
   if (stored.order.epoch === known.order.epoch) return { stored, lost: [] }
   return { stored, lost: await lostOf(db, known.entries, stored.entries) }
 }
 
-/** Returns the lost kill switches. A lifted one has an audit event after the time at which it was set. */
+/** Returns the lost kill switches. A kill switch with a later audit event was lifted and is not lost. */
 async function lostOf(
   db: Query,
   known: readonly KillEntry[],

@@ -10,7 +10,10 @@ import type { Peer } from '../peer.ts'
 import type { KillProof } from './proof.ts'
 import type { KillState } from './state.ts'
 
-/** Compares the kill state that gateways report with that of this replica, which may lack kill switches. */
+/**
+ * Compares the kill state that a gateway reports with the kill state of this replica. This replica may lack kill
+ * switches.
+ */
 export type KillReports = {
   compare(peer: Peer, body: Pick<AckBody, 'kill_order' | 'announced'>): void
 }
@@ -30,7 +33,8 @@ export type KillReportsDeps = {
 }
 
 /**
- * Maximum age of an adopted announcement, in milliseconds. Records of settled announcements are kept slightly longer.
+ * Maximum age of an announcement to adopt, in milliseconds. Records of settled announcements are kept slightly longer,
+ * so that an old announcement cannot be adopted again.
  */
 const MAX_AGE_MS = 80 * 86_400_000
 
@@ -38,9 +42,10 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
   const { state, clock, proof, refresh } = deps
 
   /**
-   * Adopts kill switches that a gateway returns from its former replica, which could not store them. Only the database
-   * shows whether a kill switch was lifted since. While the database does not answer, this replica sends nothing to
-   * other gateways; the kill switch stays in force in the gateway, which returns it again.
+   * Adopts kill switches that another replica announced but could not store, and that a gateway returns. Only the
+   * database shows whether a kill switch was lifted in the meantime. While the database does not answer, this replica
+   * does not send the kill switch to other gateways. The kill switch stays in force in the gateway, which returns it
+   * again later.
    */
   async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
     const unknown = given.filter((each) => !state.isAnnounced(each.id) && proof.isGenuine(each))
@@ -49,7 +54,7 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
     const open = unknown.filter(({ id }) => !settled.includes(id) && !state.isAnnounced(id))
     if (open.length > 0) take(open)
     if (settled.length === 0) return
-    // The state of this replica may be from before the announcements were settled.
+    // This replica may have read its state before the announcements were settled.
     await refresh()
     deps.sendSettled(peer, settled)
   }
@@ -74,8 +79,8 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
   }
 
   /**
-   * Reads the kill state again when a gateway has a later one than this replica. Begins an epoch if the database
-   * returned to an earlier state.
+   * Reads the kill state again when a gateway reports a later state than this replica has. Begins a new epoch if the
+   * database returned to an earlier state.
    */
   async function catchUp(order: StateOrder): Promise<void> {
     const isBehind = () => {

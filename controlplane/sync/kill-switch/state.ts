@@ -5,34 +5,42 @@ import type { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire
 import type { StoredKills } from '../../features/kill-switch/store.ts'
 import { sha256Hex } from '../sections/signature.ts'
 
-/** Kill state of one replica: the stored one, and announcements that are not stored yet. */
+/** Kill state of one replica: the stored kill switches, and announced kill switches that are not stored yet. */
 export type KillState = {
-  /** Returns the stored state of the last read; null before the first one. */
+  /** Returns the stored kill state of the last read; null before the first read. */
   stored(): StoredKills | null
-  /** Returns the order of the stored state; null before the first read. */
+  /** Returns the order of the stored kill state; null before the first read. */
   order(): StateOrder | null
-  /** Returns the kill switches in force, stored or announced, without duplicates of a scope by one source. */
+  /** Returns the kill switches in force, stored or announced. A scope appears once per source. */
   effective(): readonly KillEntry[]
   announced(): readonly KillAnnouncement[]
   /** Returns the ids of the announcements that were stored or retracted most recently. */
   settled(): readonly string[]
-  /** Adds an announcement; it is in force at once, whatever the state of the database. */
+  /** Adds an announcement. Its kill switch is in force at once, even while the database is unavailable. */
   announce(announcement: KillAnnouncement): void
-  /** Marks an announcement as stored, or as settled by another replica; the next `begin`/`take` pair removes it. */
+  /**
+   * Marks an announcement as stored, or as settled by another replica. The first read that begins afterwards removes
+   * the announcement.
+   */
   settle(id: string): void
-  /** Discards announcements, known or in flight, that were lifted before they were stored. */
+  /**
+   * Discards announcements that were lifted before they were stored, including announcements that have not arrived yet.
+   */
   retract(ids: readonly string[]): void
-  /** Returns whether the announcement is pending: false once it was stored or retracted. */
+  /** Returns whether the announcement is pending: announced, but neither stored nor retracted. */
   isAnnounced(id: string): boolean
   isSettled(id: string): boolean
   /**
-   * Begins a read. Call it before the query, so that the result of an earlier query cannot lift a later kill switch.
-   * The returned function takes the rows and returns whether the state for gateways changed.
+   * Begins a read. Must be called before the query, so that the result of an earlier query cannot lift a later kill
+   * switch. The returned function applies the read rows and returns whether the state for gateways changed.
    */
   begin(): (stored: StoredKills) => boolean
 }
 
-/** Maximum number of settled ids in every message. A gateway that missed one reports it and receives it once more. */
+/**
+ * Maximum number of settled ids per message. A gateway that missed an id returns the announcement and then receives the
+ * id again.
+ */
 const MAX_SETTLED = 64
 
 export function createKillState(): KillState {
@@ -68,7 +76,8 @@ export function createKillState(): KillState {
     begin() {
       const done = [...announced].filter(([, { isStored }]) => isStored).map(([id]) => id)
       return (read) => {
-        // A later read may complete first when the database connection changes, so an earlier state is ignored.
+        // Reads may complete in another order when the database connection changes, so a state that is earlier than the
+        // last applied state is ignored.
         if (stored !== null && isEarlier(read.order, stored.order)) return false
         const before = JSON.stringify([stored?.order, effective(), settled])
         stored = read
@@ -79,15 +88,18 @@ export function createKillState(): KillState {
   }
 }
 
-/** Returns the entries for one gateway: a kill switch of a Gateway manifest concerns that gateway only. */
+/**
+ * Returns the kill switches for one gateway. A kill switch of a Gateway manifest concerns the gateway of this manifest
+ * only.
+ */
 export function entriesFor(entries: readonly KillEntry[], gatewayName: string): KillEntry[] {
   return entries.filter(({ source }) => concernsGateway(source, gatewayName))
 }
 
 /**
- * Returns the name of a kill state as one gateway receives it; the name is the same on every replica that read the
- * state. The name is a hash of `since` too, which differs for a kill switch that was lifted and activated again: an
- * acknowledgement of the earlier one does not count for the later one.
+ * Returns the name of a kill state as one gateway receives it. Every replica that reads the same state computes the
+ * same name. The name is a hash that covers `since`, because a kill switch that is lifted and activated again needs a
+ * new acknowledgement.
  */
 export function killStateOf(entries: readonly KillEntry[]): string {
   const parts = entries.map(({ scope, source, reason, since }) =>
@@ -96,7 +108,7 @@ export function killStateOf(entries: readonly KillEntry[]): string {
   return sha256Hex(parts.sort().join('\n'))
 }
 
-/** Returns whether the kill switch covers the whole gateway (and not only an agent or a connector). */
+/** Returns whether a kill switch covers the whole gateway, and not only an agent or a connector. */
 export function stopsGateway(entry: KillEntry, gatewayName: string): boolean {
   return matchKill([entry], { gateway: gatewayName, agent: null, agentId: null, connectors: [] }) !== null
 }

@@ -9,7 +9,7 @@ import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../../cor
 import type { Configuration } from '../sections/configuration.ts'
 import { type KillState, killStateOf } from './state.ts'
 
-/** A gateway process, or the sidecar of one agent. */
+/** A gateway process (`agent` is null) or the sidecar of one agent. */
 export type KillPlace = {
   readonly gatewayId: string
   /** Full name of the gateway, `namespace/name`. */
@@ -18,8 +18,8 @@ export type KillPlace = {
 }
 
 /**
- * Kill state for one process. A process acknowledges it by its `name`. `state`: undefined before the first stored
- * state.
+ * Kill state for one process. The process acknowledges the kill state by its `name`. `state` is undefined before the
+ * first read of the stored state.
  */
 export type KillView = {
   readonly name: string
@@ -27,24 +27,28 @@ export type KillView = {
   readonly state: KillStateMessage | undefined
 }
 
-/** Returns the view of a process; processes with the same content share one view. */
+/** Returns the kill state for a process. Processes with equal content share one object. */
 export type KillViews = (place: KillPlace) => KillView
 
 export type KillViewsDeps = {
   readonly kills: Pick<KillState, 'stored' | 'announced' | 'settled'>
-  /** Returns the configuration; null before the first read. Every process then receives every kill switch. */
+  /**
+   * Returns the last read configuration; null before the first read. Without a configuration, every process receives
+   * every kill switch.
+   */
   readonly configuration: () => Pick<Configuration, 'agents'> | null
 }
 
 /**
- * Maximum number of bytes of announcements in a message. Gateways receive further ones as stored, so they apply but do
- * not return them.
+ * Maximum size in bytes of the announcements in one message. Gateways receive the remaining kill switches as stored:
+ * they apply these, but do not return them to other replicas.
  */
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 
 /**
- * Returns the views of the current state. A kill switch of a namespace's ConfigMap is sent only to processes that serve
- * agents of that namespace or whose Gateway is in it, so that a tenant cannot lengthen the kill state of others.
+ * Returns the views of the current kill state. A kill switch from the ConfigMap of a namespace is sent only to
+ * processes that serve agents of the namespace, or whose Gateway is in it. A tenant therefore cannot lengthen the kill
+ * state of other tenants.
  */
 export function createKillViews({ kills, configuration }: KillViewsDeps): () => KillViews {
   let served: { readonly of: unknown; readonly namespaces: (gatewayId: string) => ReadonlySet<string> } | null
@@ -97,8 +101,8 @@ function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boo
 }
 
 /**
- * Returns the announcements that gateways keep and return to another replica. The scope `all` comes first, then shorter
- * announcements before longer ones, so that long reasons of one user do not displace other kill switches.
+ * Returns the announcements that gateways keep and return to another replica. The scope `all` comes first, followed by
+ * the other announcements from short to long, so that long reasons of one user do not displace other kill switches.
  */
 export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
   const measured = announced.map((each) => ({
@@ -117,7 +121,10 @@ export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnn
   return announced.filter((each) => kept.has(each))
 }
 
-/** Returns the namespaces of the agents of each gateway, agents without a gateway included. */
+/**
+ * Returns a function that gives the namespaces of the agents of a gateway. Agents without a gateway count for every
+ * gateway.
+ */
 function servedNamespaces({
   agents,
 }: Pick<Configuration, 'agents'>): (gatewayId: string) => ReadonlySet<string> {

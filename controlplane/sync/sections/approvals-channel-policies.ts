@@ -10,9 +10,9 @@ import type { Bound } from './configuration.ts'
 type Placed = Pick<ConnectorRow, 'name' | 'gatewayIds'>
 
 /**
- * Returns the policies that keep agents out of the channel with approval cards. They are not stored: they are bound to
- * every gateway, and no user can change or disable them. Names of `connectors`, which can reach the chat, go only to
- * the gateways that have them.
+ * Returns the policies that keep agents out of the channel with approval cards. The policies are not stored in the
+ * database, so no user can change or disable them, and apply to every gateway. `connectors` are the connectors that can
+ * reach the chat; their names are sent only to gateways that have them.
  */
 export function approvalsChannelPolicies(
   channel: string,

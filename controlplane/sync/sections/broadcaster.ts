@@ -12,21 +12,22 @@ import { createSerial } from '../serial.ts'
 import type { SectionLibrary } from './library.ts'
 import { signBeat, signManifest } from './signature.ts'
 
-/** Sends configuration to gateways: the section index, and beats that extend their lease. */
+/** Sends the section index to gateways, and beats that extend their leases. */
 export type SectionBroadcaster = {
-  /**
-   * Reads a newer version of the configuration, if any, and sends the section index to the gateways that it concerns.
-   */
+  /** Reads the configuration if its version rose. Sends the section index to the gateways whose sections changed. */
   refresh(): Promise<void>
-  /** Sends a new process its state. Rejects when the database cannot be read and the gateway is not known yet. */
+  /**
+   * Sends the section index and a beat to a process that has connected. Rejects when the gateway is not in the last
+   * read configuration and the database cannot be read.
+   */
   greet(peer: Peer): Promise<void>
   /**
-   * Sends a beat to every gateway. Sends none while the reads of this replica are too old, because it may have sent an
-   * outdated state.
+   * Sends a beat to every process. Sends no beats while the last reads of this replica are too old, because the last
+   * sent state may be outdated.
    */
   beat(): void
   /**
-   * Handles a gateway that reports a later configuration than this replica sent: either this replica lags, or the
+   * Handles a gateway that reports a later configuration than this replica sent. Either this replica is behind, or the
    * database lost commits.
    */
   reported(peer: Peer, order: StateOrder): Promise<void>
@@ -39,7 +40,7 @@ export type SectionBroadcasterDeps = {
   readonly clock: Clock
   readonly freshness: Freshness
   readonly raiseEpoch: EpochRaiser
-  /** Called after the configuration was read again, before it is sent to gateways. */
+  /** Called after a read of the configuration, before its sections are sent to gateways. */
   readonly onReloaded?: () => void
 }
 
@@ -51,13 +52,13 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   function send(peer: Peer): void {
     const set = setOf(peer)
     if (set === null) {
-      // The row of the gateway was deleted, so the stream ends.
+      // The row of the gateway was deleted, so its stream ends.
       peer.send({ type: 'goaway', after_ms: LIMITS.beatMs })
       peer.end()
       return
     }
-    // The state was read before the agent was registered. The first rules of a sidecar must contain its agent, so none
-    // are sent yet.
+    // The configuration was read before the sidecar's agent was registered. Sends no sections yet, because the first
+    // sections of a sidecar must contain its agent.
     if (peer.agent !== null && peer.sentVersion === null && set.texts.get('agents') === '[]') return
     const sent = JSON.stringify([library.order?.epoch, set.hashes])
     if (sent === peer.sentHashes) return
@@ -67,8 +68,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   }
 
   /**
-   * Returns the order of the configuration. An earlier configuration than the known one counts only in a new epoch,
-   * because the database lost commits.
+   * Returns the order of the stored configuration. A configuration that is earlier than the last read one means that
+   * the database lost commits; it then counts only in a new epoch.
    */
   async function readOrder(): Promise<StateOrder> {
     const read = await currentOrder(db)
@@ -80,8 +81,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     throw new Error('the database has an earlier configuration than this replica has read before')
   }
 
-  // Order of the configuration that was last sent. It can differ from that of the library, which submitted actions
-  // reload too.
+  // Order of the configuration that was last sent to gateways. The library may be newer, because submitted actions
+  // reload it too.
   let broadcast: StateOrder | null = null
 
   const refresh = createSerial(async () => {
@@ -93,7 +94,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     broadcast = library.order
     deps.onReloaded?.()
     for (const peer of peerRegistry.peers.values()) {
-      // A gateway that connected during the read may be newer than the read; its greeting reads again.
+      // Skips a gateway that connected during the read and is not in the read configuration. Its greeting starts
+      // another read.
       const isUnread = peer.sentVersion === null && setOf(peer) === null
       if (!isUnread) send(peer)
     }
@@ -110,7 +112,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   return {
     refresh,
     async greet(peer) {
-      // A new gateway, or the agent of a sidecar, may connect before the notification of its row arrives.
+      // A gateway that was just created, or the agent of a sidecar, may connect before the notification about its row
+      // arrives.
       if (peer.agent !== null || library.of(peer.gatewayId) === null) await refresh()
       send(peer)
       beatTo([peer])
@@ -118,7 +121,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     beat: () => beatTo(peerRegistry.peers.values()),
     async reported(peer, order) {
       if (library.order === null || !isEarlier(library.order, order)) return
-      // The gateway may have rejected the configuration, so it is sent again even if this replica reads no change.
+      // The gateway may have rejected the configuration. Clearing the hashes sends the configuration again, even if
+      // this replica reads no change.
       peer.sentHashes = ''
       await refresh()
       const isBehind = isEarlier(library.order, order)

@@ -2,9 +2,9 @@ import { bareName } from '../../../core/crd/manifests/manifest-placement.ts'
 import type { PolicyRow } from '../../features/policies/rows.ts'
 
 /**
- * Returns the rows without built-in policies that a manifest of the same name replaces. The manifest must be in a
- * manifests folder, which has one owner, or in a namespace of the platform team. A manifest that was never accepted
- * replaces nothing.
+ * Removes built-in policies that a manifest of the same name replaces. A manifest replaces a built-in policy only when
+ * it is in a manifests folder (which has one owner) or in a namespace of the platform team, and was accepted at least
+ * once.
  */
 export function notReplaced(
   rows: readonly PolicyRow[],

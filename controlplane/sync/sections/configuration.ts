@@ -29,13 +29,16 @@ import { policyEntry } from './policy-entry.ts'
 
 export type Bound<E> = { readonly gatewayIds: readonly string[]; readonly entry: E }
 
-/** The whole configuration of gateways at one version, read in one transaction. */
+/** Configuration of all gateways at one version, read in one transaction. */
 export type Configuration = {
   readonly version: number
-  /** Epoch of the database, see `StateOrder`. */
+  /** Epoch of the database (see `StateOrder`). */
   readonly epoch: number
   readonly gateways: ReadonlyMap<string, GatewayRow>
-  /** Id of the gateway that executes actions of agents without a gateway; null without the setting `gateway_url`. */
+  /**
+   * Id of the gateway that executes the actions of agents without a gateway. Null when the setting `gateway_url` is not
+   * set.
+   */
   readonly urlGatewayId: string | null
   readonly agents: readonly AgentRow[]
   readonly connectors: ReadonlyArray<Bound<ConnectorEntry>>
@@ -47,24 +50,29 @@ export type Configuration = {
 export type ConfigurationDeps = {
   readonly db: Db
   readonly keyring: Keyring
-  /** The organisation's code-host token, for Connectors without a credential of their own. */
+  /** Code-host token of the organisation. Connectors without a credential use the token within its scope. */
   readonly organisationToken: {
     readonly read: (q: Query) => Promise<string | null>
     readonly scope: OrganisationTokenScope
   }
-  /** Namespaces of the platform team. Absent: there is no platform team. */
+  /** Namespaces of the platform team. Absent means that no namespace belongs to the platform team. */
   readonly platformNamespaces?: ReadonlySet<string>
-  /** Rules of the minimum strictness. Absent: no Gateway has a floor. */
+  /** Rules of the minimum strictness of Gateways (`GATEWAY_FLOORS`). Absent: no minimum. */
   readonly floorRules?: FloorRules
-  /** Returns the channel for approvals in the chat, and the token of the bot that posts them; null when not set. */
+  /**
+   * Returns the chat channel for approval cards and the token of the bot that posts the cards. Each is null when not
+   * set.
+   */
   readonly approvalsChat: (q: Query) => Promise<ApprovalsChat>
-  /** Returns the setting `gateway_url`. Absent: it is not set. */
+  /** Returns the setting `gateway_url`. Absent means that the setting is not set. */
   readonly gatewayUrl?: (q: Query) => Promise<string | null>
 }
 
 export type ApprovalsChat = { readonly channel: string | null; readonly botToken: string | null }
 
-/** Reads the configuration in one snapshot of the database, so that rows and version belong together. */
+/**
+ * Reads the configuration in one transaction of isolation level `repeatable read`, so that the rows match the version.
+ */
 export async function loadConfiguration(deps: ConfigurationDeps): Promise<Configuration> {
   return deps.db.tx(async (q) => {
     await q.query('set transaction isolation level repeatable read, read only')
@@ -111,14 +119,18 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
 type Loaded = {
   readonly deps: ConfigurationDeps
   readonly gateways: readonly GatewayRow[]
-  /** The organisation's token; null when none is set. */
+  /** Code-host token of the organisation; null when the token is not set. */
   readonly token: string | null
-  /** Reason why a credential is withheld, by connector: no agent may act as the bot whose cards approvers answer. */
+  /**
+   * Reason why a credential is not sent to gateways, by connector. An agent must not act as the bot whose cards
+   * approvers answer.
+   */
   readonly withheld: ReadonlyMap<string, string>
 }
 
 /**
- * Returns the entry of a connector, or two entries where only some of its gateways may use the organisation's token.
+ * Returns the entry of a connector. Returns two entries when only some of its gateways may use the organisation's
+ * token.
  */
 function boundEntries(
   row: ConnectorRow,
@@ -137,11 +149,14 @@ function boundEntries(
     .map(({ id }) => id)
     .filter((id) => !users.includes(id) && (row.gatewayIds.length === 0 || row.gatewayIds.includes(id)))
   const shared = { gatewayIds: users, entry: connectorEntry(row, token) }
-  // Omits the entry without gateways, because an empty list would mean every gateway.
+  // Omits an entry without gateways, because an empty list would mean every gateway.
   return others.length === 0 ? [shared] : [shared, { gatewayIds: others, entry }]
 }
 
-/** Returns the entry without the domains that other connectors own at each Gateway. */
+/**
+ * Returns the entry once per set of lost domains. At each Gateway, the domains that other connectors own there are
+ * removed.
+ */
 function withoutLostDomains(
   { lostDomains }: ConnectorRow,
   { gatewayIds, entry }: Bound<ConnectorEntry>,
@@ -185,7 +200,7 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
   }
 }
 
-/** Returns the rules for the provider's tools and handles. */
+/** Returns the rules for tools that the provider runs and for its handles. */
 function providerRules({
   providerTools,
   handles,
@@ -196,7 +211,10 @@ function providerRules({
   }
 }
 
-/** Returns headers and parameters that the gateway forwards although it would refuse or remove them by their names. */
+/**
+ * Returns the headers and query parameters that the gateway forwards although their names are normally refused or
+ * removed.
+ */
 function exceptionsOf({
   impersonationHeaders,
   keepQuery,
@@ -207,7 +225,10 @@ function exceptionsOf({
   }
 }
 
-/** Orders connectors with a credential first: of two connectors that claim a host, the first one owns it. */
+/**
+ * Sorts connectors with a credential first. Of two connectors that claim one host, the first connector in the list owns
+ * the host.
+ */
 function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): ReadonlyArray<Bound<ConnectorEntry>> {
   const isUsable = ({ entry }: Bound<ConnectorEntry>) => entry.secret !== null || entry.auth.type === 'none'
   return [...connectors.filter(isUsable), ...connectors.filter((connector) => !isUsable(connector))]

@@ -1,6 +1,9 @@
 import type { GatewayRow } from '../../features/gateways/rows.ts'
 
-/** Returns the gateway that is registered with this address, else the only one; null where neither exists. */
+/**
+ * Returns the gateway with this address. If no address matches, returns the only gateway; null when there are several
+ * gateways or none.
+ */
 export function gatewayAtUrl(text: string, gateways: readonly GatewayRow[]): GatewayRow | null {
   const url = URL.canParse(text) ? new URL(text) : null
   const port = Number(url?.port || (url?.protocol === 'https:' ? 443 : 80))

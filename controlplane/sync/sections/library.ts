@@ -5,16 +5,16 @@ import { type Configuration, type ConfigurationDeps, loadConfiguration } from '.
 import { buildSections, type Receiver, type SectionSet } from './sections.ts'
 
 /**
- * Section sets of all gateways as of the last read; each is built at its first use. A set keeps the version of its last
- * change, which is the version that its gateway received and decides by.
+ * Caches the section sets of all gateways as of the last read. Each set is built at its first use. An unchanged set
+ * keeps its earlier version, because the gateway received the set with this version and reports it as applied.
  */
 export type SectionLibrary = {
   readonly version: number | null
-  /** Order of the configuration that was read; null before the first `reload`. */
+  /** Order of the read configuration; null before the first `reload`. */
   readonly order: StateOrder | null
-  /** The configuration that was read; null before the first `reload`. */
+  /** The read configuration; null before the first `reload`. */
   readonly configuration: Configuration | null
-  /** Reads the configuration again. Rejects when the database cannot be read; the earlier configuration stays. */
+  /** Reads the configuration again. Rejects when the database cannot be read; the earlier configuration then stays. */
   reload(): Promise<void>
   /** Returns the sections of a gateway for one receiver. Null for an unknown gateway. */
   of(gatewayId: string, receiver?: Partial<Receiver>): SectionSet | null

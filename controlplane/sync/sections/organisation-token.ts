@@ -3,22 +3,25 @@ import type { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import type { ConnectorRow } from '../../features/connectors/rows.ts'
 import type { GatewayRow } from '../../features/gateways/rows.ts'
 
-/** Hosts of the provider, which a code-host Connector without `domains` owns. */
+/** Hosts of the code-host provider. A code-host Connector without `domains` owns these hosts. */
 const PROVIDER_HOSTS: ReadonlySet<string> = new Set(
   codehost.domains({ name: 'codehost', domains: [], actions: [] }),
 )
 
-/** Scope of the organisation's code-host token (setting `codehost_pat`, spec 2.9). */
+/** Gateways and Connectors that may use the organisation's code-host token (setting `codehost_pat`, spec 2.9). */
 export type OrganisationTokenScope =
-  /** For an installation on one machine: every gateway. */
+  /** On one machine, every gateway may use the token. */
   | { readonly kind: 'all' }
-  /** For a cluster: gateways and Connectors of these namespaces only, because every tenant can create a Connector. */
+  /**
+   * In a cluster, only Gateways and Connectors of these namespaces may use the token, because every tenant can create a
+   * Connector.
+   */
   | { readonly kind: 'namespaces'; readonly namespaces: ReadonlySet<string> }
 
 /**
  * Returns the ids of the gateways on which this Connector uses the organisation's token. The token belongs to the whole
- * organisation and the Connector to a tenant, so gateways send the token only to the provider's own hosts over TLS.
- * Returns none for a Connector that names another domain, address, port or CA.
+ * organisation but the Connector to a tenant. Gateways therefore send the token to the provider's own hosts over TLS
+ * only. Returns no ids for a Connector with another domain, address, port or CA.
  */
 export function organisationTokenGateways(
   row: Pick<ConnectorRow, 'name' | 'source' | 'spec' | 'gatewayIds'>,

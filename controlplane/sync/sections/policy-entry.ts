@@ -6,16 +6,16 @@ import type { PolicyEntry } from '../../../core/wire/gateway/sync.ts'
 import type { PolicyRow } from '../../features/policies/rows.ts'
 import type { Bound } from './configuration.ts'
 
-/** Namespaces that decide where policies apply: those of the platform team and those of the Gateways. */
+/** Namespaces that determine where policies apply: the namespaces of the platform team and of the Gateways. */
 export type Tenancy = {
   readonly platformNamespaces: ReadonlySet<string>
-  /** Returns the namespace of the Gateway with this id; empty for an unknown one. */
+  /** Returns the namespace of the Gateway with this id; an empty string for an unknown Gateway. */
   readonly namespaceOf: (gatewayId: string) => string
 }
 
 /**
- * Returns the entries for one policy: the text in force, or, for a manifest that was never in force, the denial of its
- * scope. None for a text of the API that was never in force.
+ * Returns the entries for one policy. The entries contain the text in force. For a manifest that was never in force,
+ * they deny all actions in its scope. Returns no entries for a text of the API that was never in force.
  */
 export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bound<PolicyEntry>> {
   if (!row.enabled) return []
@@ -26,7 +26,8 @@ export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bou
   if (tenancy.platformNamespaces.has(namespace))
     return [{ gatewayIds: row.gatewayIds, entry: { ...entry, tier: 'platform' } }]
   const own = { agentsOf: namespace }
-  // The policy was bound to all Gateways while its namespace belonged to the platform team. It no longer does.
+  // A tenant's policy without Gateways was bound while its namespace belonged to the platform team. It stays in force
+  // everywhere, limited to agents of its namespace.
   if (row.gatewayIds.length === 0) return [{ gatewayIds: [], entry: { ...entry, tier: 'guest', ...own } }]
   const owned = row.gatewayIds.filter((id) => tenancy.namespaceOf(id) === namespace)
   const guest = row.gatewayIds.filter((id) => !owned.includes(id) && !row.lostGatewayIds.includes(id))
@@ -44,8 +45,8 @@ function neverInForce(row: PolicyRow): PolicyEntry | null {
 }
 
 /**
- * Returns the entry of the text in force. A condition that no longer compiles fails its evaluation; an unreadable text
- * denies its scope.
+ * Returns the entry of the text in force. An unreadable text gives an entry that denies the scope of the policy. A
+ * condition that fails to compile fails at evaluation.
  */
 function inForce(row: PolicyRow, text: string): PolicyEntry | null {
   try {

@@ -9,23 +9,26 @@ import type { Configuration } from './configuration.ts'
 import { permissionsOf, sidecarConnectors } from './sidecar-share.ts'
 import { sha256Hex } from './signature.ts'
 
-/** Sections of one gateway at one version: the exact JSON text per section, and its SHA-256 in hex. */
+/** Sections of one gateway at one version: the exact JSON text of each section, and its SHA-256 in hex. */
 export type SectionSet = {
   readonly version: number
   readonly hashes: Readonly<Record<string, string>>
   readonly texts: ReadonlyMap<string, string>
 }
 
-/** Gateway process that receives sections. */
+/** A gateway process that receives sections. */
 export type Receiver = {
-  /** Agent of a sidecar, which receives only the content that its agent needs; null for a gateway process. */
+  /** Name of a sidecar's agent; null for a gateway process. A sidecar receives only the content for its agent. */
   readonly agent: string | null
-  /** Protocol of the process. It receives the fields that it knows, and those that it must not ignore. */
+  /**
+   * Protocol version of the process. A process receives the fields of its protocol version, and newer fields that a
+   * process must not ignore.
+   */
   readonly protocol: number
 }
 
 /**
- * Builds the sections. Null when the configuration has no such gateway. Pure: the same configuration gives the same
+ * Builds the sections of a gateway. Null when the configuration has no such gateway. Equal configurations give equal
  * bytes.
  */
 export function buildSections(
@@ -88,9 +91,9 @@ function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
 }
 
 /**
- * Returns agents of this gateway and agents without a gateway, except the built-in one, which sends no requests. The
- * name of a revoked agent belongs to the agent that uses it now; a revoked agent without a successor stays, so that its
- * refusal gives the reason.
+ * Returns the agents of this gateway and the agents without a gateway. Omits the built-in agent, which sends no
+ * requests. When a revoked agent and a later agent have the same name, the later agent is returned. Other revoked
+ * agents are included, so that a refusal of their requests gives the reason.
  */
 function agentEntries(rows: readonly AgentRow[], gatewayId: string): AgentEntry[] {
   const byName = new Map<string, AgentRow>()
@@ -108,7 +111,7 @@ function agentEntries(rows: readonly AgentRow[], gatewayId: string): AgentEntry[
   }))
 }
 
-/** Returns the entries of the gateway; an entry without gateways applies to all. */
+/** Returns the entries that apply to the gateway. An entry without gateway ids applies to all gateways. */
 function forGateway<E>(
   entries: ReadonlyArray<{ readonly gatewayIds: readonly string[]; readonly entry: E }>,
   gatewayId: string,
@@ -118,7 +121,10 @@ function forGateway<E>(
     .map(({ entry }) => entry)
 }
 
-/** Divides the permissions into sixteen sections, so that an edit of one permission sends one sixteenth of them. */
+/**
+ * Divides the permissions into sixteen sections. The edit of one permission then sends only one sixteenth of the
+ * permissions.
+ */
 function permissionShards(rows: readonly PermissionRow[]): Array<[string, PermissionEntry[]]> {
   const shards = PERMISSION_SECTIONS.map((name): [string, PermissionEntry[]] => [name, []])
   for (const row of rows)
@@ -143,7 +149,10 @@ function permissionEntry(row: PermissionRow): PermissionEntry {
   }
 }
 
-/** Returns the name of the manifest that owns the row; manifests of a folder are all in one namespace. */
+/**
+ * Returns the name of the manifest that defines the row. The namespace is omitted for a manifests folder, because all
+ * its manifests are in one namespace.
+ */
 function manifestName({ owner, source }: PermissionRow): string | undefined {
   const [, namespace, name] = owner?.split('/') ?? []
   return source === 'kubernetes' && name !== undefined ? `${namespace}/${name}` : name

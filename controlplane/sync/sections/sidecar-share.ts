@@ -3,13 +3,15 @@ import type { AgentEntry, ConnectorEntry } from '../../../core/wire/gateway/sync
 import type { GatewayRow } from '../../features/gateways/rows.ts'
 import type { PermissionRow } from '../../features/permissions/rows.ts'
 
-/** Returns the permissions that can decide about an agent: its own, those of its namespace, and those of all agents. */
+/**
+ * Returns the permissions that can apply to an agent: those of the agent, of its whole namespace, and of all agents.
+ */
 export function permissionsOf(rows: readonly PermissionRow[], agent: string): readonly PermissionRow[] {
   const names = ['*', agent, wholeNamespace(agent)]
   return rows.filter((row) => names.includes(row.agent))
 }
 
-/** Returns the connectors for a sidecar; without credentials while its agent is suspended or revoked. */
+/** Returns the connectors for a sidecar. Credentials are removed while the agent is suspended or revoked. */
 export function sidecarConnectors(
   entries: readonly ConnectorEntry[],
   rows: readonly PermissionRow[],
@@ -21,9 +23,9 @@ export function sidecarConnectors(
 }
 
 /**
- * Returns the connectors of which an action is allowed to the agent or held for it: a tenant's pod holds no credential
- * that its agent can never use. Where egress may pass, the other connectors are included without their credential.
- * Without their entry their hosts would count as egress and pass.
+ * Returns the connectors with an action that the agent is allowed or that is held for it, so that a tenant's pod
+ * contains no credential that its agent cannot use. When unknown hosts may pass as egress, the other connectors are
+ * included without credentials. Without their entries, their hosts would pass as egress.
  */
 function connectorsOf(
   entries: readonly ConnectorEntry[],
@@ -39,7 +41,7 @@ function connectorsOf(
   })
 }
 
-/** Returns whether actions without a permission may pass. */
+/** Returns whether the gateway may forward actions without a permission. */
 function isLenient({ enforcementLevel, defaultDecision }: GatewayRow['spec']): boolean {
   return enforcementLevel !== 'full_enforce' || defaultDecision !== 'deny'
 }

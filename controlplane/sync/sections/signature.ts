@@ -7,7 +7,10 @@ import type { SectionSet } from './sections.ts'
 type SectionIndex = Extract<DownMessage, { type: 'sections' }>
 type Beat = Extract<DownMessage, { type: 'beat' }>
 
-/** Signs the section index. `syncKey`, from the gateway's row: SHA-256 of `sync:` and its token, 32 bytes. */
+/**
+ * Signs the section index with HMAC. `syncKey` comes from the row of the gateway: SHA-256 of `sync:` and the gateway's
+ * token, 32 bytes.
+ */
 export function signManifest(
   syncKey: Uint8Array,
   { version, hashes }: Pick<SectionSet, 'version' | 'hashes'>,
@@ -17,7 +20,10 @@ export function signManifest(
   return { type: 'sections', version, sections: { ...hashes }, mac, ...(order === null ? {} : { order }) }
 }
 
-/** Signs a beat: the control plane is at `version`, and the lease lasts until `until` (ISO 8601). */
+/**
+ * Signs a beat. The beat states that the control plane is at `version` and that the lease lasts until `until` (ISO
+ * 8601).
+ */
 export function signBeat(syncKey: Uint8Array, version: number, until: string): Beat {
   return { type: 'beat', version, until, mac: hmac(syncKey, beatMacText(version, until)) }
 }

@@ -16,15 +16,15 @@ export type WatchDeps = {
   readonly refreshProcesses: () => Promise<void>
   readonly refreshMailbox: () => Promise<void>
   readonly refreshPods: () => Promise<void>
-  /** Called when another replica published a message of this process. */
+  /** Called when another replica published a message for a process of this replica. */
   readonly onMailbox: (processId: string) => void
 }
 
 const POLL_MS = 2_000
 
 /**
- * Watches for changes by any replica. Notifications deliver changes at once; a poll every two seconds covers lost
- * notifications. Both run the same few queries, which are cheap when nothing changed.
+ * Watches for changes that any replica made. Notifications deliver changes at once, and a poll every two seconds covers
+ * lost notifications. Both run the same few queries, which are cheap when nothing changed.
  */
 export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   const { db, log } = deps
@@ -38,7 +38,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
     run(deps.refreshMailbox)
     run(deps.refreshPods)
   }
-  // Handlers of payloads. Any other payload is the id of an approval.
+  // Handlers by payload. Every payload without a handler is the id of an approval.
   const byPayload = new Map([
     [KILL_PAYLOAD, deps.refreshKill],
     [PROCESSES_PAYLOAD, deps.refreshProcesses],
