@@ -19,7 +19,10 @@ export type AgentRow = {
   readonly gatewayId: string | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Interface that created the agent; null for an agent that was created for the ServiceAccount of a pod. */
+  /**
+   * Origin of the row: `dashboard`, `command_line` or `built_in`. Null for an agent that was created for the
+   * ServiceAccount of a pod.
+   */
   readonly origin: RowOrigin | null
   readonly lastSeenAt: Date | null
   readonly createdAt: Date

@@ -48,8 +48,8 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   }
   const unspent = await findUnspentHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
   if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
-  // A unique index permits only one pending hold per binding and agent. An overdue hold is still stored as pending and
-  // would block the insert, so overdue holds are expired first.
+  // A unique index permits only one pending hold per agent and binding (hash of the request). An overdue hold is still
+  // stored as pending and would block the insert, so overdue holds are expired first.
   await appendExpired(q, await expireOverdue(q), input.onEnded)
   return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
 }
@@ -82,8 +82,8 @@ async function refuseKilled(q: Query, { owner, body, announcedKills }: HoldInput
 }
 
 /**
- * Returns the binding of an approval: a hash of the gateway and of the binding that the gateway computed. An identical
- * request of another gateway therefore needs its own approval.
+ * Returns the binding of an approval: a hash of the gateway's id and of the request hash that the gateway computed. An
+ * identical request of another gateway therefore needs its own approval.
  */
 export function bindingOf(gatewayId: string, binding: string): string {
   return createHash('sha256').update(`${gatewayId}\n${binding}`).digest('hex')

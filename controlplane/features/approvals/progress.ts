@@ -12,7 +12,7 @@ export type ApprovalProgress = {
   readonly answeredGroups: string[]
   /** Required sets of approver groups that no answer satisfies yet. */
   readonly missing: readonly RequiredGroupsView[]
-  /** True when at least one answer approves and no set is missing. */
+  /** True when at least one answer approves and every required set has an answer. */
   readonly isComplete: boolean
 }
 

@@ -169,8 +169,8 @@ export async function insertApprovedHold(
 }
 
 /**
- * Key of a hold. The gateway process computes the binding, so the key also contains the agent: a sidecar must not use a
- * hold of another agent of its Gateway.
+ * Key of a hold. The gateway process computes the binding (hash of the request), so the key also contains the agent: a
+ * sidecar must not use a hold of another agent of its Gateway.
  */
 export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
 

@@ -4,7 +4,7 @@ import type { Principal } from '../../http/route.ts'
 /** The cause of an audit event: a user, an agent, or a machine. `label`: an e-mail address or a name. */
 export type Actor = {
   readonly label: string
-  /** Interface through which the actor creates rows. Default: the command line. */
+  /** Origin of the rows that the actor creates. Default: `command_line`. */
   readonly origin?: RowOrigin
 } & (
   | { readonly kind: 'user'; readonly userId: string }
@@ -29,8 +29,8 @@ export function agentActor(agentId: string | null | undefined, reporter: string)
 }
 
 /**
- * Returns the interface that creates the actor's rows: `dashboard` for a session of the dashboard, otherwise
- * `command_line`, also for callers of the API.
+ * Returns the origin of the rows that the actor creates. Sessions of the dashboard have the origin `dashboard`; callers
+ * of the API have `command_line`, the default.
  */
 export function originOf({ origin = 'command_line' }: Actor): RowOrigin {
   return origin

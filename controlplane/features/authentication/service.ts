@@ -130,9 +130,9 @@ const RANKS = ['viewer', 'member', 'admin', 'owner']
 type KnownSession = readonly [id: string, row: SessionUser]
 
 /**
- * Chooses among several session cookies of one request: the session of the page's secret, otherwise the session with
- * the highest role, otherwise the oldest session. A cookie that a server on another port planted therefore cannot
- * replace the user's session.
+ * Chooses among several session cookies of one request: the session whose page secret the request contains, otherwise
+ * the session with the highest role, otherwise the oldest session. A cookie that a server on another port planted
+ * therefore cannot replace the user's session.
  */
 function chooseSession(sessions: readonly KnownSession[], pageSecret: string | undefined) {
   const own = sessions.find(([, row]) => isPageOf(row, pageSecret))

@@ -19,8 +19,8 @@ export async function sayHaveGateway(q: Query, askId: string): Promise<void> {
 }
 
 /**
- * Offers an order to the replica to which the gateway is connected. Deletes orders that no replica took within 5
- * minutes.
+ * Offers an order, which instructs a gateway to execute an action, to the replica to which the gateway is connected.
+ * Deletes orders that no replica took within 5 minutes.
  */
 export async function offerOrder(q: Query, gatewayId: string, order: Order): Promise<void> {
   await q.query(

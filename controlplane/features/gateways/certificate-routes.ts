@@ -31,7 +31,7 @@ export function certificate({ authority, library }: CertificateDeps): Route {
 /**
  * Returns the hosts for which a sidecar terminates TLS, as subject names of its certificate. Returns none before the
  * control plane has read the configuration of the gateway. The sidecar requests a new certificate after it receives its
- * first sections.
+ * configuration.
  */
 function hostsOf(set: SectionSet | null): readonly string[] {
   const text = set?.texts.get('connectors')

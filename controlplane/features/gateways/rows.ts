@@ -18,7 +18,7 @@ export type GatewayRow = {
   readonly syncKey: Buffer | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Interface that created the row; null for a row of a manifest. */
+  /** Origin of the row: `dashboard`, `command_line` or `built_in`. Null for a row of a manifest. */
   readonly origin: RowOrigin | null
   readonly createdAt: Date
 }

@@ -67,7 +67,7 @@ export type KillChange = {
 }
 
 export type ForwardedKill = {
-  /** Id of the announcement. The id contains the id of the gateway, so that no other gateway can choose the same id. */
+  /** Id of the kill switch. The id contains the id of the gateway, so that no other gateway can choose the same id. */
   readonly id: string
   /** Age of the kill switch in ms when the gateway repeats its call; undefined at the first call. */
   readonly retriedAfterMs?: number | undefined
@@ -86,10 +86,7 @@ export type KillReply = {
   readonly order?: StateOrder
   /** False when the kill switch is in force on connected gateways but not stored yet; otherwise absent. */
   readonly stored?: false
-  /**
-   * Present when the kill switch is in force on connected gateways but not stored yet, or when nothing matches the
-   * scope.
-   */
+  /** Present when the kill switch is in force but not stored yet, or when nothing matches the scope. */
   readonly warning?: string
   /** Present for a lift: the sources whose kill switches for the scope were lifted; may be empty. */
   readonly released?: readonly string[]
@@ -104,17 +101,13 @@ export type KillReply = {
 
 export type KillSwitch = {
   effective(): readonly KillEntry[]
-  /**
-   * Returns the hosted work that gateways in the namespaces have cancelled at providers so far. Undefined when no
-   * gateway reports hosted work.
-   */
+  /** Returns the hosted work that gateways in the namespaces have cancelled so far. Undefined without any report. */
   hostedWork(namespaces: Namespaces): HostedWorkState | undefined
   /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
   announced(): readonly KillEntry[]
   /**
    * Activates or lifts a kill switch. The reply to an activation takes at most 2 s; it contains the acknowledgements so
-   * far and states whether the kill switch is stored. A lift waits for the database. Throws `validation` for an invalid
-   * scope.
+   * far and states whether the kill switch is stored. A lift waits for the database. Throws `validation`.
    */
   set(change: KillChange): Promise<KillReply>
   /** Replaces all kill switches of one source, in the caller's transaction. Returns true when a kill switch changed. */

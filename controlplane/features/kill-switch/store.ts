@@ -38,8 +38,9 @@ function firstRow(rows: readonly Joined[]): Joined {
 }
 
 /**
- * Marks an announced kill switch as settled: stored or lifted. Returns false when the announcement was already settled
- * and must not be stored again. Deletes marks after 90 days, because no replica adopts announcements of this age.
+ * Marks an announced kill switch, which is broadcast before it is stored, as settled: stored or lifted. Returns false
+ * when the announcement was already settled and must not be stored again. Deletes marks after 90 days, because no
+ * replica adopts announcements of this age.
  */
 export async function settleAnnouncement(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query(
@@ -52,7 +53,7 @@ export async function settleAnnouncement(q: Query, id: string): Promise<boolean>
   return rowCount > 0
 }
 
-/** Returns the ids of the list whose announcements are settled: stored or lifted. */
+/** Returns those ids in the list whose announcements are settled: stored or lifted. */
 export async function listSettled(q: Query, ids: readonly string[]): Promise<readonly string[]> {
   const { rows } = await q.query<{ id: string }>(
     'select id from kill_announcements where id = any($1::text[])',

@@ -80,9 +80,9 @@ export type Response = {
 }
 
 /**
- * Records the answer of one approver, and ends the approval when no required set is missing. One transaction commits
- * the answer, the state, the audit event and the notification of the gateways. Concurrent answers to one approval are
- * serialised. Before an approving answer, all earlier answers are confirmed.
+ * Records the answer of one approver, and ends the approval when every required set of approver groups has an answer.
+ * One transaction commits the answer, the state, the audit event and the notification of the gateways. Concurrent
+ * answers to one approval are serialised. Before an approving answer, all earlier answers are confirmed.
  */
 export async function respond(
   { db, orgId, onEnded, clusterGroups, confirmAnswer }: ApprovalsDeps,
