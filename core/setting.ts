@@ -1,2 +1,2 @@
-/** An environment variable of a program, for the reference: the default as Markdown, and the meaning. */
+/** Documentation of one environment variable of a program: its default as Markdown, and its meaning. */
 export type Setting = { readonly fallback: string; readonly meaning: string }

@@ -1,10 +1,10 @@
 /**
- * Long work as a generator. It yields at the end of every slice, so that its caller can serve other requests before it
- * resumes. Abandoned work is never resumed.
+ * Long computation as a generator. It yields at the end of every slice, so that its caller can serve other requests
+ * before it resumes. A caller may also abandon it.
  */
 export type Sliced<T> = Generator<undefined, T, undefined>
 
-/** Runs all slices at once and returns the result, for callers without other requests. */
+/** Runs all slices without a pause and returns the result, for callers that serve no other requests. */
 export function runSliced<T>(work: Sliced<T>): T {
   for (;;) {
     const step = work.next()

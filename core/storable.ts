@@ -1,12 +1,12 @@
 const MAX_DEPTH = 64
 
-/** Path to the rejected part of a value, outermost key first, and the reason. */
+/** Path to the rejected part of a value, outermost key first, and the reason of the rejection. */
 export type Unstorable = { readonly path: readonly string[]; readonly why: string }
 
 /**
- * Returns the first part of a value that cannot be stored: PostgreSQL rejects NUL, JSON has no infinite numbers, and a
- * lone surrogate is invalid Unicode. Also rejects nesting beyond any schema. Checked once at the input, because later
- * stages would fail or change the value. Null if there is none.
+ * Returns the first part of a value that cannot be stored; null if there is none. PostgreSQL rejects NUL, JSON has no
+ * infinite numbers, and a lone surrogate is invalid Unicode. Nesting beyond any schema is rejected as well. The input
+ * is checked once, because later stages would fail on the value or change it.
  */
 export function unstorableIn(value: unknown): Unstorable | null {
   const found = find(value, 0)
@@ -14,8 +14,8 @@ export function unstorableIn(value: unknown): Unstorable | null {
 }
 
 /**
- * Rejected part. `path` is collected while the recursion returns, deepest key first, because almost always there is
- * none.
+ * Rejected part of a value. The recursion collects `path` while it returns, deepest key first, because most values
+ * have no rejected part.
  */
 type Found = { readonly path: string[]; readonly why: string }
 
@@ -32,11 +32,11 @@ function find(value: unknown, depth: number): Found | null {
 
 function findInside(value: object, depth: number): Found | null {
   for (const [key, item] of Object.entries(value)) {
-    // The path omits an invalid key, because the message must be storable as well.
+    // The path omits an invalid key, because the error message must be storable as well.
     if (!isStorable(key)) return { path: [], why: BAD_TEXT }
     const found = find(item, depth + 1)
     if (found === null) continue
-    // For excessive nesting, the message contains the first keys only.
+    // For excessive nesting, the error message contains only the outermost keys.
     if (depth < 3 || found.why !== TOO_DEEP) found.path.push(key)
     return found
   }
@@ -47,12 +47,12 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-/** Maximum depth of a displayed value. More than a user reads, with room for the structure of a card. */
+/** Maximum depth of a displayed value: more than a user reads, with room for the structure of an approval card. */
 const MAX_SHOWN_DEPTH = 40
 
 /**
- * Returns a storable and displayable form of an agent's value: visible replacements for everything that `unstorableIn`
- * rejects. Other values stay unchanged.
+ * Returns a storable and displayable form of a value from an agent. Visible replacements stand for everything that
+ * `unstorableIn` rejects. All other values stay unchanged.
  */
 export function storableForm(
   fields: Readonly<Record<string, unknown>>,
@@ -74,7 +74,9 @@ function storableValue(value: unknown, depth: number): unknown {
     : storableForm(value as Readonly<Record<string, unknown>>, depth)
 }
 
-/** Returns the key in a storable form. JSON readers refuse or lose a member named `__proto__`. */
+/**
+ * Returns the key in a storable form. A member named `__proto__` is renamed, because JSON parsers refuse or lose it.
+ */
 function storableKey(key: string): string {
   return key === '__proto__' ? '(__proto__)' : storableText(key)
 }

@@ -1,6 +1,9 @@
 import * as z from 'zod'
 
-/** Seconds from `iat` to `exp`. Used nonces are kept for a day, which is far longer than any token is valid. */
+/**
+ * Lifetime of a token in seconds, from `iat` to `exp`. It must be far shorter than a day, the time for which used
+ * nonces are kept.
+ */
 export const TOKEN_LIFE_S = 300
 export const TOKEN_ISSUER = 'chaperone'
 export const TOKEN_AUDIENCE = 'chaperone-gateway'
@@ -8,8 +11,8 @@ export const TOKEN_AUDIENCE = 'chaperone-gateway'
 const MAX_LENGTH = 4_096
 
 /**
- * Claims of a decision token (spec 2.4). `ash`: hex SHA-256 of the RFC 8785 JSON of the action spec; times in epoch
- * seconds.
+ * Claims of a decision token (spec 2.4). `ash` is the hex SHA-256 of the RFC 8785 JSON of the action spec. Times are
+ * in epoch seconds.
  */
 export const TokenClaims = z.strictObject({
   iss: z.literal(TOKEN_ISSUER),
@@ -26,7 +29,7 @@ export const TokenClaims = z.strictObject({
 })
 export type TokenClaims = z.infer<typeof TokenClaims>
 
-/** Reasons why a token is invalid, as `tokens/verify` returns them. A kill switch has a reason of its own. */
+/** Reasons why a token is invalid, as `tokens/verify` returns them. An active kill switch has a separate reason. */
 export const TOKEN_ERRORS = {
   malformed: 'Malformed token',
   signature: 'Invalid signature',
@@ -36,29 +39,29 @@ export const TOKEN_ERRORS = {
 } as const
 export type TokenProblem = keyof typeof TOKEN_ERRORS
 
-/** A parsed token whose signature is not verified, so that `kid` and all claims are unverified too. */
+/** Parsed token. Its signature has not been verified, so `kid` and all claims are untrusted. */
 export type ReadToken = {
   readonly kid: string
   readonly claims: TokenClaims
-  /** The signed text: header and claims as sent. */
+  /** Text that is signed: header and claims as sent. */
   readonly signed: string
   /** Signature as base64url. */
   readonly signature: string
 }
 
-/** Returns the header that every valid token with this key id has. */
+/** Returns the header of every valid token with this key id. */
 export function tokenHeader(kid: string): Readonly<Record<string, string>> {
   return { alg: 'EdDSA', kid, typ: 'JWT' }
 }
 
 const SHAPE = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/
-/** Length of a signature of 64 bytes in base64url. */
+/** Length in base64url of a signature of 64 bytes. */
 const SIGNATURE_LENGTH = 86
 const Header = z.strictObject({ alg: z.literal('EdDSA'), kid: z.string(), typ: z.literal('JWT') })
 
 /**
- * Parses a token without cryptography. `malformed`: not a JWT. `signature`: a JWT that the control plane cannot have
- * signed: another algorithm, a header with its own key, foreign claims.
+ * Parses a token without verifying it. Returns `malformed` if the text is not a JWT, and `signature` if the control
+ * plane cannot have signed the JWT because it has another algorithm, a header with a key, or unknown claims.
  */
 export function readToken(text: string): ReadToken | TokenProblem {
   const [, head = '', body = '', signature = ''] = (text.length <= MAX_LENGTH && SHAPE.exec(text)) || []
@@ -71,7 +74,7 @@ export function readToken(text: string): ReadToken | TokenProblem {
   return { kid: known.data.kid, claims: claims.data, signed: `${head}.${body}`, signature }
 }
 
-/** Returns the reason why the claims of a verified token do not match this action; null if they do. */
+/** Returns the reason why the claims of a verified token do not match this action; null if they match. */
 export function claimProblem(
   claims: TokenClaims,
   wanted: { readonly org: string; readonly act: string; readonly sub?: string; readonly ash?: string },
@@ -83,8 +86,8 @@ export function claimProblem(
 }
 
 /**
- * Returns the JSON object in a part of a token; null if there is none. Checks the first and last character first,
- * because a parser exception costs ten times as much as all other checks.
+ * Returns the JSON object in a part of a token; null if there is none. Checks the first and last character before
+ * parsing, because an exception of the parser costs ten times as much as all other checks.
  */
 function objectIn(segment: string): object | null {
   // Text of this alphabet is base64 unless its length is one more than a multiple of four.

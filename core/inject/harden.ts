@@ -8,8 +8,8 @@ const API_TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 const API_TOKEN_VOLUME = /^kube-api-access-/
 
 /**
- * Returns the pod with a value for every security field that a governed pod must not leave unset. Contradicting values
- * never get here, because `refusePod` refuses them first.
+ * Returns the pod with a value for every security field that a governed pod must not leave unset. The injector has
+ * already refused pods with contradicting values.
  */
 export function hardenPod(pod: Pod): Pod {
   const { securityContext } = pod.spec

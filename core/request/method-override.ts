@@ -8,17 +8,17 @@ import { decodedLeniently } from './percent.ts'
 import { judgePairCount } from './target.ts'
 
 /**
- * Reports whether frameworks read another method from a field of this name in a query, a form or JSON: `_method` and
- * its PHP variants, also as a list, and the names of the headers. Padding and indexes are removed before the length is
- * checked, because servers remove any amount of them.
+ * Reports whether frameworks read another method from a parameter, form field or JSON member of this name: `_method`
+ * and its PHP variants, also as a list, and the names of the override headers. Removes padding and indexes before it
+ * checks the length, because servers remove any amount of them.
  */
 function isOverrideName(name: string): boolean {
   return readingsOf(name).some((reading) => reading.length <= MAX_NAME && overridesMethod(reading))
 }
 
 /**
- * Returns the names that servers read: `_method` for `_method[0]` and `[_method]`, and PHP's readings of `.method` and
- * `[method`.
+ * Returns the names as which servers may read this name: `_method` for `_method[0]` and `[_method]`, and the readings
+ * of PHP for `.method` and `[method`.
  */
 function readingsOf(name: string): readonly string[] {
   const text = withoutPadding(name)
@@ -31,8 +31,8 @@ function readingsOf(name: string): readonly string[] {
 }
 
 /**
- * Returns the text without white space, control and invisible characters at both ends. Linear in the length of the
- * padding.
+ * Returns the text without white space, control and invisible characters at both ends. The time is linear in the
+ * length of the padding.
  */
 function withoutPadding(text: string): string {
   let start = 0
@@ -51,8 +51,8 @@ const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Z}]/u
 const MAX_NAME = 64
 
 /**
- * Refuses a query or form with a name that overrides the method, also in the splits of servers that treat `;` as `&`.
- * Also refuses a name with a NUL: some servers truncate there and read `token%00` as `token`.
+ * Refuses a query or form with a name that overrides the method, also if servers treat `;` as `&`. Also refuses a name
+ * with a NUL, because some servers truncate there and read `token%00` as `token`.
  */
 export function judgePairNames(text: string, where: string): Refusal | null {
   const tooMany = judgePairCount(text)
@@ -71,7 +71,10 @@ function judgePairName(name: string, where: string): Refusal | null {
   return isOverrideName(decoded) ? overriding(where, decoded) : null
 }
 
-/** Refuses decoded pairs with a name that overrides the method. Searches `text` as well if it contains a `;`. */
+/**
+ * Refuses decoded pairs with a name that overrides the method. If `text` contains a `;`, also checks the pairs into
+ * which servers split it there.
+ */
 export function judgePairs(
   pairs: ReadonlyArray<readonly [string, string]>,
   text: string,
@@ -89,11 +92,12 @@ export function judgePartNames(names: readonly string[]): Refusal | null {
   return found === undefined ? null : overriding('part', found)
 }
 
-/** Format in which a body can override the method; null if servers do not support it. */
+/** Format of a body in which frameworks accept an override of the method. */
 export type OverridableFormat = 'json' | 'form' | 'multipart'
 
 /**
- * Returns the format in which this body could override the method; null if it cannot. Frameworks override only POST.
+ * Returns the format in which this body could override the method; null if it cannot. Frameworks override only the
+ * method POST.
  */
 export function overridableFormat({ method, body }: CanonicalRequest): OverridableFormat | null {
   const { mediaType } = body
@@ -104,8 +108,8 @@ export function overridableFormat({ method, body }: CanonicalRequest): Overridab
 }
 
 /**
- * Refuses a whole body that overrides the classified method, or that is encoded so that this cannot be checked. Ignores
- * everything else in it.
+ * Refuses a whole body that overrides the classified method, or whose encoding prevents this check. Ignores everything
+ * else in the body.
  */
 export function judgeBodyOverride(bytes: Uint8Array, request: CanonicalRequest): Refusal | null {
   const format = overridableFormat(request)
@@ -120,7 +124,10 @@ export function judgeBodyOverride(bytes: Uint8Array, request: CanonicalRequest):
 
 const ASCII_LIKE: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'iso-8859-1', 'windows-1252'])
 
-/** Refuses a JSON object with a member that overrides the method. Servers find no members in invalid JSON. */
+/**
+ * Refuses a JSON object with a member that overrides the method. Invalid JSON passes, because servers find no members
+ * in it.
+ */
 function judgeMembers(text: string): Refusal | null {
   if (exceedsJsonBounds(text)) return tooManyValues()
   let value: unknown
@@ -136,7 +143,7 @@ function judgeMembers(text: string): Refusal | null {
 
 /**
  * Refuses a multipart form with a part that overrides the method. A form that `readPartNames` refuses is searched as
- * text, so text that merely resembles such a name is refused too.
+ * text, so text that only resembles an overriding name is refused as well.
  */
 function judgeParts(bytes: Uint8Array, request: CanonicalRequest): Refusal | null {
   const boundary = boundaryOf(headerValue(request.rawHeaders, 'content-type') ?? '')

@@ -1,7 +1,7 @@
 import { type AddressRefusal, type Cidr, parseAddress, refusedAddress } from './address.ts'
 
 export type Address = { readonly address: string; readonly family: number }
-/** Returns all addresses of a name. An interface, so that tests can use a resolver with changing results. */
+/** Resolves a name to all of its addresses. It is a parameter so that tests can change the result between two calls. */
 export type Resolve = (host: string) => Promise<readonly Address[]>
 
 /**
@@ -14,15 +14,16 @@ export type Resolve = (host: string) => Promise<readonly Address[]>
  */
 export type Reach = 'public' | 'private' | readonly Cidr[]
 
-/** Result of a check: all addresses of the host, or the first one that is refused. */
+/** Result of a check: all addresses of the host, or the first refused address. */
 export type Checked =
   | { readonly ok: true; readonly addresses: readonly Address[] }
   | { readonly ok: false; readonly address: string; readonly refusal: AddressRefusal }
 
 /**
- * Resolves a host once and checks every address: one refused address refuses the name, because DNS rebinding mixes
- * addresses. A host that is an IP address is not resolved. An empty list means that the name has no address; rejects
- * like `resolve`. Callers dial these addresses (`pinnedLookup`) and do not resolve the name again.
+ * Resolves a host once and checks every address. One refused address refuses the host, because an attacker can mix
+ * public and private addresses in one answer (DNS rebinding). A host that is an IP address is not resolved. An empty
+ * list means that the name has no address. Rejects like `resolve`. Callers must dial these addresses (`pinnedLookup`)
+ * and must not resolve the name again.
  */
 export async function checkedAddresses(host: string, reach: Reach, resolve: Resolve): Promise<Checked> {
   const allowPrivate = typeof reach === 'string' ? reach === 'private' : reach
@@ -36,12 +37,15 @@ export async function checkedAddresses(host: string, reach: Reach, resolve: Reso
   return { ok: true, addresses }
 }
 
-/** Returns the host of a URL for resolution: an IPv6 address without brackets. */
+/** Returns the host of a URL as resolvers expect it: an IPv6 address without brackets. */
 export function hostOf({ hostname }: { readonly hostname: string }): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
-/** Returns a lookup function for `net.connect` with the checked addresses, so that the name is not resolved again. */
+/**
+ * Returns a lookup function for `net.connect` that returns the checked addresses, so that Node does not resolve the
+ * name again.
+ */
 export function pinnedLookup(addresses: readonly Address[]) {
   return (
     _host: string,

@@ -16,24 +16,24 @@ export function decodeComponent(text: string): string | null {
   return decodePercent(text.includes('+') ? text.replaceAll('+', ' ') : text)
 }
 
-/** Decodes percent escapes once, like servers that keep invalid escapes and replace invalid UTF-8. */
+/** Decodes percent escapes once, as lenient servers do: invalid escapes stay, and invalid UTF-8 is replaced. */
 export function decodedLeniently(text: string): string {
   return decodePercent(text) ?? decodeAnyhow(text)
 }
 
-/** True if decoding a once-decoded text again would produce a dot, slash, backslash or NUL. */
+/** Reports whether decoding a once-decoded text again would produce a dot, slash, backslash or NUL. */
 export function hidesSecondEncoding(decoded: string): boolean {
   return decoded.includes('%') && /%(25)*(2e|2f|5c|00)/i.test(decoded)
 }
 
-/** Decodes percent escapes repeatedly until nothing changes. */
+/** Decodes percent escapes repeatedly until the text stops changing, at most `MAX_DECODINGS` times. */
 export function decodedFully(text: string): string {
   return text.includes('%') ? (decodings([text]).at(-1)?.[0] ?? text) : text
 }
 
 /**
- * Returns the texts, the texts decoded once, and so on until nothing changes, because lenient servers decode several
- * times.
+ * Returns the texts, the texts decoded once, and so on until they stop changing, because lenient servers decode
+ * several times. At most `MAX_DECODINGS` steps.
  */
 export function decodings(texts: readonly string[]): readonly (readonly string[])[] {
   const found = [texts]
@@ -60,7 +60,7 @@ const ANY_UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 const MAX_DECODINGS = 8
 
-/** True for C0 controls and DEL. */
+/** Reports whether the text contains C0 control characters or DEL. */
 export function hasControl(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)

@@ -5,19 +5,19 @@ const MAX_PATH = 2_048
 const SECRET_NAME = /token|key|secret|passw|pwd|auth|sig|credential|session|jwt|code|sas/i
 const HIDDEN = 'REDACTED'
 
-/** Returns path and query for a record: values of parameters that could be credentials are removed. */
+/** Returns path and query for a record, without the values of parameters that could be credentials. */
 export function recordPath({ rawPath, rawQuery }: Pick<CanonicalRequest, 'rawPath' | 'rawQuery'>): string {
   const path = shownPath(rawPath)
   if (rawQuery === '') return path.slice(0, MAX_PATH)
   return `${path}?${rawQuery.replace(PAIR, hidden)}`.slice(0, MAX_PATH)
 }
 
-/** Matches one pair of a query. Older servers separate pairs at `;` like at `&`. */
+/** Matches one pair of a query. Some older servers separate pairs at `;` as well as at `&`. */
 const PAIR = /[^&;]+/g
 
 /**
- * Returns the pair with its value hidden if the decoded name is that of a secret: `to%6ben` is `token`. A value is also
- * hidden if its name cannot be decoded.
+ * Returns the pair with its value hidden if the decoded name is the name of a secret: `to%6ben` is `token`. The value
+ * is also hidden if the name cannot be decoded.
  */
 function hidden(text: string): string {
   const equals = text.indexOf('=')
@@ -31,8 +31,8 @@ function isSecretName(text: string): boolean {
 }
 
 /**
- * Returns the path with hidden values of secret parameters. Parameters of path segments (RFC 3986, 3.3) begin with `;`;
- * servers also split them at other characters.
+ * Returns the path with the values of secret parameters hidden. Parameters of path segments (RFC 3986, 3.3) begin with
+ * `;`, but some servers also split segments at other characters.
  */
 function shownPath(path: string): string {
   return EQUALS.test(path) ? path.replace(PATH_PARAMETER, hiddenInPath) : path
@@ -41,10 +41,13 @@ function shownPath(path: string): string {
 const EQUALS = /=|%3d/i
 const PATH_PARAMETER = /[^/;]+/g
 
-/** Maximum number of `=` that are checked in one segment, which bounds the work. */
+/** Maximum number of `=` that are checked in one path segment, which limits the time. */
 const MAX_EQUALS = 16
 
-/** Hides the text from the first `=` whose preceding text, after any separator, is the name of a secret. */
+/**
+ * Hides the text after the first `=` whose preceding name is the name of a secret; the name may begin after any
+ * separator. Beyond `MAX_EQUALS`, hides the text without looking at the name.
+ */
 function hiddenInPath(text: string): string {
   let count = 0
   for (const { index, 0: equals } of text.matchAll(/=|%3d/gi)) {
@@ -55,7 +58,7 @@ function hiddenInPath(text: string): string {
   return text
 }
 
-/** Returns the path of an unreadable request: the printable bytes before the query. */
+/** Returns the path of a request that could not be parsed: the printable bytes before the query. */
 export function rawRecordPath(raw: RawRequest): string {
   const path = raw.target.split('?')[0] ?? ''
   return shownPath(path.replace(/^https?:\/\/[^/]*/i, ''))

@@ -2,29 +2,32 @@ import { fold } from '../action/pattern.ts'
 
 export type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 
-/** Returns the parameter name without case and surrounding blanks, as some servers compare names. */
+/** Returns the parameter name folded and trimmed, because some servers compare names in that form. */
 export function looseName(name: string): string {
   return fold(name.trim())
 }
 
-/** Returns `items` for `items[0][price]` and `items[]`; a name without brackets unchanged. */
+/** Returns `items` for `items[0][price]` and `items[]`. A name without brackets stays unchanged. */
 export function plainName(name: string): string {
   const bracket = name.indexOf('[')
   return bracket <= 0 ? name : name.slice(0, bracket)
 }
 
-/** True if one of the pairs is this parameter in any spelling: `state`, `State`, `state[]`. */
+/** Reports whether one of the pairs has this parameter name in any spelling: `state`, `State`, `state[]`. */
 export function isNamed(name: string, pairs: Pairs): boolean {
   return pairs.some(([own]) => looseName(plainName(looseName(own))) === looseName(name))
 }
 
-/** Pairs of one parameter in all its spellings. `isList`: a name has brackets, which indicate a list or an object. */
+/**
+ * Pairs of one parameter in all its spellings. `isList` is true if a name has brackets, which indicate a list or an
+ * object.
+ */
 type Group = { readonly names: Set<string>; readonly values: string[]; isList: boolean }
 
 /**
- * Returns query parameters as facts. A parameter that occurs several times, in any spelling, is the list of its values
- * in order; the same applies to the plain name of `items[]` and `items[0]`, and to a name with leading blanks, which
- * some servers remove. Servers use the first value, the last, or all of them.
+ * Returns query parameters as facts. A parameter that occurs several times, in any spelling, becomes the list of its
+ * values in order, because servers use the first value, the last, or all of them. `items[]` and `items[0]` count as
+ * spellings of `items`. A name with leading blanks counts as the trimmed name, because some servers trim.
  */
 export function queryFacts(query: Pairs): Readonly<Record<string, string | readonly string[]>> {
   const groups = new Map<string, Group>()
@@ -37,8 +40,8 @@ export function queryFacts(query: Pairs): Readonly<Record<string, string | reado
 }
 
 /**
- * Returns query parameters as facts with exact names. A repeated name becomes a list, and so do brackets if the API
- * supports them.
+ * Returns query parameters as facts with exact names. A repeated name becomes a list. With `readsBrackets` (the API
+ * supports brackets), `items[]` also yields a list `items`.
  */
 export function plainQueryFacts(
   query: Pairs,
@@ -80,8 +83,8 @@ function factsOf({ names, values, isList }: Group): [string, string | readonly s
 }
 
 /**
- * Returns the first of these parameters that occurs more than once; null if none does. `items[]` may repeat, because
- * its name indicates a list. `items` together with `items[0]` is a repetition.
+ * Returns the first of these parameter names that occurs more than once; null if none does. `items[]` may repeat,
+ * because its name indicates a list. `items` together with `items[0]` counts as a repetition.
  */
 export function repeatedName(names: readonly string[], pairs: Pairs): string | null {
   if (pairs.length < 2) return null

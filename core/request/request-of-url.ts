@@ -2,8 +2,8 @@ import { type CanonicalRequest, type Refusal, refusal } from './canonical.ts'
 import { canonicalise } from './canonicalise.ts'
 
 /**
- * Returns the request that a client would send for this method and URL, without a body. The URL is not normalised by a
- * parser: that would explain another request.
+ * Returns the request that a client would send for this method and URL, without a body. No URL parser normalises the
+ * URL, because a normalised URL could be another request.
  */
 export function requestOf(
   method: string,
@@ -25,7 +25,10 @@ export function requestOf(
   })
 }
 
-/** Returns the CONNECT request, which is all that a gateway sees of a connection that it does not decrypt. */
+/**
+ * Returns the CONNECT request to the host. For a connection that the gateway does not decrypt, it receives only this
+ * request.
+ */
 export function tunnelRequest({ host, port }: CanonicalRequest): CanonicalRequest | Refusal {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
   return canonicalise({

@@ -1,7 +1,7 @@
 import { isRefusal, type Refusal, refusal } from './canonical.ts'
 import { decodeComponent, decodePercent, decodings, hasControl, hidesSecondEncoding } from './percent.ts'
 
-/** A request target, split without changing a byte. `authority` and `scheme` only for the absolute form. */
+/** Request target, split without a change of any byte. Only an absolute-form target has `authority` and `scheme`. */
 export type SplitTarget = {
   readonly scheme?: 'http' | 'https'
   readonly authority?: string
@@ -14,7 +14,7 @@ export type ReadPath = { readonly rawSegments: readonly string[]; readonly segme
 
 const BACKSLASH = 0x5c
 
-/** Splits origin-form and absolute-form targets; refuses everything else. */
+/** Splits a target in origin-form or absolute-form. Refuses any other target. */
 export function splitTarget(target: string): SplitTarget | Refusal {
   const wrong = judgeCharacters(target)
   if (wrong !== null) return wrong
@@ -47,9 +47,9 @@ function judgeCharacters(target: string): Refusal | null {
 }
 
 /**
- * Splits the path and decodes each segment once. Refused because readers differ: empty and dot segments (plain or
- * encoded), backslash, NUL and control characters, invalid or double encodings, invalid UTF-8. `%2F` is kept: the
- * matching row determines whether it is valid.
+ * Splits the path and decodes each segment once. Refuses everything that servers read differently: empty and dot
+ * segments (plain or encoded), backslash, NUL and control characters, invalid or double encodings, invalid UTF-8.
+ * `%2F` stays encoded, because only the matching catalogue row determines whether it is valid.
  */
 export function readPath(rawPath: string): ReadPath | Refusal {
   if (rawPath === '/') return { rawSegments: [], segments: [] }
@@ -80,7 +80,10 @@ function decodeAll(rawSegments: readonly string[]): readonly string[] | Refusal 
   return segments
 }
 
-/** Reports whether a server that decodes again and trims reads the segment as a dot segment: `..%20` as `..`. */
+/**
+ * Reports whether a server that decodes again and trims would read the segment as a dot segment, such as `..%20` as
+ * `..`.
+ */
 function hidesDots(decoded: string): boolean {
   return decoded.includes('%') && decodings([decoded]).some(([text = '']) => isDotted(text))
 }
@@ -96,15 +99,18 @@ function judgeSegment(segment: string, isLast: boolean): Refusal | null {
 }
 
 /**
- * Reports whether servers read the segment as a dot segment. Includes `a%2F..%2Fb`, `..;x` for servers with path
- * parameters, and `.. ` for servers that trim.
+ * Reports whether some servers read the segment as a dot segment, including `a%2F..%2Fb`, `..;x` on servers with path
+ * parameters, and `.. ` on servers that trim.
  */
 function isDotted(segment: string): boolean {
   if (!segment.includes('.')) return false
   return segment.split('/').some((part) => /^\s*\.\.?\s*(;|$)/.test(part))
 }
 
-/** Maximum number of pairs in one form. The size of a request head bounds those of a query. */
+/**
+ * Maximum number of pairs in one form. A query needs no separate maximum, because the size of the request head limits
+ * it.
+ */
 export const MAX_FORM_PAIRS = 10_000
 
 /** Returns a refusal for a form with too many fields; else null. Counts only up to the bound. */
@@ -124,9 +130,9 @@ export function judgePairCount(text: string): Refusal | null {
 }
 
 /**
- * Decodes the pairs of a query or form once, in order, `+` as space. Older servers treat `;` as `&`: each name in a
- * part with a `;` is recorded at least twice, because only some servers see it. A repeated name is a list in facts, and
- * is refused if an operation declares it as a single value.
+ * Decodes the pairs of a query or form once, in order, with `+` as space. Some older servers treat `;` as `&`, so each
+ * name in a part with a `;` is returned at least twice, as if it were repeated. A repeated name becomes a list in
+ * facts, and is refused if an operation declares the parameter as a single value.
  */
 export function readPairs(text: string): Array<readonly [string, string]> | Refusal {
   const pairs: Array<readonly [string, string]> = []
@@ -156,8 +162,8 @@ function addPart(part: string, pairs: Array<readonly [string, string]>): Refusal
 }
 
 /**
- * Returns the readings of one part: itself, its pieces between `;`, and each without leading blanks, which some servers
- * remove.
+ * Returns the readings of one part of a query: the part itself, its pieces between `;`, and each of these without
+ * leading blanks, which some servers remove.
  */
 function readingsOf(part: string): readonly string[] {
   const pieces = part.split(';').filter((piece) => piece !== '')

@@ -1,4 +1,4 @@
-/** Reports whether the bytes continue valid UTF-8. With `isMore` the last character may be incomplete. */
+/** Reports whether the bytes continue valid UTF-8. If `isMore` is true, the last character may be incomplete. */
 export function isUtf8(
   decoder: InstanceType<typeof TextDecoder>,
   bytes: Uint8Array,

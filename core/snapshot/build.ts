@@ -21,15 +21,16 @@ import { isDenialOfEntry } from './stand-ins.ts'
 
 export type SnapshotInput = {
   readonly version: number
-  /** Content of the received sections by name. Sections with the same hash as in `previous` may be absent. */
+  /** Content of the received sections by name. A section may be absent if `previous` has the same hash for it. */
   readonly sections: Readonly<Record<string, unknown>>
-  /** Hex SHA-256 of every section by its name. */
+  /** Hex SHA-256 of every section, by name. */
   readonly hashes: Readonly<Record<string, string>>
 }
 
 /**
- * Builds one frozen snapshot from sections. Reuses unchanged parts of `previous` (by hash) and validates the rest
- * completely first. Throws ChaperoneError `validation` with section and path; then `previous` stays in force.
+ * Builds one frozen snapshot from sections. Reuses the parts of `previous` whose hash is unchanged, and validates all
+ * others completely before it builds. Throws ChaperoneError `validation` with section and path; `previous` must then
+ * stay in force.
  */
 export function buildSnapshot(input: SnapshotInput, previous?: Snapshot): Snapshot {
   const steps = buildSnapshotInSteps(input, previous)
@@ -40,8 +41,8 @@ export function buildSnapshot(input: SnapshotInput, previous?: Snapshot): Snapsh
 }
 
 /**
- * Builds a snapshot like `buildSnapshot`, in slices of a few milliseconds. It yields between them, so that traffic
- * continues.
+ * Builds a snapshot like `buildSnapshot`, in slices of a few milliseconds. Yields between the slices, so that the
+ * gateway can serve traffic.
  */
 export function* buildSnapshotInSteps(input: SnapshotInput, previous?: Snapshot): Generator<void, Snapshot> {
   assertComplete(input, previous)
@@ -73,11 +74,14 @@ export function* buildSnapshotInSteps(input: SnapshotInput, previous?: Snapshot)
 }
 
 type Reading = {
-  /** Returns the previous snapshot if it has the same section. */
+  /** Returns the previous snapshot if its section has the same hash; otherwise undefined. */
   kept(section: string): Snapshot | undefined
-  /** Reads a section, and notes what is not understood. Throws ChaperoneError `validation` for an invalid one. */
+  /**
+   * Parses a section, and collects its entries that this version does not understand. Throws ChaperoneError
+   * `validation` for an invalid section.
+   */
   read<E>(section: string, reader: EntryReader<E>): readonly E[]
-  /** Entries that are not understood, of the sections read and of those kept, by section. */
+  /** Returns the entries that this version does not understand, by section, including those of reused sections. */
   notUnderstood(): ReadonlyMap<string, readonly NotUnderstood[]>
 }
 
@@ -101,8 +105,8 @@ function readingOf({ sections, hashes }: SnapshotInput, previous: Snapshot | und
 }
 
 /**
- * Throws if a section is missing or unknown: a missing permission shard could hide a deny, an unknown section a
- * restriction.
+ * Throws if a section is missing or unknown. A missing permission section could contain a deny, and an unknown section
+ * a restriction.
  */
 function assertComplete({ sections, hashes }: SnapshotInput, previous: Snapshot | undefined): void {
   for (const name of SECTION_NAMES) {
@@ -123,7 +127,10 @@ function gatewayOf([section]: readonly GatewaySection[]): Snapshot['gateway'] {
   })
 }
 
-/** Returns the gateway so that it refuses hosts without a connector, if such hosts may be those of an unknown entry. */
+/**
+ * Returns the gateway with `egressClosedBy` if an entry that is not understood may have owned hosts without a
+ * connector. The gateway then refuses all hosts without a connector.
+ */
 function withEgressClosed(
   gateway: Snapshot['gateway'],
   notUnderstood: ReadonlyMap<string, readonly NotUnderstood[]>,
@@ -135,8 +142,8 @@ function withEgressClosed(
 }
 
 /**
- * Returns the agents by name. Names are unique among agents that are not revoked, and a revoked agent never hides its
- * successor.
+ * Returns the agents by name. Names are unique among agents that are not revoked, and a revoked agent never replaces
+ * an agent that reuses its name.
  */
 function agentsOf(entries: readonly AgentEntry[]): ReadonlyMap<string, AgentEntry> {
   const byName = new Map<string, AgentEntry>()
@@ -162,7 +169,10 @@ function compiledPolicies(entries: readonly PolicyEntry[]): CompiledPolicies {
   return entries.map((entry) => located(`policies: "${entry.name}"`, () => compileStoredPolicy(entry)))
 }
 
-/** Returns the policies with those that deny entries that are not understood; `kept` if it has the same ones. */
+/**
+ * Returns the policies, with additional ones that deny the scopes of entries that are not understood. Returns the
+ * policies of `kept` if they are the same.
+ */
 function withDenials(
   compiled: CompiledPolicies,
   notUnderstood: ReadonlyMap<string, readonly NotUnderstood[]>,

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { fieldPaths } from '../wire/tolerant.ts'
 import type { StandIn, StandInMaker } from './stand-ins.ts'
 
-/** Content of a section, with the stand-ins of entries that this version does not understand. */
+/** Content of a section. Stand-ins replace entries that this version does not understand. */
 export type ReadEntries<E> = {
   readonly entries: readonly E[]
   readonly notUnderstood: ReadonlyArray<StandIn<E>>
@@ -10,13 +10,16 @@ export type ReadEntries<E> = {
 
 type EntrySchema<E> = z.ZodType<E & { readonly critical?: readonly string[] | undefined }>
 
-/** Reads the content of a section; `problem` names the first entry that is invalid in every version, with its path. */
+/**
+ * Parses the content of a section. `problem` describes the first entry that is invalid in every version, with its
+ * path.
+ */
 export type EntryReader<E> = (content: unknown) => ReadEntries<E> | { readonly problem: string }
 
 /**
- * Creates the reader of a section with a list of entries. It ignores unknown fields. An entry with an unknown critical
- * field, or with a value that only a newer version accepts, is replaced by its stand-in, which denies the scope of the
- * entry.
+ * Creates the parser of a section with a list of entries. The parser ignores unknown fields. A stand-in, which denies
+ * the scope of the entry, replaces an entry with an unknown critical field, or with a value that only a newer version
+ * accepts.
  */
 export function createListReader<E>(schema: EntrySchema<E>, makeStandIn: StandInMaker<E>): EntryReader<E> {
   const read = createSingleReader(schema, makeStandIn)
@@ -34,7 +37,7 @@ export function createListReader<E>(schema: EntrySchema<E>, makeStandIn: StandIn
   }
 }
 
-/** Creates the reader of a section that is one entry. */
+/** Creates the parser of a section that consists of one entry. */
 export function createSingleReader<E>(schema: EntrySchema<E>, makeStandIn: StandInMaker<E>): EntryReader<E> {
   const known = fieldPaths(schema)
   return (raw) => {
@@ -48,7 +51,9 @@ export function createSingleReader<E>(schema: EntrySchema<E>, makeStandIn: Stand
 
 type ReadEntry<E> =
   | { readonly entry: E }
-  /** Fields that this version does not understand, and the problem if not even the scope is readable. */
+  /**
+   * Fields that this version does not understand. `problem` applies if the scope of the entry is not readable either.
+   */
   | { readonly fields: readonly string[]; readonly problem: string }
   | { readonly problem: string }
 
@@ -57,7 +62,8 @@ function readEntry<E>(raw: unknown, schema: EntrySchema<E>, known: ReadonlySet<s
   if (!result.success) {
     const { issues } = result.error
     const problem = issues.map(({ path, message }) => `${path.join('.') || 'content'}: ${message}`).join('; ')
-    // A field never changes its type. Values outside of a list, pattern or bound may be those of a newer version.
+    // The type of a field never changes between versions. A value outside of an enum, pattern or bound may be valid in
+    // a newer version.
     if (issues.some(({ code }) => code === 'invalid_type')) return { problem }
     return { fields: [...new Set(issues.map(({ path }) => fieldOf(path)))], problem }
   }

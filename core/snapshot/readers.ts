@@ -15,7 +15,7 @@ import {
   standInForPolicy,
 } from './stand-ins.ts'
 
-/** Readers by section. All sections of permissions have the same one. */
+/** Parsers by section. All permission sections have the same parser. */
 export const READERS = {
   gateway: createSingleReader(GatewaySection, standInForGateway),
   agents: createListReader(AgentEntry, standInForAgent),

@@ -1,15 +1,15 @@
 import { LIMITS } from '../wire/limits.ts'
 
 /**
- * Sections with permissions, `permissions.00` … `permissions.0f`. The first hex digit of the SHA-256 of a permission's
- * id selects its section.
+ * Names of the permission sections, `permissions.00` … `permissions.0f`. The first hex digit of the SHA-256 of a
+ * permission's id selects its section.
  */
 export const PERMISSION_SECTIONS: readonly string[] = Array.from(
   { length: LIMITS.permissionShards },
   (_, shard) => `permissions.0${shard.toString(16)}`,
 )
 
-/** Names of all sections. Every section index lists all of them. */
+/** Names of all sections. A valid section index lists all of them. */
 export const SECTION_NAMES: readonly string[] = [
   'gateway',
   'agents',
@@ -19,7 +19,7 @@ export const SECTION_NAMES: readonly string[] = [
   ...PERMISSION_SECTIONS,
 ]
 
-/** Returns the body of a section. Its SHA-256 is the hash in the section index and in the URL of the section. */
+/** Serializes a section. The SHA-256 of the result is the hash in the section index and in the section's URL. */
 export function sectionText(content: unknown): string {
   return JSON.stringify(content)
 }

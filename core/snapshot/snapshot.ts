@@ -11,15 +11,15 @@ import type {
   TokenKeyEntry,
 } from '../wire/gateway/sync.ts'
 
-/** Frozen configuration on which a gateway bases its decisions. A request keeps the snapshot with which it began. */
+/** Frozen configuration from which a gateway decides. A request keeps the snapshot with which it began. */
 export type Snapshot = {
   readonly version: number
   readonly gateway: GatewaySection & {
     readonly level: EnforcementLevel
     readonly defaultVerdict: Verdict
     /**
-     * Why hosts without a connector are refused in any case: an entry of the configuration is not understood, and such
-     * hosts may be in its scope. Absent: `egress` decides.
+     * Reason why the gateway refuses all hosts without a connector: an entry is not understood, and such hosts may be
+     * in its scope. Absent if `egress` decides.
      */
     readonly egressClosedBy?: string
   }
@@ -32,21 +32,21 @@ export type Snapshot = {
   readonly sections: Readonly<Record<string, string>>
   /** Validated permissions by section, so that the next build validates only the sections that changed. */
   readonly permissionShards?: ReadonlyMap<string, readonly PermissionEntry[]>
-  /** Entries that this version does not understand, by section; absent if it understands all. */
+  /** Entries that this version does not understand, by section. Absent if there are none. */
   readonly notUnderstood?: ReadonlyMap<string, readonly NotUnderstood[]>
 }
 
-/** An entry of the configuration that this version of the gateway does not understand, and what is denied for it. */
+/** Entry of the configuration that this version of the gateway does not understand, with the resulting denial. */
 export type NotUnderstood = {
-  /** Policy that denies the scope of the entry; null if the entry itself was replaced by one that does. */
+  /** Policy that denies the scope of the entry. Null if a stand-in for the entry denies instead. */
   readonly denial: PolicyEntry | null
-  /** True: the hosts of the entry are unknown, so hosts without a connector are refused as well. */
+  /** True if the hosts of the entry are unknown, so that the gateway refuses all hosts without a connector. */
   readonly closesEgress?: true
-  /** Full sentences for users and agents: what is not understood, what is denied, how to correct it. */
+  /** Full sentences for users and agents: the unknown fields, the resulting denial, and the correction. */
   readonly warning: string
 }
 
-/** Returns the sentences about entries that this version does not understand. */
+/** Returns the warnings about entries that this version does not understand. */
 export function notUnderstoodWarnings(snapshot: Pick<Snapshot, 'notUnderstood'> | null): readonly string[] {
   return [...(snapshot?.notUnderstood?.values() ?? [])].flat().map(({ warning }) => warning)
 }

@@ -14,13 +14,14 @@ import { tolerant } from '../wire/tolerant.ts'
 import type { NotUnderstood } from './snapshot.ts'
 
 /**
- * Replacement for an entry that this version of the gateway does not understand: it denies the scope of the entry, as
- * far as that is readable. `entry` has only identity and scope; null if there is none to keep.
+ * Replacement for an entry that this version of the gateway does not understand. It denies the scope of the entry, as
+ * far as the scope is readable. `entry` contains only identity and scope; null if no entry remains in the section.
  */
 export type StandIn<E> = NotUnderstood & { readonly entry: E | null }
 
 /**
- * Returns the stand-in of an entry whose `fields` are not understood; null if its identity or scope is not readable.
+ * Returns the stand-in of an entry whose `fields` are not understood. Null if the identity or the scope of the entry
+ * is not readable.
  */
 export type StandInMaker<E> = (raw: unknown, fields: readonly string[]) => StandIn<E> | null
 
@@ -147,12 +148,12 @@ export const standInForGateway: StandInMaker<GatewaySection> = (raw, fields) => 
   return { entry, denial: denial(`gateway ${name}`, warning, {}), warning, closesEgress: true }
 }
 
-/** Name of the only rule of a stand-in. */
+/** Name of the only rule of a denying policy. */
 const NOT_UNDERSTOOD = 'not_understood'
 const ID_PREFIX = `${NOT_UNDERSTOOD}:`
 const MAX_REASON = 500
 
-/** Reports whether the policy stands in for an entry that is not a policy. */
+/** Reports whether the policy denies the scope of an entry that is not a policy itself. */
 export function isDenialOfEntry({ id }: Pick<PolicyEntry, 'id'>): boolean {
   return id.startsWith(ID_PREFIX)
 }

@@ -15,8 +15,9 @@ export type ActionRequestState = (typeof ACTION_REQUEST_STATES)[number]
 export type ActionRequestEvent = 'approve' | 'deny' | 'expire' | 'cancel' | 'hold' | 'execute' | 'fail'
 
 /**
- * All transitions of a v1 action request; others are refused. `allowed` means that a token may be issued. The state
- * stays `allowed` after the token's expiry, because it reports the decision. `hold`: a gateway held the execution.
+ * Transitions of a v1 action request; all others are refused. `allowed` means that a decision token may be issued. The
+ * state stays `allowed` after the token expires, because the state reports the decision. The event `hold` means that a
+ * gateway held the execution.
  */
 const MOVES: Readonly<Record<ActionRequestState, Partial<Record<ActionRequestEvent, ActionRequestState>>>> = {
   pending_approval: { approve: 'allowed', deny: 'denied', expire: 'expired', cancel: 'cancelled' },
@@ -28,7 +29,7 @@ const MOVES: Readonly<Record<ActionRequestState, Partial<Record<ActionRequestEve
   execution_failed: {},
 }
 
-/** Returns the next state, 410 for an event after the expiry, or 409 for any other invalid event. */
+/** Returns the next state. Returns 410 for an event after the expiry, and 409 for any other invalid event. */
 export function moveActionRequest(
   state: ActionRequestState,
   event: ActionRequestEvent,

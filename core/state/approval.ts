@@ -3,7 +3,9 @@ import type { ApprovalStatus } from '../wire/gateway/internal.ts'
 
 export type ApprovalEvent = 'approve' | 'deny' | 'expire' | 'cancel'
 
-/** Next state, or the reason why there is none: `gone` (410) once expired, `conflict` (409) once answered. */
+/**
+ * Next state, or the reason why the event is refused: `gone` (410) after the expiry, `conflict` (409) after an answer.
+ */
 export type Transition<S> =
   | { readonly ok: true; readonly state: S }
   | { readonly ok: false; readonly code: Extract<ErrorCode, 'conflict' | 'gone'>; readonly detail: string }
@@ -16,8 +18,8 @@ const NEXT: Readonly<Record<ApprovalEvent, ApprovalStatus>> = {
 }
 
 /**
- * Returns the next state of an approval. Only a pending approval changes, and only once. The caller uses the database's
- * clock: past `expires_at` it sends `expire` first.
+ * Returns the next state of an approval. Only a pending approval changes, and only once. The caller compares
+ * `expires_at` with the clock of the database, and applies `expire` first if the time is past.
  */
 export function moveApproval(state: ApprovalStatus, event: ApprovalEvent): Transition<ApprovalStatus> {
   if (state === 'pending') return { ok: true, state: NEXT[event] }

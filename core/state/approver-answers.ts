@@ -1,11 +1,11 @@
-/** A set of approver groups, reduced to the field that the counting of answers reads. */
+/** Set of approver groups, reduced to the field that counting needs. */
 type CountedSet = { readonly distinct: boolean }
 
 /**
- * Returns, for each required set, the answer that satisfies it, or null. `answers[i]` lists the sets that approver i
- * may answer for. Without `distinct` one approver counts for each of them. If any set has it, one approver counts for
- * one set only: a maximum bipartite matching, so that the order of answers never prevents a possible assignment.
- * Answers of possibly the same person (`areTwo` is false) count as one.
+ * Returns the answer that satisfies each required set, or null. `answers[i]` lists the sets that approver i may answer
+ * for. Without `distinct`, one approver counts for all of these sets. If any set has `distinct`, one approver counts
+ * for only one set. The result is then a maximum bipartite matching, so that the order of answers never prevents a
+ * possible assignment. Answers that may be of the same person (`areTwo` is false) count as one.
  */
 export function satisfiedBy(
   required: readonly CountedSet[],
@@ -23,8 +23,8 @@ export function satisfiedBy(
 }
 
 /**
- * Assigns answers to sets by augmenting paths (Kuhn): each answer takes a free set, or moves an earlier answer to
- * another of its sets.
+ * Assigns answers to sets by augmenting paths (Kuhn's algorithm). Each answer takes a free set, or moves an earlier
+ * answer to another of its sets.
  */
 function match(size: number, answers: ReadonlyArray<readonly number[]>): ReadonlyArray<number | null> {
   const answerOf = new Array<number | null>(size).fill(null)
@@ -42,12 +42,14 @@ function match(size: number, answers: ReadonlyArray<readonly number[]>): Readonl
   return answerOf
 }
 
-/** Maximum number of tried combinations of a set and an answer. Beyond it, the best assignment so far counts. */
+/**
+ * Maximum number of steps, each of which tries one answer for one set. After that, the best assignment so far counts.
+ */
 const MAX_STEPS = 100_000
 
 type Chosen = ReadonlyArray<number | null>
 
-/** Returns the largest assignment in which all answers are of distinct approvers. */
+/** Returns the largest assignment in which all answers are of different approvers. */
 function search(
   size: number,
   answers: ReadonlyArray<readonly number[]>,

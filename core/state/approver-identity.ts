@@ -1,10 +1,7 @@
-/** Facts about an approver that the comparison of two answers reads. */
+/** Facts about an approver that determine whether two answers are of the same person. */
 export type ApproverIdentity = {
   readonly id: string
-  /**
-   * How the approver signed in: with an account of this installation, or with a token or client certificate of the
-   * cluster.
-   */
+  /** Sign-in method: an account of this installation, or a token or client certificate of the cluster. */
   readonly way: 'account' | 'token' | 'certificate'
   /** Email address in lower case; null if unknown. */
   readonly email: string | null
@@ -13,8 +10,8 @@ export type ApproverIdentity = {
 }
 
 /**
- * Reports whether two answers are of the same approver: the same identity, or one address under several sign-in methods
- * or several authenticators of the cluster.
+ * Reports whether two answers are of the same approver: the identities are equal, or one email address occurs under
+ * several sign-in methods or several authenticators of the cluster.
  */
 export function isSameApprover(a: ApproverIdentity, b: ApproverIdentity): boolean {
   if (a.id === b.id) return true
@@ -23,8 +20,8 @@ export function isSameApprover(a: ApproverIdentity, b: ApproverIdentity): boolea
 }
 
 /**
- * Reports whether two answers are certainly of different approvers: different identities with one sign-in method; with
- * different methods only if both have verified addresses, and these differ.
+ * Reports whether two answers are certainly of different approvers. Different identities with the same sign-in method
+ * are. With different methods, both email addresses must be verified and must differ.
  */
 export function areDistinctApprovers(a: ApproverIdentity, b: ApproverIdentity): boolean {
   if (isSameApprover(a, b)) return false

@@ -7,7 +7,7 @@ export type BackOff = {
 export type BackOffOptions = {
   readonly minMs: number
   readonly maxMs: number
-  /** Factor by which the limit grows from one wait to the next; default: 2. */
+  /** Factor by which the limit grows from one wait to the next. The default is 2. */
   readonly factor?: number
   /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number

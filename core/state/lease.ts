@@ -1,10 +1,10 @@
 import type { Action } from '../action/action.ts'
 import { HIGH_RISK_SCORE, scoreRisk } from '../action/risk.ts'
 
-/** Actions that a gateway denies while the control plane is unreachable. Each step denies more than the one before. */
+/** Step of denials while the control plane is unreachable. Each step denies more actions than the one before. */
 export type LeaseStep = 'ok' | 'high_risk' | 'writes' | 'everything'
 
-/** `failurePolicy` of a Gateway: seconds after the loss of the stream at which each step begins. */
+/** Field `failurePolicy` of a Gateway: seconds from the loss of the stream to the beginning of each step. */
 export type FailurePolicy = {
   readonly highRiskAfterSeconds: number
   readonly writesAfterSeconds: number
@@ -12,8 +12,8 @@ export type FailurePolicy = {
 }
 
 /**
- * Returns the step after `lostForMs` without the control plane; null means connected. If several steps are due, the
- * most severe one applies.
+ * Returns the step after `lostForMs` without the control plane. Null means that the gateway is connected. If several
+ * steps are due, the strictest one applies.
  */
 export function leaseStep(lostForMs: number | null, policy: FailurePolicy): LeaseStep {
   if (lostForMs === null) return 'ok'
@@ -23,8 +23,9 @@ export function leaseStep(lostForMs: number | null, policy: FailurePolicy): Leas
 }
 
 /**
- * True if the step denies the action: `high_risk` denies high-risk and unmapped actions and everything that needs an
- * approval, `writes` also all writes (by the catalogue's effect, not by HTTP method), `everything` all actions.
+ * Reports whether the step denies the action. `high_risk` denies high-risk and unmapped actions and everything that
+ * needs an approval. `writes` also denies all writes, by the effect in the catalogue and not by HTTP method.
+ * `everything` denies all actions.
  */
 export function leaseForbids(step: LeaseStep, action: Action, needsHold: boolean): boolean {
   switch (step) {

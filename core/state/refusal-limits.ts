@@ -1,38 +1,46 @@
-/** Limits for records of refusals. Beyond them, one row counts the refusals of an agent in a window. */
+/**
+ * Limits for records of refusals. Refusals of an agent beyond the limits are counted in one aggregate record per
+ * window.
+ */
 export const REFUSAL_LIMITS = {
   windowMs: 60_000,
   /**
-   * First refusals of an agent in each class that get a record of their own, even if they repeat. The two classes are
-   * evaluated and unevaluated requests.
+   * Number of an agent's first refusals in each class that get a record of their own, even if they repeat. The two
+   * classes are evaluated and unevaluated requests.
    */
   whole: 60,
-  /** Maximum records of an agent in one window for requests that no rule evaluated, including the counting row. */
+  /**
+   * Maximum number of records per agent and window for requests that no rule evaluated, including the aggregate
+   * record.
+   */
   unjudgedRows: 100,
   /**
-   * Maximum records of an agent in one window for evaluated requests, including the counting row. Both classes together
-   * have 600.
+   * Maximum number of records per agent and window for evaluated requests, including the aggregate record. Together,
+   * both classes have 600 records.
    */
   judgedRows: 500,
-  /** Part of `judgedRows` reserved for denied actions: the agent chooses hosts, but not action types. */
+  /**
+   * Part of `judgedRows` that is reserved for denied actions, because agents can invent hosts, but not action types.
+   */
   actionReserve: 100,
-  /** Part of `judgedRows` reserved for action types without a record in this window. */
+  /** Part of `judgedRows` that is reserved for action types without a record in the window. */
   newActionReserve: 100,
-  /** Maximum part of `newActionReserve` that one connector type takes, because agents invent names of MCP tools. */
+  /** Maximum part of `newActionReserve` for one connector type, because agents can invent names of MCP tools. */
   newActionsOfConnector: 25,
-  /** Action types of one connector type that a row counts separately (`countedOfConnector`), and of all types. */
+  /** Maximum number of action types that an aggregate record counts separately: of one connector type, and in total. */
   countedOfConnector: 32,
   countedActions: 128,
-  /** Maximum number of targets that a row lists. */
+  /** Maximum number of targets that an aggregate record lists. */
   shownTargets: 32,
   /** Maximum length of a listed target in UTF-16 units. */
   targetLength: 200,
-  /** Maximum number of distinct targets that a row can count. */
+  /** Maximum number of distinct targets that an aggregate record can count. */
   distinctTargets: 10_000,
-  /** Maximum number of target hashes that all rows together keep. */
+  /** Maximum number of target hashes that a process keeps for all aggregate records together. */
   rememberedTargets: 500_000,
 } as const
 
-/** Limits of one gateway process, if several processes serve the agent. */
+/** Limits for one gateway process. If several processes serve an agent, each has a part of the limits. */
 export type RefusalLimits = Readonly<
   Record<
     'whole' | 'unjudgedRows' | 'judgedRows' | 'actionReserve' | 'newActionReserve' | 'newActionsOfConnector',
@@ -41,8 +49,8 @@ export type RefusalLimits = Readonly<
 >
 
 /**
- * Returns a function from the number of processes to the limits of each. `whole` overrides the default. Each class
- * keeps a counting row, so up to 300 processes share 600 rows.
+ * Returns a function from the number of processes to the limits of each process. `whole` overrides the default of
+ * `REFUSAL_LIMITS.whole`. Each class keeps an aggregate record, so up to 300 processes share 600 records.
  */
 export function createRefusalLimits(whole: number): (processes: number) => RefusalLimits {
   const more = Math.max(0, whole - REFUSAL_LIMITS.whole)
@@ -60,7 +68,7 @@ const MAX_PARTS = 100
 
 type Parts = {
   readonly whole: number
-  /** Number of rows that a higher `whole` adds to each class. */
+  /** Number of records that a higher `whole` adds to each class. */
   readonly more: number
   readonly part: (limit: number) => number
 }

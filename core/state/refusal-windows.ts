@@ -11,7 +11,7 @@ export type Refusal = {
   readonly isJudged: boolean
 }
 
-/** Counts that a row contains. */
+/** Counts in an aggregate record. */
 export type RefusalTally = {
   readonly count: number
   /** Times of the first and last refusal, ISO 8601. */
@@ -24,8 +24,9 @@ export type RefusalTally = {
   /** Number of refusals by reason. */
   readonly reasons: Readonly<Record<string, number>>
   /**
-   * Number of refusals by action type. Beyond `REFUSAL_LIMITS.countedOfConnector` types of one connector, a key such as
-   * `mcp.*` counts its further types; beyond `countedActions` types in total, `*` counts all others.
+   * Number of refusals by action type. At most `REFUSAL_LIMITS.countedOfConnector` types of one connector have their
+   * own key; a key such as `mcp.*` counts the others. At most `countedActions` types have their own key in total; `*`
+   * counts the others.
    */
   readonly actions: Readonly<Record<string, number>>
 }
@@ -34,9 +35,9 @@ export type RefusalRow<T> = { readonly item: T; readonly tally: RefusalTally }
 
 export type RefusalWindows<T> = {
   /**
-   * Counts a refusal of an agent. Returns null if it gets a record of its own; else the row that counts it, created by
-   * `open` if the window has none. A window begins with the first refusal of the agent and lasts a minute of `nowMs`,
-   * which must never decrease.
+   * Counts a refusal of an agent. Returns null if the refusal gets a record of its own; otherwise returns the
+   * aggregate row that counts it, created by `open` if the window has none. A window begins with the first refusal of
+   * the agent and lasts one minute of `nowMs`, which must never decrease.
    */
   admit(
     agent: string,
@@ -44,11 +45,11 @@ export type RefusalWindows<T> = {
     at: { readonly nowMs: number; readonly time: string },
   ): RefusalRow<T> | null
   /**
-   * Takes one of the records for evaluated requests in the agent's window; returns false if none is left. With
-   * `isForced` it takes one even then.
+   * Takes one of the records for evaluated requests in the agent's window. Returns false if none is left. With
+   * `isForced`, takes a record even beyond the limit.
    */
   take(agent: string, nowMs: number, isForced?: boolean): boolean
-  /** Ends the windows whose time is over. */
+  /** Ends the windows whose duration has passed. */
   expire(nowMs: number): void
   /** Ends all windows. */
   close(): void
@@ -58,16 +59,21 @@ export type RefusalWindows<T> = {
 
 export type RefusalWindowsDeps<T> = {
   readonly open: (agent: string) => T
-  /** Called when the window of a row ends, after which the row counts nothing more. */
+  /** Called when the window of an aggregate row ends. The row does not change after that. */
   readonly onEnd: (row: RefusalRow<T>) => void
-  /** Returns an integer below 2^53. Collisions make a refusal count as a repetition. */
+  /** Returns an integer below 2^53. A collision makes a new refusal count as a repetition. */
   readonly hash: (text: string) => number
   readonly windowMs?: number
   /** Overrides `REFUSAL_LIMITS.whole`. The number of records for refusals of new kinds stays the same. */
   readonly whole?: number
-  /** Number of processes that serve the agent: each takes its share of the limits. Default: one. */
+  /**
+   * Returns the number of processes that serve the agent. Each process takes an equal part of the limits. Default: 1.
+   */
   readonly processesOf?: (agent: string) => number
-  /** Reserves capacity outside of the window for a record. If it returns false, the row counts the refusal instead. */
+  /**
+   * Reserves capacity for a record outside of the window. If it returns false, the aggregate row counts the refusal
+   * instead.
+   */
   readonly claim?: (agent: string, nowMs: number) => boolean
 }
 
@@ -80,18 +86,19 @@ type Admission<T> = {
 
 type Window<T> = { readonly endMs: number; readonly classes: readonly [RefusalClass<T>, RefusalClass<T>] }
 
-/** State of one class of refusals of an agent: evaluated or unevaluated ones. */
+/** State of one class of an agent's refusals: evaluated or unevaluated requests. */
 type RefusalClass<T> = {
   rows: number
   readonly seen: Set<number>
-  /** By connector type: number of records taken from the reserve for new action types. */
+  /** Number of records taken from the reserve for new action types, by connector type. */
   readonly reserved: Map<string, number>
   row: (RefusalRow<T> & { tally: RefusalTally; readonly targets: Set<number> }) | null
 }
 
 /**
- * Decides which refusals of an agent get a record of their own, and counts the others. Evaluated and unevaluated
- * requests have separate budgets and rows, so that malformed requests cannot hide denials. The limits bound the memory.
+ * Determines which refusals of an agent get a record of their own, and counts all others. Evaluated and unevaluated
+ * requests have separate limits and aggregate rows, so that malformed requests cannot displace denials. The limits
+ * also bound the memory.
  */
 export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWindows<T> {
   const { open, onEnd, hash, windowMs = REFUSAL_LIMITS.windowMs } = deps
@@ -154,17 +161,19 @@ export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWin
       for (const [agent, window] of windows) end(agent, window)
     },
     get nextEndMs() {
-      // In order of their start: the first one ends first.
+      // The map has the windows in the order of their start, so the first one ends first.
       return windows.values().next().value?.endMs ?? null
     },
   }
 }
 
-/** Creates the counter of target hashes, which limits those of all rows together. */
+/** Creates the set of target hashes, with one limit for all aggregate rows together. */
 function createTargets() {
   let remembered = 0
   return {
-    /** Adds a target to a row. Returns true for a new target, false for a known one, null if the limit is reached. */
+    /**
+     * Adds a target to a row. Returns true for a new target, false for a known one, and null if the limit is reached.
+     */
     remember(targets: Set<number>, target: number): boolean | null {
       if (targets.has(target)) return false
       if (targets.size >= REFUSAL_LIMITS.distinctTargets || remembered >= REFUSAL_LIMITS.rememberedTargets)
@@ -181,7 +190,7 @@ function createTargets() {
 
 type Judgement = {
   readonly refusal: Refusal
-  /** `key`: hash of the whole refusal. `kind`: hash of its action type. */
+  /** Hashes: `key` of the whole refusal, `kind` of its action type. */
   readonly key: number
   readonly kind: number | null
   readonly limits: RefusalLimits
@@ -194,8 +203,8 @@ function hasRoom(of: RefusalClass<unknown>, judgement: Judgement): boolean {
 }
 
 /**
- * Takes a record from the reserve for action types that have none in this window. Returns false if the reserve does not
- * apply or is exhausted.
+ * Takes a record from the reserve for action types without a record in this window. Returns false if the reserve does
+ * not apply or is exhausted.
  */
 function isReserved(
   { rows, seen, reserved }: RefusalClass<unknown>,
@@ -218,7 +227,7 @@ function emptyClass<T>(): RefusalClass<T> {
   return { rows: 0, seen: new Set(), reserved: new Map(), row: null }
 }
 
-/** Returns the number of rows for refusals of this kind, without the reserve for new action types. */
+/** Returns the maximum number of records for a refusal of this kind, without the reserve for new action types. */
 function rowLimit({ isJudged, action }: Pick<Refusal, 'isJudged' | 'action'>, limits: RefusalLimits): number {
   if (!isJudged) return limits.unjudgedRows
   return limits.judgedRows - limits.newActionReserve - (action === null ? limits.actionReserve : 0)
@@ -235,7 +244,7 @@ function counted(tally: RefusalTally, { reason, action }: Refusal, time: string)
   return {
     count: count + 1,
     first: first === '' ? time : first,
-    // The wall clock may have been set back.
+    // The wall clock may have been set back since the last refusal.
     last: time > last ? time : last,
     reasons: increased(reasons, reason),
     actions: action === null ? actions : increased(actions, countedAs(actions, action)),
@@ -276,7 +285,7 @@ function withTarget(tally: RefusalTally, target: string, isNew: boolean | null):
 
 const number = new Intl.NumberFormat('en-US')
 
-/** Returns `1,240 refusals from TIME to TIME, 87 targets`. `time` formats an ISO 8601 time. */
+/** Formats counts as `1,240 refusals from TIME to TIME, 87 targets`. `time` formats an ISO 8601 time. */
 export function refusalsText(
   tally: Pick<RefusalTally, 'count' | 'first' | 'last' | 'distinct_targets' | 'more_targets'>,
   time: (iso: string) => string = (iso) => iso,

@@ -1,9 +1,9 @@
-/** Result of a request for a slot. `retryAfterS`: whole seconds until a slot is free, at least 1. */
+/** Result of a request for a slot. `retryAfterS` is the number of whole seconds until a slot is free, at least 1. */
 export type Taken = { readonly ok: true } | { readonly ok: false; readonly retryAfterS: number }
 
-/** Log of the last admitted requests of one agent. Times are monotonic milliseconds. */
+/** Log of an agent's last admitted requests. Times are monotonic milliseconds. */
 export type SlidingWindow = {
-  /** Admits the request and counts it, or refuses it without counting. */
+  /** Admits and counts the request, or refuses it without counting it. */
   take(nowMs: number): Taken
   /** Returns the admission times of the last 60 seconds. */
   recent(nowMs: number): readonly number[]
@@ -12,9 +12,9 @@ export type SlidingWindow = {
 const WINDOW_MS = 60_000
 
 /**
- * Admits at most `limit` requests in any 60 seconds. Keeping the last `limit` time stamps is sufficient: a request fits
- * exactly if the one admitted `limit` requests ago is 60 s old. The ring grows on demand, so an idle agent costs
- * nothing.
+ * Creates a window that admits at most `limit` requests in any 60 seconds. The last `limit` time stamps are
+ * sufficient: a request fits exactly if the request admitted `limit` requests before it is 60 s old. The ring of time
+ * stamps grows on demand, so an idle agent needs no memory.
  */
 export function createSlidingWindow(limit: number): SlidingWindow {
   const stamps: number[] = []

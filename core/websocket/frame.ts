@@ -1,4 +1,4 @@
-/** Head of a WebSocket frame (RFC 6455) without extensions. It is read strictly: an ambiguous frame is a problem. */
+/** Head of a WebSocket frame (RFC 6455) without extensions. The parser is strict: an ambiguous head is a problem. */
 export type FrameHead = {
   readonly isFinal: boolean
   readonly opcode: number
@@ -24,7 +24,7 @@ export function isControl(opcode: number): boolean {
   return opcode >= OPCODE.close
 }
 
-/** Reads the head of the frame that begins at the first byte; null if bytes are missing. */
+/** Parses the head of the frame at the start of the bytes; null if the head is incomplete. */
 export function readFrameHead(bytes: Uint8Array): FrameHead | FrameProblem | null {
   const [first, second] = bytes
   if (first === undefined || second === undefined) return null
@@ -61,7 +61,7 @@ function readLength(bytes: Uint8Array, lengthBytes: number, shortLength: number)
   return Number.isSafeInteger(length) && length > least ? length : null
 }
 
-/** Encodes one unfragmented frame; masked if a key of four bytes is given, as required for clients. */
+/** Encodes one unfragmented frame. With a key of four bytes the payload is masked, as RFC 6455 requires of clients. */
 export function encodeFrame(opcode: number, payload: Uint8Array, key: Uint8Array | null): Uint8Array {
   const head = new Uint8Array(MAX_HEAD_BYTES)
   head[0] = 0x80 | opcode
@@ -78,7 +78,7 @@ export function encodeFrame(opcode: number, payload: Uint8Array, key: Uint8Array
   return frame
 }
 
-/** Writes the payload length and returns how many bytes it takes after the first two. */
+/** Writes the payload length, and returns the number of bytes that it takes after the first two bytes of the head. */
 function writeLength(head: Uint8Array, length: number): number {
   const lengthBytes = length > MAX_SHORT ? 8 : length > MAX_CONTROL_BYTES ? 2 : 0
   head[1] = lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127
@@ -90,11 +90,11 @@ function writeLength(head: Uint8Array, length: number): number {
   return lengthBytes
 }
 
-/** Masks or unmasks in place; `offset` is the position of the first byte in the payload. */
+/** Masks or unmasks the bytes in place. `offset` is the position of the first byte in the payload. */
 export function applyMask(bytes: Uint8Array, key: Uint8Array, offset: number): void {
   const start = Math.min((MASK_BYTES - (bytes.byteOffset % MASK_BYTES)) % MASK_BYTES, bytes.length)
   const words = Math.floor((bytes.length - start) / MASK_BYTES)
-  // A view without words may begin at an offset that is not a multiple of four, which `Uint32Array` rejects.
+  // A view without words may begin at an offset that is not a multiple of four, and `Uint32Array` rejects that offset.
   if (words === 0) {
     maskBytes(bytes, key, offset)
     return

@@ -11,7 +11,7 @@ export const AgentView = z.object({
   capabilities: z.array(z.string()),
   metadata: z.record(z.string(), z.unknown()),
   api_key_prefix: z.string().nullable(),
-  /** Name of the agent's gateway; null without one. */
+  /** Name of the agent's gateway; null if it has none. */
   gateway: z.string().nullable(),
   last_seen_at: z.string().nullable(),
   ...ManagedFields,

@@ -19,7 +19,10 @@ export const AnswerReply = z.object({
   ok: z.literal(true),
   id: z.string(),
   status: ApprovalStatus,
-  /** Groups that have answered. Present while the approval is pending, because other groups have to answer as well. */
+  /**
+   * Approver groups that have answered. Present while the approval is pending because other groups must answer as
+   * well.
+   */
   answered_groups: z.array(z.string()).optional(),
 })
 

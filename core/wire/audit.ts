@@ -3,7 +3,7 @@ import { RecordSchema } from '../record.ts'
 import { AuditFilterFields, Id, Limit, type QueryInput } from './fields.ts'
 import { ApprovalCard } from './gateway/internal.ts'
 
-/** Event types of the audit log: those of spec 6.1, and the additions that the README lists. */
+/** Event types of the audit log: those of spec 6.1, and the additional ones that the README lists. */
 export const AuditEventType = z.enum([
   'action.requested',
   'action.allowed',
@@ -55,7 +55,7 @@ export const AuditQuery = z.strictObject({
   limit: Limit,
   cursor: z.string().min(1).max(20).optional(),
 })
-/** Accepts both spellings of spec 4.4: `type` and `event_type` are synonyms. */
+/** Query of an audit export. `type` and `event_type` are synonyms, because spec 4.4 has both spellings. */
 export const AuditExportQuery = z
   .strictObject(AuditFilterFields)
   .refine(({ type, event_type }) => type === undefined || event_type === undefined || type === event_type, {
@@ -66,7 +66,7 @@ export const EvidenceParams = z.object({ action_request_id: Id })
 
 export const AuditEntry = z.object({
   id: z.string(),
-  /** One of `AuditEventType`, or a type that a later version added. */
+  /** Event type: one of `AuditEventType`, or a type that a newer version added. */
   event_type: z.string(),
   agent_id: z.string().nullable(),
   user_id: z.string().nullable(),
@@ -77,17 +77,17 @@ export const AuditEntry = z.object({
 })
 
 export const AuditReply = z.object({
-  /** Events in descending order of time. */
+  /** Events, the latest first. */
   events: z.array(AuditEntry),
   next_cursor: z.string().nullable(),
 })
 
 export const EvidenceReply = z.object({
   action_request_id: z.string(),
-  /** Events in ascending order of time. */
+  /** Events, the earliest first. */
   events: z.array(AuditEntry),
   approvals: z.array(ApprovalCard),
-  /** Records of the action's requests, as far as the retention of the traffic log allows; oldest first. */
+  /** Records of the action's requests that the traffic log still contains, the earliest first. */
   requests: z.array(RecordSchema),
 })
 

@@ -3,7 +3,7 @@ import { ConnectorType } from '../crd/connector-spec.ts'
 import { ConnectorFields, GatewayRef, Id, Limit, Ok, type QueryInput } from './fields.ts'
 import { ManagedFields } from './operator/origin.ts'
 
-/** A Connector as pages show it, without its credential. */
+/** Connector as the dashboard shows it, without its credential. */
 export const ConnectorView = z.object({
   id: z.string(),
   name: z.string(),
@@ -14,13 +14,13 @@ export const ConnectorView = z.object({
   base_url: z.string().nullable(),
   allow_private_addresses: z.boolean(),
   allow_plaintext_credential: z.boolean(),
-  /** Paths that accept JSON-RPC, for type `mcp`; null = all paths. */
+  /** Paths that accept JSON-RPC, for the type `mcp`; null for all paths. */
   endpoint: z.array(z.string()).nullable(),
-  /** `opaque`: requests can be held although the gateway cannot read their bodies. */
+  /** With `opaque`, requests can be held although the gateway cannot read their bodies; null without this setting. */
   bodies: z.enum(['opaque']).nullable(),
   warnings: z.array(z.string()),
   has_token: z.boolean(),
-  /** Names of the gateways that use the Connector; empty = all gateways. */
+  /** Names of the gateways that use the Connector; empty for all gateways. */
   gateways: z.array(z.string()),
   ...ManagedFields,
   created_at: z.string(),
@@ -36,7 +36,7 @@ export const RemoveConnectorQuery = z.strictObject({ connector_id: Id })
 
 const ConnectorKind = z.object({
   type: ConnectorType,
-  /** Default hosts of the connector type; empty if a Connector must configure its hosts. */
+  /** Default hosts of the connector type; empty for a type whose Connectors must list their hosts. */
   domains: z.array(z.string()),
   auth: z.string(),
   /** Number of named actions in the catalogue of the type. */
@@ -50,12 +50,12 @@ export const NamedAction = z.object({
   type: z.string(),
   effect: z.enum(['read', 'compute', 'write']),
   risk: z.enum(['low', 'medium', 'high']),
-  /** Effect classes of the action; fields of a request can add others. Absent if there are none. */
+  /** Effect classes of the action. Fields of a request can add others. Absent if there are none. */
   effects: z.array(z.string()).optional(),
 })
 export const ActionsReply = z.object({ type: ConnectorType, actions: z.array(NamedAction) })
 
-/** Host that agents requested and no Connector of the gateway owns. */
+/** Host that agents requested although no Connector of the gateway owns it. */
 export const UnownedHost = z.object({
   host: z.string(),
   port: z.int(),
@@ -68,8 +68,8 @@ export const UnownedHost = z.object({
   /** Reason why a known agent program requests the host; null for other hosts. */
   known: z.string().nullable(),
   /**
-   * Manifests that allow access to the host; either of the two is sufficient. `connector` is null if only the egress
-   * list of the Gateway can allow it.
+   * Manifests that allow access to the host. Either of the two is sufficient. `connector` is null if only the egress
+   * list of the Gateway can allow the host.
    */
   manifests: z.object({ connector: z.string().nullable(), egress: z.string() }),
 })

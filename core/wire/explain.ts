@@ -13,7 +13,7 @@ export const ExplainQuery = z.strictObject({
 export const ExplainReply = z.object({
   /** Text that `chaperone explain` prints. */
   text: z.string(),
-  /** Name of the connector; null if no connector owns the host. */
+  /** Name of the connector; null if no connector owns the host of the request. */
   connector: z.string().nullable(),
   action: z.looseObject({ type: z.string() }).nullable(),
   decision: z.looseObject({
@@ -30,7 +30,10 @@ const MAX_SPEC = 8_000
 
 export const DryRunQuery = z.strictObject({
   agent: z.string().min(1).max(253),
-  /** Action spec as JSON text in a query. A dry run changes nothing, so it is a GET whose URL can be shared. */
+  /**
+   * Action spec as JSON text in the query. A dry run changes nothing, so it is a GET request, whose URL users can
+   * share.
+   */
   action_spec: z
     .string()
     .max(MAX_SPEC)

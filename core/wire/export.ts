@@ -13,7 +13,7 @@ import {
 
 export const ExportQuery = z.strictObject({ format: z.enum(['json', 'manifests']).default('json') })
 
-/** Body of an import. Items are validated one at a time, so that an invalid item does not reject the others. */
+/** Body of an import. The import validates each item separately, so that an invalid item does not reject the others. */
 export const ImportBody = z.strictObject({
   version: z
     .string()
@@ -40,7 +40,7 @@ export const ImportedPolicy = z.strictObject({
   tags: PolicyRecord.shape.tags.unwrap().optional(),
   mode: PolicyRecord.shape.mode.unwrap().optional(),
   version: z.int().optional(),
-  /** Names of the gateways that the policy is bound to; none means all gateways. */
+  /** Names of the gateways that the policy covers; absent for all gateways. */
   gateways: z.array(GatewayName).max(256).optional(),
 })
 export const ImportReply = z.object({

@@ -4,14 +4,16 @@ import { ConnectorType } from '../crd/connector-spec.ts'
 import { endpointPath, RuleDecisionSchema } from '../crd/fields.ts'
 import { LIMITS } from './limits.ts'
 
-/** Name of an agent. It is also the user name in `Proxy-Authorization: Basic`, and a part of scopes and patterns. */
+/**
+ * Name of an agent. The name is also the user name in `Proxy-Authorization: Basic`, and a part of scopes and patterns.
+ */
 export const AgentName = z
   .string()
   .min(1)
   .max(253)
   .regex(
-    // Control characters are listed instead of `\p{Cc}`, which some regular expression engines that read the OpenAPI
-    // document do not support.
+    // The control characters are listed, because some regular expression engines that validate the OpenAPI document do
+    // not support `\p{Cc}`.
     /^[^\s:*]([^:*\u0000-\u001f\u007f-\u009f]*[^\s:*])?$/,
     'cannot contain `:`, `*` or control characters, or start or end with a space',
   )
@@ -40,7 +42,9 @@ export const Email = z.email('is not an e-mail address').max(320)
 export const Ok = z.object({ ok: z.literal(true) })
 export type Ok = z.infer<typeof Ok>
 
-/** URL without a user name or password, because users who can read or export the configuration see it. */
+/**
+ * URL without a user name or password, because every user who can read or export the configuration can read the URL.
+ */
 export const PlainUrl = z
   .url({ protocol: /^https?$/ })
   .max(2_000)
@@ -52,12 +56,12 @@ function isWithoutUser(text: string): boolean {
   return username === '' && password === ''
 }
 
-/** ISO 8601 time in a query. PostgreSQL has no year 0. */
+/** ISO 8601 time in a query. PostgreSQL does not support the year 0. */
 export const Moment = z.iso
   .datetime({ offset: true })
   .refine((text) => !text.startsWith('0000'), 'cannot have year 0')
 
-/** `limit` of a list, as text of a query string. */
+/** Value of `limit` of a list, as text in a query string. */
 export const Limit = z.coerce.number().pipe(z.int().min(1).max(LIMITS.listMax)).default(LIMITS.listDefault)
 
 const EventType = z.string().min(1).max(100)
@@ -79,19 +83,20 @@ export const ConnectorFields = {
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
   base_url: PlainUrl.optional(),
-  /** True: the upstream may have a private or loopback address, for example a self-hosted instance. */
+  /** True if the upstream may have a private or loopback address, for example a self-hosted instance. */
   allow_private_addresses: z.boolean().optional(),
-  /** True: the credential may be sent to an upstream with a plain http URL. */
+  /** True if the credential may be sent to an upstream with a plain http URL. */
   allow_plaintext_credential: z.boolean().optional(),
-  /** Paths that accept JSON-RPC, for type `mcp`. */
+  /** Paths that accept JSON-RPC, for the type `mcp`. */
   endpoint: z.array(endpointPath).min(1).max(16).optional(),
   /**
-   * `opaque`: requests can be held although the gateway cannot read their bodies, and the approval card states that.
+   * With `opaque`, requests can be held although the gateway cannot read their bodies; the approval card then states
+   * that.
    */
   bodies: z.enum(['opaque']).optional(),
 }
 
-/** Connector that the wizard or the quick setup creates. */
+/** Connector that the gateway wizard or the quick setup creates. */
 export const SetupConnectorSchema = z
   .strictObject({
     ...ConnectorFields,
@@ -106,7 +111,7 @@ export const SetupConnectorSchema = z
     message: 'is required with accessRule custom',
   })
 
-/** Input type of a query. Values that the schema converts from text may have their parsed type. */
+/** Input type of a query. A value that the schema converts from text may also have the parsed type. */
 export type QueryInput<S extends z.ZodObject> = {
   [K in keyof z.input<S>]: unknown extends z.input<S>[K]
     ? z.output<S>[K & keyof z.output<S>] | undefined

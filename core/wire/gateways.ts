@@ -9,18 +9,18 @@ const Port = z.int().min(1).max(65_535)
 /** State of a gateway's running processes. */
 const GatewayLive = z.object({
   processes: z.int(),
-  /** Lowest version that a process has applied. */
+  /** Lowest configuration version that the processes have applied. */
   applied_version: z.int().nullable(),
   desired_version: z.int().nullable(),
-  /** ISO 8601; the latest report of any process. */
+  /** Time of the latest report of any process, ISO 8601. */
   last_seen_at: z.string(),
   agents: z.int(),
   kill_switch: z.boolean(),
   /** Seconds since the oldest running process started. */
   uptime_seconds: z.number(),
-  /** Versions of the processes that name one, without duplicates. */
+  /** Distinct versions of the processes that send one. */
   versions: z.array(z.string()),
-  /** Sentences that the processes report, and one on other versions; without duplicates. */
+  /** Warnings that the processes report, and one for each kind of version skew; without duplicates. */
   warnings: z.array(z.string()),
 })
 
@@ -29,11 +29,11 @@ export const GatewayView = z.object({
   name: z.string(),
   host: z.string(),
   port: z.int(),
-  /** `degraded`: it runs, but one of its processes does not have the newest configuration yet. */
+  /** Status of the gateway. `degraded`: a running process does not have the newest configuration yet. */
   status: z.enum(['stopped', 'running', 'degraded']),
-  /** Level in force, which a floor may have raised. */
+  /** Enforcement level in force, which a floor may have raised. */
   enforcementLevel: EnforcementLevelSchema,
-  /** Null when no process is connected. */
+  /** State of the running processes; null if no process is connected. */
   live: GatewayLive.nullable(),
   ...ManagedFields,
   created_at: z.string(),
@@ -58,7 +58,7 @@ export const PatchGatewayBody = z
   )
 export const PatchGatewayReply = Ok.extend({ gateway: GatewayView })
 
-/** Body of the quick setup: an agent and its connectors. */
+/** Body of the quick setup, which creates an agent and its connectors. */
 export const QuickSetupBody = z.strictObject({
   agent: z.strictObject({ name: AgentName, runtime: Runtime, environment: Environment }),
   connectors: z.array(SetupConnectorSchema).max(64),
@@ -66,14 +66,14 @@ export const QuickSetupBody = z.strictObject({
 })
 export const QuickSetupReply = Ok.extend({
   agent_id: z.string(),
-  /** Key of the new agent, shown once. */
+  /** Key of the new agent. The API returns the key only once. */
   api_key: z.string(),
   gateway_id: z.string(),
   connectors: z.array(z.object({ id: z.string(), type: z.string(), domains: z.array(z.string()) })),
   permissions_created: z.number(),
 })
 
-/** Body that the wizard sends to create a gateway with an agent and connectors. */
+/** Body of the wizard, which creates a gateway with an agent and connectors. */
 export const SetUpGatewayBody = z.strictObject({
   gateway: z.strictObject({
     name: GatewayName,
@@ -86,10 +86,10 @@ export const SetUpGatewayBody = z.strictObject({
 })
 export const SetUpGatewayReply = Ok.extend({
   gateway_id: z.string(),
-  /** Key of a new agent, shown once; null if no agent was created. */
+  /** Key of a new agent, returned only once; null if no agent was created. */
   api_key: z.string().nullable(),
   gateway_name: z.string(),
-  /** Enrolment token of a new gateway, shown once; null for an existing gateway. */
+  /** Enrolment token of a new gateway, returned only once; null for an existing gateway. */
   gateway_token: z.string().nullable(),
 })
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * Result of a check. `unreachable`: no answer from the address. `unavailable`: an error response, or no gateway is
- * connected.
+ * Result of a check. `unreachable`: the address did not answer. `unavailable`: the answer was an error, or no gateway
+ * is connected.
  */
 const Check = z.object({
   status: z.enum(['ok', 'error']),
@@ -19,7 +19,10 @@ export const LivenessReply = z.object({ status: z.literal('ok') })
 export const ReadinessReply = z.object({ status: z.enum(['ok', 'not_ready']) })
 export const NotReadyReply = z.object({ status: z.literal('not_ready') })
 
-/** Number of deleted rows of one part of the cleanup; -1 when the part failed. The other parts run regardless. */
+/**
+ * Number of rows that one part of the cleanup deleted; -1 if the part failed. A failed part does not prevent the
+ * others.
+ */
 const Count = z.int().min(-1)
 export const CleanupReply = z.object({
   status: z.enum(['ok', 'partial']),

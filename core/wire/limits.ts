@@ -10,34 +10,35 @@ export const LIMITS = {
   approvedRetryWindowS: 300,
   maxPendingHoldsPerAgent: 20,
   /**
-   * Time after which an approval leaves the list once its last client has disconnected. Retrying clients return sooner.
+   * Time after which the list of approvals omits an approval whose last client has disconnected. Clients that retry
+   * reconnect within this time.
    */
   askerAbsenceS: 30,
   headerBlockBytes: 16 * 1024,
   decidingBodyBytes: 1024 * 1024,
   heldBodyBytes: 8 * 1024 * 1024,
   /**
-   * Time until the client of a held request gets its first event, if it accepts events. Further events follow once per
-   * `heldEventsEveryMs`.
+   * Time until the client of a held request receives its first event, if it accepts events. Later events follow at
+   * intervals of `heldEventsEveryMs`.
    */
   heldEventsAfterMs: 10_000,
   heldEventsEveryMs: 15_000,
-  /** Maximum size of a model request, the largest that providers accept (Anthropic: 32 MB). */
+  /** Maximum size of a model request. It equals the largest size that a provider accepts (Anthropic: 32 MB). */
   modelBodyBytes: 32 * 1024 * 1024,
   /** Maximum time for which a body waits for memory in the budget of buffered bodies. */
   bodyBudgetWaitMs: 10_000,
-  /** Size above which the processing of a body yields to other requests before each stage that may read it. */
+  /** Body size in bytes above which processing yields to other requests before each stage that may read the body. */
   pacedBodyBytes: 64 * 1024,
-  /** Maximum total time for edits of one response. After that the response passes unchanged. */
+  /** Maximum total time for edits of one response. After that, the response passes unchanged. */
   answerEditMs: 250,
-  /** Maximum inflated size per minute of the packs in one agent's pushes. */
+  /** Maximum inflated size in bytes, per minute, of the packs in one agent's Git pushes. */
   inflatedBytesPerMinute: 64 * 1024 * 1024,
   connectTimeoutMs: 10_000,
   idleTimeoutMs: 300_000,
-  /** Maximum number of authenticated clients' connections to one gateway process, and of those of one agent. */
+  /** Maximum number of authenticated connections to one gateway process, and of those of one agent. */
   maxConnections: 1_000,
   maxConnectionsPerAgent: 400,
-  /** Maximum number of connections without an agent's key. A new one evicts the oldest. */
+  /** Maximum number of connections without an agent's key. Beyond it, a new connection evicts the oldest. */
   maxUnauthenticatedConnections: 256,
   unauthenticatedTimeoutMs: 30_000,
   maxConcurrentPerAgent: 256,
@@ -47,7 +48,7 @@ export const LIMITS = {
   maxBuiltInPolicies: 3,
   metricAgents: 500,
   metricToolNames: 200,
-  /** Times from the loss of the stream to each lease step (design 8). */
+  /** Times from the loss of the stream to each step of the lease (design 8). */
   leaseHighRiskMs: 30_000,
   leaseWritesMs: 120_000,
   leaseEverythingMs: 600_000,
@@ -57,8 +58,8 @@ export const LIMITS = {
   /** Maximum number of ranges of lost sequence numbers in one batch of records. */
   lostRangesMax: 1_000,
   /**
-   * Maximum number of records and lost ranges per second that a replica accepts from one Gateway, and from the sidecars
-   * of one agent.
+   * Maximum number of records and lost ranges per second that a replica accepts: from one Gateway, and from all
+   * sidecars of one agent.
    */
   ingestGatewayPerSecond: 10_000,
   ingestSidecarPerSecond: 1_000,
@@ -73,8 +74,8 @@ export const HEADERS = {
   recordId: 'X-Service-Record',
   error: 'X-Service-Error',
   version: 'X-Service-Version',
-  /** Header with the secret of the page, which the dashboard sends with every request. */
+  /** Header with the page secret, which the dashboard sends with every request. */
   pageSecret: 'X-Service-Page-Secret',
-  /** Header that selects the caller. `certificate`: the user of the client certificate. */
+  /** Header that selects the identity of the caller. `certificate` selects the user of the client certificate. */
   caller: 'X-Service-Caller',
 } as const

@@ -5,7 +5,7 @@ import { ObjectOrigin } from './operator/origin.ts'
 const Kind = z.enum(['Gateway', 'Connector', 'Permission', 'Policy'])
 const Source = z.enum(['kubernetes', 'file'])
 
-/** Key of one object in the paths of the operator's API. */
+/** Key of an object in the paths of the operator's API. */
 export const ObjectParams = z.object({
   kind: Kind,
   namespace: z.string().min(1).max(253),
@@ -13,7 +13,7 @@ export const ObjectParams = z.object({
 })
 export const RemoveObjectReply = z.object({ removed: z.boolean() })
 
-/** All problems of the files of one source. */
+/** All problems of the files of one source. They replace the source's earlier problems. */
 export const ProblemsBody = z.strictObject({
   source: Source,
   problems: z.array(ManifestProblem).max(10_000),
@@ -31,7 +31,7 @@ export const ManifestObjectView = z.object({
   in_force: InForce,
   reasons: z.array(z.string()),
   warnings: z.array(z.string()),
-  /** RFC 3339 with microseconds. */
+  /** Time at which the control plane validated the object, RFC 3339 with microseconds. */
   judged_at: z.string(),
 })
 
@@ -39,7 +39,7 @@ export const ManifestsReply = z.object({
   objects: z.array(ManifestObjectView),
   problems: z.array(ManifestProblem),
   config_version: z.int(),
-  /** Newest version of the configuration that all processes of a gateway have applied, by running gateway. */
+  /** Newest configuration version that all processes of a gateway have applied, by running gateway. */
   in_force: z.record(z.string(), z.int().nullable()),
 })
 

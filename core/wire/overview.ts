@@ -5,10 +5,13 @@ import { KillEntry } from './gateway/kill.ts'
 import { ObjectOrigin } from './operator/origin.ts'
 import { DecisionView } from './v1.ts'
 
-/** Kinds of changes that the dashboard is notified of. An event contains only the kind; clients reload the data. */
+/**
+ * Kinds of changes about which the dashboard is notified. An event contains only the kind; the client then reloads the
+ * data.
+ */
 export const ChangeKind = z.enum(['approvals', 'traffic', 'kill', 'config', 'gateways', 'audit'])
 
-/** Opaque version of the data of each kind. A different version means that the data changed. */
+/** Opaque version of the data of each kind. A client reloads the data if the version differs from the one before. */
 export const ChangesReply = z.object({ versions: z.record(ChangeKind, z.string()) })
 
 export const GatewayState = z.object({
@@ -27,9 +30,9 @@ export const GatewayState = z.object({
   desired_version: z.int().nullable(),
   last_seen_at: z.string().nullable(),
   agents: z.int(),
-  /** Active kill switch scopes that cover the gateway or a part of it. */
+  /** Scopes of the active kill switches that cover the gateway or a part of it. */
   stopped: z.array(z.string()),
-  /** Warnings that the gateway's processes report, as sentences. */
+  /** Warnings that the gateway's processes report, as full sentences. */
   warnings: z.array(z.string()),
 })
 
@@ -41,7 +44,7 @@ export const OverviewReply = z.object({
   connectors: z.int(),
   /** True after the first request through any gateway; false on a new installation. */
   has_traffic: z.boolean(),
-  /** Warnings about the installation as sentences, such as uses of the owner token. */
+  /** Warnings about the installation, as full sentences, for example about uses of the owner token. */
   warnings: z.array(z.string()),
 })
 
@@ -52,7 +55,7 @@ const Counts = {
 }
 
 export const ActivityQuery = z.strictObject({
-  /** Length of the period in seconds. The traffic log keeps seven days. */
+  /** Length of the period in seconds. The maximum is seven days, because the traffic log keeps no more. */
   seconds: z.coerce
     .number()
     .pipe(
@@ -70,12 +73,12 @@ export const ActivityReply = z.object({
   to: z.string(),
   /** Length of one bucket in seconds. */
   bucket_seconds: z.int(),
-  /** Buckets without gaps, oldest first. Latencies are in ms; null without a request. */
+  /** Buckets without gaps, oldest first. Latencies are in ms, and null in a bucket without requests. */
   buckets: z.array(
     z.object({
       time: z.string(),
       ...Counts,
-      /** Requests that were allowed only because of the enforcement level. */
+      /** Number of requests that were allowed only because of the enforcement level. */
       would_block: z.int(),
       latency_p50_ms: z.number().nullable(),
       latency_p95_ms: z.number().nullable(),
@@ -92,11 +95,14 @@ export const ActivityReply = z.object({
       last_at: z.string(),
     }),
   ),
-  /** Agents, ordered by number of requests, the largest first. */
+  /** Agents in descending order of their number of requests. */
   agents: z.array(z.object({ agent: z.string(), ...Counts, last_at: z.string() })),
 })
 
-/** Selects the demo request. `scenario`: 0 safe, 1 risky, 2 destructive; absent: any of them. */
+/**
+ * Selects the demo request. `scenario` is 0 for a safe, 1 for a risky and 2 for a destructive request; if absent, any
+ * of them.
+ */
 export const DemoBody = z.strictObject({
   scenario: z.literal([0, 1, 2], { error: 'must be 0, 1 or 2' }).optional(),
 })

@@ -9,7 +9,7 @@ import { ManagedFields } from './operator/origin.ts'
 export const PermissionView = z.object({
   id: z.string(),
   gateway_name: z.string(),
-  /** Agents that the permission covers: `*`, or the name of one agent. */
+  /** Agents of the permission: `*`, or the name of one agent. */
   agent: z.string(),
   connector_type: z.string(),
   action_pattern: z.string(),
@@ -37,7 +37,7 @@ export const EffectiveAction = NamedAction.extend({
   decision: Verdict,
   would: Verdict,
   reason: z.string(),
-  /** Source of the decision: `permission`, `policy`, `default`, `agent`, `level`, … */
+  /** Source of the decision, such as `permission`, `policy`, `default`, `agent` or `level`. */
   source: z.string(),
   permission: z.object({ id: z.string(), pattern: z.string() }).nullable(),
   rules: z.array(
@@ -56,12 +56,12 @@ export const EffectiveQuery = z.strictObject({
 })
 export const EffectiveReply = z.object({
   agent: z.string().nullable(),
-  /** Gateway of the agent. Null without one: then only policies decide about its actions. */
+  /** Gateway of the agent; null if it has none, so that only policies decide about its actions. */
   gateway: z.string().nullable(),
   type: ConnectorType,
   /** Names of the Connectors of this type on the agent's gateway. */
   connectors: z.array(z.string()),
-  /** Agents that the caller can select. */
+  /** Agents that the caller may select. */
   agents: z.array(z.object({ name: z.string(), status: z.string(), gateway: z.string().nullable() })),
   actions: z.array(EffectiveAction),
 })

@@ -27,23 +27,23 @@ export const PolicyTestResult = z.object({
   failure: z.string().optional(),
 })
 
-/** A policy as agents see it (spec 2.6). */
+/** Policy in the form for agents (spec 2.6). */
 export const PolicySummary = PoliciesReply.shape.policies.element
 
-/** A policy as administrators see it. */
+/** Policy in the form for administrators. */
 export const PolicyDetails = PolicySummary.extend({
   mode: z.enum(['enforce', 'monitor']),
   policyYaml: z.string(),
   version: z.int(),
-  /** True if the latest version is the active one. */
+  /** True if the latest version is the active one. False if its tests failed and an earlier version stays active. */
   active: z.boolean(),
   active_version: z.int().nullable(),
   tests: z.array(PolicyTestResult),
   ...ManagedFields,
   updated_at: z.string(),
   /**
-   * Reasons why the active text no longer compiles (its failing conditions then only tighten decisions), or why a
-   * manifest was never active (its scope is then denied). Absent if there are no problems.
+   * Reasons why the active text does not compile, so that its failing conditions only tighten decisions; or why a
+   * manifest was never active, so that its scope is denied. Absent if there are no problems.
    */
   problems: z.array(z.string()).optional(),
 })
@@ -68,13 +68,13 @@ export const RemovePolicyQuery = z.strictObject({ policy_id: Id })
 export const SavedPolicy = Ok.extend({
   policy_id: z.string(),
   version: z.number(),
-  /** False if the tests of the stored text fail. The version that was active before stays active. */
+  /** False if the tests of the stored text fail. The version that was active before then stays active. */
   active: z.boolean(),
   tests: z.array(PolicyTestResult),
   warnings: z.array(z.string()),
 })
 
-/** Body of a policy check. Fields that the text repeats must have the same values in the text. */
+/** Body of a policy check. A field that the text repeats must have the same value in both places. */
 export const PolicyCheckBody = z.strictObject({
   policyYaml: PolicyText,
   name: PolicyName.optional(),
@@ -82,15 +82,15 @@ export const PolicyCheckBody = z.strictObject({
   priority: Priority.optional(),
   tags: Tags.optional(),
   mode: Mode.optional(),
-  /** Namespace of the manifest. RBAC of this namespace determines the members of its approver groups. */
+  /** Namespace of the manifest. RBAC of this namespace determines the members of the approver groups. */
   namespace: z.string().max(63).optional(),
 })
 
 export const PolicyProblem = z.object({
   code: z.enum(PROBLEM_CODES),
-  /** Path of the field, as `rules.0.decision`; null for problems of the whole text. */
+  /** Path of the field, such as `rules.0.decision`; null for a problem of the whole text. */
   field: z.string().nullable(),
-  /** Line of `policyYaml`, from 1; null for problems without a line. */
+  /** Line of `policyYaml`, counted from 1; null for a problem without a line. */
   line: z.int().nullable(),
   message: z.string(),
 })
@@ -114,14 +114,15 @@ export const ReplayBody = z.strictObject({
 
 const Verdict = z.enum(['ALLOW', 'HOLD', 'DENY'])
 /**
- * Decision about a replayed record. `would`: decision under full enforcement, if the level or monitor mode relaxes it.
+ * Decision about a replayed record. `would` is the decision under full enforcement, which the level or the monitor
+ * mode of a policy may have relaxed.
  */
 const Replayed = z.object({ decision: Verdict, would: Verdict, reason: z.string() })
 
 export const ReplayReply = z.object({
-  /** Number of replayed records, the latest first. */
+  /** Number of replayed records. The replay takes the latest records. */
   considered: z.int(),
-  /** Number of records whose agent or connector no longer exists. */
+  /** Number of records that were not replayed, because their agent or connector does not exist any more. */
   skipped: z.int(),
   changes: z.array(
     z.object({
@@ -130,9 +131,9 @@ export const ReplayReply = z.object({
       agent: z.string(),
       action_type: z.string(),
       request: z.string(),
-      /** Decision under the policies that are active now. */
+      /** Decision under the currently active policies. */
       before: Replayed,
-      /** Decision if the given text replaced the active one. */
+      /** Decision if the given text replaced the active text. */
       after: Replayed,
     }),
   ),
@@ -146,7 +147,7 @@ export const PolicyVersionsReply = z.object({
     z.object({
       version: z.int(),
       policyYaml: z.string(),
-      /** True if the tests of the version passed, so that it became active. */
+      /** True if the tests of the version passed, so that the version became active. */
       passed: z.boolean(),
       created_at: z.string(),
     }),
@@ -154,16 +155,16 @@ export const PolicyVersionsReply = z.object({
 })
 
 /**
- * Change that a user must commit, in installations whose objects are edited in YAML. It is the body of the 409 to an
- * edit.
+ * Manifest that a user must commit, in an installation whose objects are edited as YAML. It is the body of the 409
+ * response to an edit.
  */
 export const ManifestEdit = z.object({
-  /** YAML documents to commit; empty when nothing is added or changed. */
+  /** YAML documents to commit; empty if the edit only removes objects. */
   manifest: z.string(),
   removed: z.array(z.object({ kind: z.string(), namespace: z.string(), name: z.string() })),
   /** Test results of each edited policy. */
   tests: z.array(z.object({ policy: z.string(), tests: z.array(PolicyTestResult) })),
-  /** Decisions of recent requests that the edit would change; null if the replay could not run. */
+  /** Decisions of recent requests that the edit would change; null if the replay failed. */
   replay: ReplayReply.nullable(),
 })
 

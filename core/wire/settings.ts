@@ -1,20 +1,20 @@
 import * as z from 'zod'
 import { PlainUrl } from './fields.ts'
 
-/** Replaces a stored secret in replies. In a request it leaves the secret unchanged. */
+/** Placeholder for a stored secret in responses. A request with this value leaves the secret unchanged. */
 export const MASK = '********'
 
 const Value = z.string().max(8_192)
 
 export const SettingsReply = z.object({ settings: z.record(z.string(), z.string()) })
-/** Changes to the settings. An empty string removes a setting; absent settings stay unchanged. */
+/** Changes to the settings. An empty string removes a setting, and absent settings stay unchanged. */
 export const SettingsBody = z.strictObject({
   settings: z.strictObject({
     chat_bot_token: Value.optional(),
     chat_signing_secret: Value.optional(),
     chat_channel_id: Value.optional(),
     codehost_pat: Value.optional(),
-    /** Secret that the control plane generates. A request may only contain its mask. */
+    /** Secret that the control plane generates. A request may contain only its mask. */
     webhook_secret: z
       .literal(MASK, 'cannot be set; POST /api/dashboard/settings/webhook-secret generates a new one')
       .optional(),

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 
 /**
- * Returns the schema with the same fields and bounds, but ignoring unknown fields at every depth. Custom resources
- * refuse unknown fields, because these are mistakes of their authors. On the wire they come from a newer version.
+ * Returns a schema with the same fields and bounds that ignores unknown fields at every depth. Custom resources refuse
+ * unknown fields as mistakes of their authors. In messages between components, unknown fields come from a newer
+ * version.
  */
 export function tolerant<S extends z.ZodType>(schema: S): S {
   const known = definition(schema)
@@ -23,8 +24,8 @@ export function tolerant<S extends z.ZodType>(schema: S): S {
 }
 
 /**
- * Returns the paths of all fields of the schema, at every depth: names joined by dots, without the indices of lists,
- * such as `document.rules.conditions`. The entries of a map have no paths.
+ * Returns the paths of all fields of the schema, at every depth. A path consists of names joined by dots, without list
+ * indices, such as `document.rules.conditions`. Entries of a map have no path.
  */
 export function fieldPaths(schema: z.ZodType): ReadonlySet<string> {
   const found = new Set<string>()
@@ -42,7 +43,7 @@ type Definition = {
   readonly valueType?: z.ZodType
 }
 
-/** Members of a definition that hold one schema: of a default or an optional field, of a list, of a map. */
+/** Members of a zod definition that contain an inner schema: of a default or an optional field, of a list, of a map. */
 const INNER = ['innerType', 'element', 'valueType'] as const
 
 function definition(schema: z.ZodType): Definition {

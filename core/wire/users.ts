@@ -9,7 +9,7 @@ export const UserView = z.object({
   status: z.enum(['active', 'suspended']),
   /** Approver groups of the user. */
   groups: z.array(z.string()),
-  /** Namespaces in which the role applies; null = all. */
+  /** Namespaces in which the role applies; null for all namespaces. */
   namespaces: z.array(z.string()).nullable(),
   /** Lower roles that the user has in other namespaces. */
   lower_roles: z.array(
@@ -19,7 +19,7 @@ export const UserView = z.object({
 })
 export const UserList = z.object({ users: z.array(UserView) })
 
-/** One action on a user (spec 4.4 and its extensions). */
+/** Change of one user (spec 4.4 and its extensions). */
 export const UserActionBody = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('change_role'), user_id: Id, role: RoleSchema }),
   z.strictObject({ action: z.literal('suspend'), user_id: Id }),
@@ -32,7 +32,10 @@ export const UserActionBody = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('create_key'), user_id: Id }),
   z.strictObject({ action: z.literal('invite'), email: Email, role: RoleSchema.default('viewer') }),
 ])
-/** Result of the action, in fields that depend on it: the new role and groups, a new approver key, or an invitation. */
+/**
+ * Result of the change. Its fields depend on the action: the new role and groups, a new approver key, or an
+ * invitation.
+ */
 export const UserActionReply = Ok.extend({
   role: RoleSchema.optional(),
   groups: z.array(z.string()).optional(),

@@ -6,7 +6,10 @@ import { AgentName, Environment, Ok, Runtime } from './fields.ts'
 import { ApprovalStatus, KillScope } from './gateway/internal.ts'
 import { LIMITS } from './limits.ts'
 
-/** The v1 API for agents (spec 4.3). Unknown fields of a request are ignored; those of a spec are kept. */
+/**
+ * Schemas of the v1 API for agents (spec 4.3). Unknown fields of a request are ignored; those of an action spec are
+ * kept.
+ */
 
 const WebhookUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).max(2_048)
 
@@ -40,7 +43,7 @@ export const RespondBody = z.object({
 export const KillSwitchBody = z.object({
   active: z.boolean(),
   reason: z.string().max(2_000).optional(),
-  /** What the kill switch covers. Absent: everything. */
+  /** Scope of the kill switch. If absent, the kill switch covers everything. */
   scope: KillScope.optional(),
 })
 
@@ -63,7 +66,7 @@ export const ApprovalView = z.object({
   id: z.string(),
   status: ApprovalStatus,
   required_approver_groups: z.array(z.string()),
-  /** Groups that have answered. Present while some, but not all, required groups have answered. */
+  /** Approver groups that have answered. Present while some, but not all, required groups have answered. */
   answered_groups: z.array(z.string()).optional(),
   expires_at: Moment,
 })
@@ -119,7 +122,10 @@ export const ExecuteReply = z.union([
     action_request_id: z.string(),
     gateway_response: z.object({ status: z.int(), result: z.unknown() }),
   }),
-  /** The gateway holds the request: nothing was sent, and the token is valid again after the approval. */
+  /**
+   * Reply for a request that the gateway holds. Nothing was sent upstream, and the token is valid again after the
+   * approval.
+   */
   z.object({
     executed: z.literal(false),
     action_request_id: z.string(),
@@ -167,12 +173,15 @@ export const RespondReply = z.object({
   approval_id: z.string(),
   status: ApprovalStatus,
   decision_token: z.string().nullable(),
-  /** Groups that have answered. Present while the approval is pending, because further groups must answer. */
+  /**
+   * Approver groups that have answered. Present while the approval is pending because other groups must answer as
+   * well.
+   */
   answered_groups: z.array(z.string()).optional(),
 })
 export const KillSwitchReply = z.object({
   kill_switch: z.boolean(),
-  /** Extension: warning about a scope without a current subject, or a kill switch that could not be stored. */
+  /** Extension: warning about a scope that matches nothing, or about a kill switch that could not be stored. */
   warning: z.string().optional(),
   nearest: z.array(z.string()).optional(),
 })

@@ -4,7 +4,7 @@ import { elementAt } from './der-reader.ts'
 
 const ES256 = der.sequence(der.oid('1.2.840.10045.4.3.2'))
 const VERSION_1 = der.unsigned(Uint8Array.of(0))
-/** DER of a SubjectPublicKeyInfo up to the point of the key, equal for every uncompressed P-256 key. */
+/** DER of a SubjectPublicKeyInfo before the bytes of the key. It is equal for every uncompressed P-256 key. */
 const P256_PREFIX = Uint8Array.from([
   ...[0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01],
   ...[0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04],
@@ -12,8 +12,8 @@ const P256_PREFIX = Uint8Array.from([
 const POINT_BYTES = 64
 
 /**
- * A parsed certificate request: signed data, public key and signature. A valid signature proves that the owner of the
- * key made the request.
+ * Parsed certificate request: signed data, public key and signature. A valid signature proves that the sender of the
+ * request has the private key.
  */
 export type CertificateRequest = {
   readonly info: Uint8Array
@@ -21,7 +21,10 @@ export type CertificateRequest = {
   readonly signature: Uint8Array
 }
 
-/** Creates a PKCS#10 request for a P-256 key. `sign`: ECDSA with SHA-256 over the bytes, as DER. Returns DER. */
+/**
+ * Creates a PKCS#10 request for a P-256 key, as DER. `sign` returns an ECDSA signature with SHA-256 over its argument,
+ * as DER.
+ */
 export function certificateRequest(
   spki: Uint8Array,
   commonName: string,
@@ -32,8 +35,8 @@ export function certificateRequest(
 }
 
 /**
- * Parses a PKCS#10 request; null for anything but a P-256 key with an ECDSA signature. Ignores its subject and
- * attributes: the issuer chooses the content of the certificate. Does not verify the signature.
+ * Parses a PKCS#10 request. Null for anything other than a P-256 key with an ECDSA signature. Ignores subject and
+ * attributes, because the issuer determines the content of the certificate. Does not verify the signature.
  */
 export function readCertificateRequest(bytes: Uint8Array): CertificateRequest | null {
   const whole = elementAt(bytes, 0)
@@ -51,7 +54,10 @@ export function readCertificateRequest(bytes: Uint8Array): CertificateRequest | 
   }
 }
 
-/** Returns the public key in a CertificationRequestInfo: version, subject, subjectPKInfo, attributes. */
+/**
+ * Returns the public key in a CertificationRequestInfo, whose fields are version, subject, subjectPKInfo and
+ * attributes.
+ */
 function publicKeyOf(bytes: Uint8Array, start: number): Uint8Array | null {
   const version = elementAt(bytes, start)
   const subject = version && elementAt(bytes, version.end)

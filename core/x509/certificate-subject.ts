@@ -1,9 +1,9 @@
 import { childrenOf, elementAt } from './der-reader.ts'
 
 /**
- * Returns the DER Name of a certificate's subject, byte for byte: clients reject a chain whose issuer has another
- * encoding. Certificate > TBSCertificate > [0] version, serial, algorithm, issuer, validity, subject (RFC 5280, 4.1).
- * Throws RangeError for bytes without a subject.
+ * Returns the subject of a certificate as DER Name, byte for byte, because clients reject a chain whose issuer name
+ * has another encoding. The subject follows version, serial, algorithm, issuer and validity in the TBSCertificate (RFC
+ * 5280, 4.1). Throws RangeError for bytes without a subject.
  */
 export function certificateSubject(certificate: Uint8Array): Uint8Array {
   const whole = elementAt(certificate, 0)

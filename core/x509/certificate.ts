@@ -21,7 +21,7 @@ const VERSION_3 = der.explicit(0, der.unsigned(Uint8Array.of(2)))
 const ES256 = der.sequence(der.oid(OIDS.ecdsaWithSha256))
 const ORGANIZATION = nameAttribute(OIDS.organization, 'Chaperone')
 
-/** Functions that need keys and randomness. The caller passes them in. */
+/** Functions that need a private key or randomness, which core does not have. */
 export type Signer = {
   /** Returns an ECDSA P-256 signature with SHA-256 over the bytes, as DER. */
   readonly sign: (body: Uint8Array) => Uint8Array
@@ -35,12 +35,15 @@ export type Issuer = Signer & { readonly name: Uint8Array; readonly keyId: Uint8
 /** Public key of a subject: DER SubjectPublicKeyInfo, and the SHA-1 of the key bits (RFC 5280 method 1). */
 export type PublicKey = { readonly spki: Uint8Array; readonly keyId: Uint8Array }
 
-/** Times in epoch ms. A certificate is valid from a day before `nowMs`, because clocks differ. */
+/**
+ * Period of validity, in epoch ms. A certificate is valid from one day before `nowMs`, because clocks of clients
+ * differ.
+ */
 export type Validity = { readonly nowMs: number; readonly notAfterMs: number }
 
 /**
- * Creates a self-signed P-256 root. `pathLength`: maximum depth of certificate authorities below it, default 0. Returns
- * DER.
+ * Creates a self-signed P-256 root certificate, as DER. `pathLength` is the maximum depth of certificate authorities
+ * below the root; the default is 0.
  */
 export function rootCertificate(
   signer: Signer,
@@ -57,8 +60,8 @@ export function rootCertificate(
 }
 
 /**
- * Creates a certificate authority (CA) below another one, for a key of another process. It signs only leaves, and
- * clients accept them only for the permitted names. Returns DER.
+ * Creates a certificate authority (CA) below another one, for the key of another process, as DER. The CA can sign only
+ * leaf certificates, and clients accept these only for the permitted names.
  */
 export function intermediateCertificate(
   issuer: Issuer,
@@ -89,7 +92,7 @@ function authorityExtensions({ pathLength, keyId, issuerKeyId }: AuthorityIdenti
   const limits = der.sequence(der.boolean(true), der.unsigned(Uint8Array.of(pathLength)))
   return [
     extension(OIDS.basicConstraints, limits, true),
-    // Key usage: keyCertSign and cRLSign.
+    // The bits of the key usage are keyCertSign and cRLSign.
     extension(OIDS.keyUsage, der.bitString(Uint8Array.of(0x06), 1), true),
     extension(OIDS.subjectKeyIdentifier, der.octetString(keyId)),
     extension(OIDS.authorityKeyIdentifier, der.sequence(der.implicit(0, issuerKeyId))),
@@ -97,9 +100,9 @@ function authorityExtensions({ pathLength, keyId, issuerKeyId }: AuthorityIdenti
 }
 
 /**
- * Returns a function that issues the certificates of a server. It encodes once all parts that are equal for every host,
- * so that a certificate costs one signature. The function returns DER for host names or IP addresses; the first one is
- * the subject.
+ * Returns a function that issues certificates of servers, as DER, for host names or IP addresses. The first name is
+ * the subject. The function encodes the parts that are equal for all hosts only once, so that a certificate costs
+ * little more than one signature.
  */
 export function leafTemplate(
   issuer: Issuer,
@@ -107,7 +110,7 @@ export function leafTemplate(
 ): (hosts: readonly [string, ...string[]], period: Validity) => Uint8Array {
   const common = [
     extension(OIDS.basicConstraints, der.sequence(), true),
-    // Key usage: digitalSignature.
+    // The bit of the key usage is digitalSignature.
     extension(OIDS.keyUsage, der.bitString(Uint8Array.of(0x80), 7), true),
     extension(OIDS.extendedKeyUsage, der.sequence(der.oid(OIDS.serverAuth))),
     extension(OIDS.subjectKeyIdentifier, der.octetString(keyId)),
@@ -153,8 +156,8 @@ function nameAttribute(id: string, value: string): Uint8Array {
 
 /**
  * Returns the subject of a server's certificate. Clients read the alternative names; the common name is informative,
- * and X.509 limits it to 64 characters. Empty for an address: without a DNS name among the alternatives, OpenSSL checks
- * the common name against the permitted DNS names.
+ * and X.509 limits it to 64 characters. The subject of an IP address has no common name: without a DNS name among the
+ * alternatives, OpenSSL would check the common name against the permitted DNS names.
  */
 function leafSubject(host: string): Uint8Array {
   if (host.length > 64 || parseAddress(host) !== null) return der.sequence(ORGANIZATION)

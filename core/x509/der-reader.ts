@@ -1,7 +1,9 @@
-/** A DER element: its tag, and the range of its content in the bytes. */
+/** DER element: its tag, and the range of its content in the bytes. */
 export type Element = { readonly tag: number; readonly start: number; readonly end: number }
 
-/** Reads the element at `at`; null if it exceeds the bytes. Supports lengths of up to three bytes. */
+/**
+ * Reads the element at the offset `at`; null if the element exceeds the bytes. Supports lengths of up to three bytes.
+ */
 export function elementAt(bytes: Uint8Array, at: number): Element | null {
   const tag = bytes[at]
   const first = bytes[at + 1]

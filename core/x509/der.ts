@@ -1,4 +1,4 @@
-/** Encodes the DER values that certificates need. Every value is a complete tag-length-value element. */
+/** Encoders for the DER values in certificates. Each returns a complete tag-length-value element. */
 
 const TAG = {
   boolean: 0x01,
@@ -48,7 +48,7 @@ export function boolean(value: boolean): Uint8Array {
   return element(TAG.boolean, Uint8Array.of(value ? 0xff : 0))
 }
 
-/** Encodes a BIT STRING of whole bytes. `unusedBits`: number of ignored bits at its end. */
+/** Encodes a BIT STRING of whole bytes. `unusedBits` is the number of ignored bits at its end. */
 export function bitString(bytes: Uint8Array, unusedBits = 0): Uint8Array {
   return element(TAG.bitString, Uint8Array.of(unusedBits), bytes)
 }
@@ -91,7 +91,7 @@ export function pem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
-/** Returns a time in UTC as `20270131120000Z`. */
+/** Returns a time in UTC in the form `20270131120000Z`. */
 function utcStamp(epochMs: number): string {
   const seconds = Math.floor(epochMs / 1000)
   const days = Math.floor(seconds / 86_400)
@@ -102,7 +102,8 @@ function utcStamp(epochMs: number): string {
 }
 
 /**
- * Returns year, month, day of the Gregorian calendar. Years begin in March internally, so that the leap day is last.
+ * Returns year, month and day of the Gregorian calendar. Years begin in March internally, so that the leap day is the
+ * last day of a year.
  */
 function civilDate(daysSinceEpoch: number): [number, number, number] {
   const shifted = daysSinceEpoch + 719_468
@@ -122,7 +123,7 @@ function civilDate(daysSinceEpoch: number): [number, number, number] {
   return [year, month, dayOfYear - Math.floor((153 * marchMonth + 2) / 5) + 1]
 }
 
-/** Returns one byte per character. Characters beyond U+00FF would be truncated. */
+/** Returns one byte per character. Characters must not exceed U+00FF, because they would be truncated. */
 export function ascii(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0))
 }

@@ -5,7 +5,7 @@ const OIDS = {
   certBag: '1.2.840.113549.1.12.10.1.3',
   x509Certificate: '1.2.840.113549.1.9.22.1',
   friendlyName: '1.2.840.113549.1.9.20',
-  /** Attribute that marks a trusted certificate (Oracle). Without it Java does not trust the entry. */
+  /** OID of the attribute that marks a trusted certificate (Oracle). Java does not trust an entry without it. */
   trustedKeyUsage: '2.16.840.1.113894.746875.1.1',
   anyExtendedKeyUsage: '2.5.29.37.0',
 } as const
@@ -16,15 +16,15 @@ const VERSION_3 = der.unsigned(Uint8Array.of(3))
 export type TrustedCertificate = { readonly alias: string; readonly der: Uint8Array }
 
 /**
- * Creates a PKCS#12 file that Java accepts as its trust store. It contains only public certificates, so nothing is
- * encrypted or signed: any password opens it. Aliases must be unique and ASCII.
+ * Creates a PKCS#12 file that Java accepts as a trust store. The file contains only public certificates, so it is
+ * neither encrypted nor signed, and any password opens it. Aliases must be unique and ASCII.
  */
 function javaTrustStore(certificates: readonly TrustedCertificate[]): Uint8Array {
   const contents = der.sequence(...certificates.map(bag))
   return der.sequence(VERSION_3, content(der.sequence(content(contents))))
 }
 
-/** Creates a trust store for Java from certificates in PEM, each of them once. */
+/** Creates a trust store for Java from certificates in PEM. Duplicates are removed. */
 export function javaTrustStoreOf(pems: readonly string[]): Uint8Array {
   const bodies = [...new Set(pems.map((text) => text.replace(/-----[^-]+-----|\s/g, '')))]
   return javaTrustStore(

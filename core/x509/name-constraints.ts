@@ -3,27 +3,27 @@ import * as der from './der.ts'
 import { childrenOf, type Element, elementAt } from './der-reader.ts'
 
 /**
- * Names that an intermediate permits: X.509 Name Constraints (RFC 5280, 4.2.1.10) with dNSName and iPAddress subtrees.
- * A host name in lower case permits itself and every name below it, an IP address only itself. Sorted, without names
- * that another name of the list permits.
+ * Names that an intermediate certificate permits by X.509 Name Constraints (RFC 5280, 4.2.1.10), as dNSName and
+ * iPAddress subtrees. A host name in lower case permits itself and every name below it, an IP address only itself. The
+ * list is sorted, and omits names that another name of the list already permits.
  */
 export type PermittedNames = readonly string[]
 
 /**
- * Maximum size of the subtrees. Java rejects handshake messages of more than 32 KiB; the certificates of the chain need
- * less than 2 KiB in addition.
+ * Maximum size of the subtrees in bytes. Java rejects handshake messages of more than 32 KiB, and the certificates of
+ * the chain need up to 2 KiB in addition.
  */
 const MAX_SUBTREES_BYTES = 24 * 1024
 /**
- * Matches host names that Java accepts in a constraint. It rejects the whole certificate for any other label, such as
- * one with an underscore.
+ * Matches host names that Java accepts in a constraint. Java rejects the whole certificate for any other label, such
+ * as one with an underscore.
  */
 const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 /**
- * Name that is always permitted and identifies no host (RFC 2606). A name form without a permitted name would be
- * unconstrained, so each form has an entry. GnuTLS treats IPv4 and IPv6 addresses as two forms: their entries are the
- * limited broadcast address and an address of the discard prefix (RFC 6666).
+ * Names that every certificate permits although they identify no host. A name form without a permitted name would be
+ * unconstrained, so each form has one: a reserved DNS name (RFC 2606), and, because GnuTLS treats IPv4 and IPv6 as two
+ * forms, the limited broadcast address and an address of the discard prefix (RFC 6666).
  */
 const NO_HOST = 'none.invalid'
 const NO_ADDRESS = '255.255.255.255'
@@ -34,9 +34,9 @@ const TAG = { dnsName: 0x82, ipAddress: 0x87, permittedSubtrees: 0xa0, extension
 const OID = der.oid('2.5.29.30')
 
 /**
- * Returns the names that a certificate for these hosts (host names in lower case, or IP addresses) permits. Excludes
- * hosts that clients do not accept in a constraint, the names that every certificate has (`NO_NAMES`), and hosts beyond
- * the size limit: a certificate permits exactly the returned names.
+ * Returns the names that a certificate for these hosts permits. Hosts are host names in lower case or IP addresses.
+ * Excludes hosts that clients do not accept in a constraint, the names that every certificate permits (`NO_NAMES`),
+ * and hosts beyond the size limit. A certificate permits exactly the returned names.
  */
 export function permittedNames(hosts: Iterable<string>): PermittedNames {
   const usable = new Set<string>()
@@ -53,7 +53,7 @@ export function permittedNames(hosts: Iterable<string>): PermittedNames {
   })
 }
 
-/** Reports whether clients accept a certificate for the host below an intermediate with these names. */
+/** Reports whether clients accept a certificate for the host if an intermediate with these names issued it. */
 export function isPermitted(names: PermittedNames, host: string): boolean {
   const address = parseAddress(host)
   if (address !== null) return names.includes(addressText(address))
@@ -77,7 +77,8 @@ export function namesPermittedBy(certificate: Uint8Array): PermittedNames | null
 }
 
 /**
- * Reports whether a constraint can contain the host. Many readers treat an all-numeric last label as an IPv4 address.
+ * Reports whether a constraint can contain the host. Many parsers treat a host with an all-numeric last label as an
+ * IPv4 address.
  */
 function isConstraint(host: string): boolean {
   return HOST_NAME.test(host) && !/(?:^|\.)[0-9]+$/.test(host)
@@ -97,7 +98,7 @@ function subtree(name: string): Uint8Array {
   return der.sequence(der.element(TAG.ipAddress, address, wholeMask))
 }
 
-/** Returns the Name Constraints of a certificate: TBSCertificate > [3] extensions > extension > value. */
+/** Returns the Name Constraints of a certificate. Their path is TBSCertificate > [3] extensions > extension > value. */
 function constraintsOf(bytes: Uint8Array): Element | null {
   const whole = elementAt(bytes, 0)
   const [body] = whole === null ? [] : childrenOf(bytes, whole)
@@ -123,7 +124,7 @@ function withoutNone(name: string): string | null {
   return NO_NAMES.has(name) ? null : name
 }
 
-/** Returns the canonical text of an address. For IPv6 it has eight groups without abbreviation. */
+/** Formats an address in canonical form: an IPv6 address has eight groups, without abbreviation. */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.')
   const groups = Array.from({ length: 8 }, (_, at) => ((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0))

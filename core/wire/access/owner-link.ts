@@ -1,4 +1,4 @@
-/** Time in ms for which the link that creates the first owner is valid. */
+/** Lifetime in ms of the link with which the first owner registers. */
 export const OWNER_LINK_LIFE_MS = 60 * 60 * 1_000
 
 /** Data of the Secret with the owner link of a cluster. */
@@ -9,7 +9,7 @@ export type OwnerLinkData = {
   readonly 'expires-at': string
 }
 
-/** Returns the data of the Secret. `baseUrl`: public URL of the dashboard, without a trailing slash. */
+/** Returns the data of the Secret. `baseUrl` is the public URL of the dashboard, without a trailing slash. */
 export function ownerLinkData(token: string, baseUrl: string, expiresAt: string): OwnerLinkData {
   return { token, link: ownerLinkOf(baseUrl, token), 'expires-at': expiresAt }
 }

@@ -1,11 +1,11 @@
 import type { ResourceKind } from '../../crd/schemas.ts'
 
-/** Roles in ascending order: each includes the rights of the ones before it. */
+/** Roles in ascending order. Each role includes the rights of all roles before it. */
 export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
 
 export type Role = (typeof ROLES)[number]
 
-/** True if `role` includes all rights of `minimum`. */
+/** Reports whether `role` includes all rights of `minimum`. */
 export function hasRole(role: Role, minimum: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(minimum)
 }
@@ -15,20 +15,20 @@ type RightEntry = {
   readonly role: Role
   readonly allows: string
   /**
-   * True: users with the right in some namespaces may use its routes, which then return only objects of these. Absent:
-   * users need the right in all namespaces.
+   * True if a user who has the right in only some namespaces may use its routes, which then return only objects of
+   * these namespaces. If absent, users need the right in all namespaces.
    */
   readonly isNamespaced?: true
   /**
-   * Kinds of objects that the routes of the right write. With `DASHBOARD_EDITING=yaml` such a route returns 409 and the
-   * manifest.
+   * Kinds of objects that the routes of the right write. With `DASHBOARD_EDITING=yaml`, these routes return 409 with
+   * the manifest to commit.
    */
   readonly writes?: readonly ResourceKind[]
 }
 
 /**
- * Rights of users, as `resource/verb`. Users of the installation have a right by their role; callers of a cluster by
- * its RBAC, on this resource of `chaperone.dev` with this verb. Every route for users requires one of these.
+ * Rights of users, as `resource/verb`. Users of the installation have a right by their role. Callers of a cluster have
+ * it by RBAC, for the verb on this resource of the API group `chaperone.dev`. Every route for users requires a right.
  */
 export const RIGHTS = {
   'records/get': {
@@ -99,7 +99,7 @@ export const RIGHTS = {
 
 export type Right = keyof typeof RIGHTS
 
-/** Returns in which namespaces a user needs the right to use its routes. */
+/** Returns the namespaces in which a user needs the right to use its routes. */
 export function reachOf(right: Right): Reach {
   const entry: RightEntry = RIGHTS[right]
   return entry.isNamespaced === true ? 'namespaces' : 'cluster'
@@ -121,7 +121,10 @@ export type Namespaces = 'all' | ReadonlySet<string>
 /** Namespaces in which routes require a right: some (`namespaces`), or all (`cluster`). */
 export type Reach = 'namespaces' | 'cluster'
 
-/** Reports whether a right in `namespaces` covers an object in `namespace` (null: without a namespace). */
+/**
+ * Reports whether a right in `namespaces` covers an object in `namespace`. `namespace` is null for an object without a
+ * namespace.
+ */
 export function covers(namespaces: Namespaces, namespace: string | null): boolean {
   return namespaces === 'all' || (namespace !== null && namespaces.has(namespace))
 }

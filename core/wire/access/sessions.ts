@@ -2,7 +2,10 @@ import * as z from 'zod'
 import { Email, Ok, RoleSchema } from '../fields.ts'
 
 const SessionUser = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
-/** Secret of the page; sent with every write as `X-Service-Page-Secret`. Absent for sessions without a page. */
+/**
+ * Secret of a dashboard page, which the page sends with every write as `X-Service-Page-Secret`. Absent for sessions
+ * without a page.
+ */
 const PageSecret = z.string().optional()
 const Password = z.string().min(12, 'has at least 12 characters').max(1_024)
 
@@ -29,7 +32,8 @@ export const OwnerLinkReply = Ok.extend({ owner_link: z.string().nullable() })
 export const RedeemOwnerLinkBody = z.strictObject({ setup_token: z.string().min(1).max(200) })
 
 /**
- * How users edit Gateways, Connectors, Permissions and Policies. `yaml`: edits return 409 with the manifest to commit.
+ * Mode in which users edit Gateways, Connectors, Permissions and Policies. With `yaml`, an edit returns 409 with the
+ * manifest to commit.
  */
 export const EditingMode = z.enum(['rows', 'yaml'])
 
@@ -38,15 +42,16 @@ export const MeReply = z.object({
     groups: z.array(z.string()),
     via: z.string(),
     /**
-     * Reason why the session is restricted. `page_secret`: it is read-only, because the request has no secret of its
-     * page.
+     * Reason why the session is restricted; null if it is not. `page_secret`: the session is read-only, because the
+     * request has no page secret.
      */
     restriction: z.string().nullable(),
     /**
-     * Namespaces in which the role applies; null = all. Absent for callers of a cluster, whose rights follow from RBAC.
+     * Namespaces in which the role applies; null for all namespaces. Absent for callers of a cluster, whose rights
+     * follow from RBAC.
      */
     namespaces: z.array(z.string()).nullable().optional(),
-    /** Namespaces in which the user has each right; null = all. Absent for callers of a cluster. */
+    /** Namespaces in which the user has each right; null for all namespaces. Absent for callers of a cluster. */
     rights: z.record(z.string(), z.array(z.string()).nullable()).optional(),
   }),
   editing: EditingMode,
@@ -58,18 +63,18 @@ export const AuthOptionsReply = z.object({
   identity_provider: z.object({ name: z.string() }).nullable(),
 })
 
-/** A value of 32 bytes as base64url. */
+/** Schema of 32 bytes as base64url. */
 const Bytes32 = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'has 43 characters of base64url')
 
-/** Begins a sign-in. `challenge`: SHA-256 of a secret that the client keeps for the exchange. */
+/** Begins a sign-in. `challenge` is the SHA-256 of a secret that the client keeps until the exchange. */
 export const StartSignInBody = z.strictObject({
   challenge: Bytes32,
   loopback_port: z.int().min(1).max(65_535).optional(),
 })
 export const StartSignInReply = Ok.extend({ url: z.string() })
-/** Query of the browser, to which proxies may add parameters. */
+/** Query of the browser. It may have unknown parameters, because proxies may add some. */
 export const BeginSignInQuery = z.looseObject({ request: z.string().min(1).max(4_000) })
-/** Response of the identity provider, whose parameters the OIDC client validates. */
+/** Response of the identity provider. The OIDC client validates its parameters. */
 export const SignInCallbackQuery = z.looseObject({})
 export const ExchangeBody = z.strictObject({ code: Bytes32, secret: Bytes32 })
 

@@ -1,4 +1,4 @@
-/** Reasons why a sign-in through the identity provider failed, in the redirect URL to the page. */
+/** Reasons why a sign-in through the identity provider failed, as in the redirect URL to the sign-in page. */
 const SIGN_IN_ERROR_CODES = [
   'expired',
   'other_browser',

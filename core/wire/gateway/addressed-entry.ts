@@ -1,8 +1,9 @@
 import type { EntrySection, FieldAddition } from './field-additions.ts'
 
 /**
- * Returns an entry as a gateway of `protocol` understands it: without the fields that it may ignore, and with the list
- * `critical` of those that it must not. Returns the same entry for a gateway that knows all of its fields.
+ * Returns an entry in the form for a gateway of `protocol`. Removes the fields that this gateway may ignore, and adds
+ * the list `critical` of unknown fields that it must not ignore. Returns the entry unchanged for a gateway that has
+ * all of its fields.
  */
 export function addressedEntry(
   entry: unknown,

@@ -1,20 +1,20 @@
 import * as z from 'zod'
 
 /**
- * Id that the gateway gives to a kill switch which it activates or deactivates. It makes repetitions idempotent: a
- * deactivated kill switch is not activated again.
+ * Identification of a kill switch that a gateway forwards. The gateway creates `id`, which makes repetitions
+ * idempotent: a repeated activation does not activate a deactivated kill switch again.
  */
 export const ForwardedKillSwitch = z.object({
   id: z.uuid(),
   /**
-   * Set for a repeated attempt: milliseconds since the activation. The control plane may already have stored and
-   * deactivated the kill switch.
+   * Time since the activation in ms; only in a repeated attempt, because the control plane may then already have
+   * stored and deactivated the kill switch.
    */
   retried_after_ms: z.number().int().min(0).optional(),
 })
 
 /**
- * A command of a gateway's internal API that its control plane executes (spec 4.2). The gateway returns the reply
+ * Command of a gateway's internal API that its control plane executes (spec 4.2). The gateway returns the response
  * `{status, body}` unchanged.
  */
 export const CommandBody = z.discriminatedUnion('command', [

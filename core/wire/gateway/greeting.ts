@@ -1,14 +1,14 @@
 import { FIRST_PROTOCOL } from './field-additions.ts'
 
-/** Headers of every call of a gateway: the protocol (see `FIELD_ADDITIONS`) and the version that it runs. */
+/** Headers of every request from a gateway: its protocol (see `FIELD_ADDITIONS`) and its version. */
 export const PROTOCOL_HEADER = 'x-gateway-protocol'
 export const VERSION_HEADER = 'x-gateway-version'
 
-/** Versions that a gateway process names in its calls. */
+/** Protocol and version that a gateway process sends in its requests. */
 export type Greeting = {
-  /** A gateway without the header speaks the first protocol. */
+  /** Protocol of the gateway. A request without the header has the first protocol. */
   readonly protocol: number
-  /** Version of the product, such as `1.2.3`; null if the gateway names none. */
+  /** Version of the product, such as `1.2.3`; null if the gateway does not send one. */
   readonly version: string | null
 }
 
@@ -17,7 +17,7 @@ export const NO_GREETING: Greeting = { protocol: FIRST_PROTOCOL, version: null }
 const VERSION_TEXT = /^\d{1,5}\.\d{1,5}\.\d{1,5}([-+][0-9A-Za-z.+-]{1,48})?$/
 const PROTOCOL_TEXT = /^[1-9]\d{0,5}$/
 
-/** Reads the headers of a call. Invalid values count as absent. */
+/** Parses the headers of a request from a gateway. Invalid values count as absent. */
 export function greetingOf(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Greeting {

@@ -1,20 +1,20 @@
 import * as z from 'zod'
 import { MAX_HANDLES } from '../../connectors/handles/handle.ts'
 
-/** SHA-256 over scope, kind and id in lower-case hex. The id itself stays in the gateway. */
+/** Lower-case hex SHA-256 over scope, kind and id of a handle. The gateway never sends the id itself. */
 const HandleHash = z.string().regex(/^[0-9a-f]{64}$/)
 
-/** A handle that the provider returned for one request. */
+/** Handle that the response of the provider contained. */
 export const GivenHandle = z.object({ kind: z.string().max(64), hash: HandleHash })
 
 export const HandleOwnerSchema = z.enum(['own', 'foreign', 'unknown'])
 
-/** Asks the control plane for the owners of handles, from the point of view of one agent. */
+/** Request for the owners of handles, relative to one agent. */
 export const HandlesBody = z.object({
   agent: z.string().min(1).max(300),
   hashes: z.array(HandleHash).min(1).max(MAX_HANDLES),
 })
-/** Owners in the order of `hashes`. */
+/** Owners of the handles, in the order of `hashes`. */
 export const HandlesReply = z.object({ owners: z.array(HandleOwnerSchema) })
 
 export type GivenHandle = z.infer<typeof GivenHandle>

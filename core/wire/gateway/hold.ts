@@ -12,7 +12,8 @@ import {
 const Asker = z.string().min(1).max(64)
 
 /**
- * Requests an approval. The control plane joins the request to a pending approval or creates one, and owns the state.
+ * Requests an approval. The control plane, which owns the state of approvals, adds the request to a pending approval
+ * or creates one.
  */
 export const HoldBody = z.object({
   /**
@@ -22,51 +23,52 @@ export const HoldBody = z.object({
   binding: z.string(),
   agent: z.string(),
   act_id: z.string(),
-  /** Type of the connector (`connector`), and name of the Connector object. */
+  /** Type of the connector. The name of the Connector object is in `connector_name`. */
   connector: z.string(),
   connector_name: z.string().optional(),
   action_type: z.string(),
   target: z.string().nullable(),
-  /** Environment and catalogue hints of the action, for the audit log. */
+  /** Environment of the action, and its risk hints from the catalogue, for the audit log. */
   environment: z.string().max(300).nullish(),
   risk_hints: z.record(z.string(), z.boolean()).nullish(),
   method: z.string(),
   host: z.string(),
   path: z.string(),
-  /** Header fields that the approval is bound to. Older gateways do not send them. */
+  /** Header fields that the approval binds. Older gateways do not send them. */
   headers: z.array(HeaderField).max(4_096).default([]),
   parameters: z.record(z.string(), z.unknown()),
   risk_score: z.number(),
   risk_factors: z.array(z.string()),
   matched_rule: z.string().nullable(),
   required_approver_groups: z.array(z.string()),
-  /** Required groups by policy. Older gateways do not send them: then all required groups form one set. */
+  /** Required groups by policy. Older gateways do not send them; then all required groups form one set. */
   required_groups: z.array(RequiredGroupsView).max(1_000).optional(),
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
   /**
    * Hex SHA-256 of the whole request as received by the gateway (`fingerprintText`). Older gateways do not send it, so
-   * that their holds never belong to an execution through `gateway_url`.
+   * the control plane never assigns their holds to an execution through `gateway_url`.
    */
   request_fingerprint: z.string().max(64).optional(),
   unread_body: UnreadBody.nullable().default(null),
-  /** Effect classes that the card shows. Older gateways do not send them. */
+  /** Effect classes on the approval card. Older gateways do not send them. */
   effects: EffectList.optional(),
-  /** States that the approval is bound to. Older gateways do not send them. */
+  /** States of the target that the approval binds. Older gateways do not send them. */
   pins: z.array(PinView).max(64).optional(),
-  /** Id of the group of requests in one process that wait for the same approval. Older gateways do not send it. */
+  /** Id of a group of requests in one process that wait for the same approval. Older gateways do not send it. */
   asker: Asker.optional(),
 })
 
 export const HoldParams = z.object({ id: z.string().max(100) })
 
-/** Reports that the client of the last request in the group `asker` disconnected. */
+/** Reports that the client of the last request of the group `asker` disconnected. */
 export const LeaveBody = z.object({ binding: z.string(), asker: Asker })
 
 /**
- * Answer to `HoldBody`. `outcome`: `created`, `joined` (already pending), `approved` (approved within the retry window
- * and not used yet), `deferred` (the request executes an action: the gateway refuses it now, and it is repeated once
- * the approval is answered). 429 if too many approvals are pending.
+ * Response to `HoldBody`. `created` and `joined`: the request waits for a new or an already pending approval.
+ * `approved`: an approval within the retry window has not been used yet. `deferred`: the request executes a v1 action;
+ * the gateway refuses it now, and it is repeated after the approval is answered. The status is 429 if too many
+ * approvals are pending.
  */
 export const HoldReply = z.object({
   outcome: z.enum(['created', 'joined', 'approved', 'deferred']),
@@ -74,8 +76,8 @@ export const HoldReply = z.object({
 })
 
 /**
- * Uses an approval for one request. The database does this in one conditional statement, which succeeds exactly once
- * per approval.
+ * Uses an approval for one request. The database changes the approval in one conditional statement, which succeeds
+ * exactly once per approval.
  */
 export const SpendBody = z.object({ binding: z.string() })
 export const SpendReply = z.object({ spent: z.boolean(), status: ApprovalStatus })

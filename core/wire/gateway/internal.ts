@@ -8,12 +8,16 @@ import { isKillScope, KILL_SCOPE_FORMS } from '../../decision/kill-switch/kill-s
 /** Status of an approval in the gateway's internal API (spec 4.2; see the extension table of the README). */
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled'])
 
-/** Approver groups that one policy requires: one member of any of them can answer; no group means any approver. */
+/**
+ * Approver groups that one policy requires. One member of any of the groups can answer. If `groups` is empty, any
+ * approver can.
+ */
 export const RequiredGroupsView = z.object({
   policy: z.string().max(500),
   groups: z.array(z.string().max(300)).max(64),
   /**
-   * True: one approver counts for only one set. If any set of a request has it, this holds for all sets of the request.
+   * True if one approver counts for only one set. A single set with `distinct` applies this to all sets of the
+   * request.
    */
   distinct: z.boolean(),
 })
@@ -21,19 +25,19 @@ export const RequiredGroupsView = z.object({
 export const ApproverAnswer = z.object({
   by: z.string(),
   approved: z.boolean(),
-  /** Groups among the required ones that the approver answered for. */
+  /** Required groups for which the approver answered. */
   groups: z.array(z.string()),
   via: z.string(),
   note: z.string().nullable(),
   at: z.string(),
 })
 
-/** A header field as forwarded upstream. All fields together fit into a header block. */
+/** Header field as forwarded upstream. All fields of a request together fit into a header block. */
 export const HeaderField = z.object({ name: z.string().max(16_384), value: z.string().max(16_384) })
 
 /**
- * A body that the gateway could not read. `description` is a sentence; `excerpt` is its beginning if the card must show
- * it.
+ * Body that the gateway could not read. `description` is a sentence. `excerpt` is the beginning of the body, if the
+ * approval card must show it.
  */
 export const UnreadBody = z.object({
   description: z.string().max(2_000),
@@ -41,19 +45,20 @@ export const UnreadBody = z.object({
 })
 
 /**
- * State of the affected resource when the card was created. `fixed_by` states why it cannot change before execution.
- * `gateway`: the gateway compares it again immediately before it sends the request. `request`: the request names it,
- * and the provider refuses any other. Null: it may change after the answer.
+ * State of the target when the approval card was created. `fixed_by` states the reason why the state cannot change
+ * before the execution. `gateway`: the gateway compares the state again immediately before it sends the request.
+ * `request`: the request contains the state, and the provider refuses any other. Null: the state may change after the
+ * answer.
  */
 export const PinView = z.object({
   action_type: z.string().max(500),
-  /** Name of the state, such as `head commit`. */
+  /** Kind of the state, such as `head commit`. */
   state: z.string().max(200),
   value: z.string().max(500).nullable(),
   fixed_by: z.enum(['gateway', 'request']).nullable(),
 })
 
-/** Effect classes of a request, with `unknown` if those of one action are not known. */
+/** Effect classes of a request, including `unknown` if the classes of an action are unknown. */
 export const EffectList = z.array(z.string().max(32)).max(16)
 
 export const ApprovalCard = z.object({
@@ -66,14 +71,14 @@ export const ApprovalCard = z.object({
   method: z.string().nullable(),
   host: z.string().nullable(),
   path: z.string().nullable(),
-  /** Forwarded header fields that the approval is bound to, without the documented uninteresting ones. */
+  /** Forwarded header fields that the approval binds. The documentation lists the fields that approvals ignore. */
   headers: z.array(HeaderField).default([]),
   parameters: z.record(z.string(), z.unknown()),
   risk_score: z.number(),
   risk_factors: z.array(z.string()),
   matched_rule: z.string().nullable(),
   required_approver_groups: z.array(z.string()),
-  /** Sets of required groups. Each needs an answer; `answered_by` is null until it has one. */
+  /** Sets of required groups. Each set needs an answer; `answered_by` is null until the set has one. */
   required_groups: z.array(RequiredGroupsView.extend({ answered_by: z.string().nullable() })).default([]),
   answered_groups: z.array(z.string()).default([]),
   /** Answers of approvers, oldest first. */
@@ -83,15 +88,15 @@ export const ApprovalCard = z.object({
   unread_body: UnreadBody.nullable().default(null),
   /** Effect classes of the request. Absent on cards of older versions. */
   effects: EffectList.optional(),
-  /** States that the approval is bound to. Absent or empty: the approval is bound to none. */
+  /** States of the target that the approval binds. Absent or empty if the approval binds none. */
   pins: z.array(PinView).max(64).optional(),
   created_at: z.string(),
   expires_at: z.string(),
   responded_by: z.string().nullable(),
-  /** Interface of the answer. With `internal`, `responded_by` is not verified. */
+  /** Interface through which the answer came. With `internal`, the identity in `responded_by` is not verified. */
   responded_via: z.string().nullable().optional(),
   note: z.string().nullable(),
-  /** Time at which the agent disconnected; null while a request of it is pending. */
+  /** Time at which the agent's last client disconnected; null while a request of the agent is pending. */
   left_at: z.string().nullable().optional(),
 })
 
@@ -104,14 +109,15 @@ export const ConnectorAdd = z.strictObject({
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
   base_url: z.url().optional(),
-  /** Extension: the upstream may have a private or loopback address, for example a self-hosted instance. */
+  /** Extension: true if the upstream may have a private or loopback address, for example a self-hosted instance. */
   allow_private_addresses: z.boolean().optional(),
-  /** Extension: the credential may be sent to a plain http upstream. */
+  /** Extension: true if the credential may be sent to a plain http upstream. */
   allow_plaintext_credential: z.boolean().optional(),
-  /** Extension, for type mcp: paths that accept JSON-RPC. */
+  /** Extension for the type `mcp`: paths that accept JSON-RPC. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
   /**
-   * Extension. `opaque`: requests can be held although the gateway cannot read their bodies, and the card states that.
+   * Extension. With `opaque`, requests can be held although the gateway cannot read their bodies; the approval card
+   * then states that.
    */
   bodies: z.enum(['opaque']).optional(),
 })

@@ -1,15 +1,18 @@
 import * as z from 'zod'
 
 /**
- * One source of a kill switch that is active until the same source deactivates it. The effective state is the union of
- * all entries.
+ * Kill switch of one source. It is active until the same source deactivates it. The effective kill state is the union
+ * of all entries.
  */
 export const KillEntry = z.object({
-  /** What the entry covers: `all`, `connector:X`, `agent:X`, `gateway:X`, `namespace:X` or bare `X`. */
+  /**
+   * Scope that the kill switch covers: `all`, `connector:X`, `agent:X`, `gateway:X`, `namespace:X`, or a bare name
+   * `X`.
+   */
   scope: z.string(),
   /**
-   * Where the entry was activated: `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`, `configmap`,
-   * `configmap:<ns>`, …
+   * Source that activated the kill switch: `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`,
+   * `configmap`, `configmap:<ns>`, …
    */
   source: z.string(),
   reason: z.string(),
@@ -17,14 +20,14 @@ export const KillEntry = z.object({
 })
 
 /**
- * Position of a state in the total order over all replicas: a higher epoch is later, then a higher revision. Both come
- * from the database.
+ * Position of a state in the total order over all replicas. A state with a higher epoch is later; within an epoch, one
+ * with a higher revision. The database assigns both numbers.
  */
 export const StateOrder = z.object({ epoch: z.number().int(), revision: z.number().int() })
 
 /**
- * A kill switch that is in force although the database may not contain it yet. `proof`: hex HMAC with a key of the
- * control plane's replicas.
+ * Kill switch that may be in force before the database contains it. `proof` is a hex HMAC with a key that the replicas
+ * of the control plane have in common.
  */
 export const KillAnnouncement = z.object({
   id: z.string().min(1).max(64),
@@ -33,16 +36,16 @@ export const KillAnnouncement = z.object({
 })
 
 /**
- * The complete kill state with its order, so that an older state deactivates nothing. Older control planes do not send
- * it.
+ * Complete kill state with its position in the order of states, so that an older state deactivates nothing. Older
+ * control planes do not send this message.
  */
 export const KillStateMessage = z.object({
   /** Position of `stored` in the order of states. */
   order: StateOrder,
   stored: z.array(KillEntry),
-  /** Kill switches that were broadcast before they are stored. They are in force until their ids are in `settled`. */
+  /** Kill switches that were broadcast before they were stored. They are in force until their ids are in `settled`. */
   announced: z.array(KillAnnouncement),
-  /** Ids of announcements that have been stored or deactivated, so that only `stored` decides about them. */
+  /** Ids of announced kill switches that have since been stored or deactivated. For these, `stored` alone is valid. */
   settled: z.array(z.string()),
 })
 

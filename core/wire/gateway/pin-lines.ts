@@ -1,6 +1,9 @@
 import type { PinView } from './internal.ts'
 
-/** Returns the lines of an approval card about the affected state, one for each state. Never empty. */
+/**
+ * Returns the lines of an approval card about the state of the target, one for each state. Never returns an empty
+ * list.
+ */
 export function pinLines({
   pins = [],
 }: {

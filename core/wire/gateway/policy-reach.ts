@@ -1,25 +1,28 @@
 import * as z from 'zod'
 
 /**
- * Origins of policies. The policies of each tier are evaluated by priority, and the strictest result of all tiers
- * applies. `platform`: from a namespace of the platform team; an `allow` of these allows nothing. `installation`: from
- * a folder or the API, or built in. `gateway`: from the Gateway's own namespace. `guest`: from another namespace, for
- * its own agents.
+ * Origins of policies. The policies of one tier are evaluated by priority, and the strictest result of all tiers
+ * applies. `platform`: from a namespace of the platform team; an `allow` of these policies has no effect.
+ * `installation`: from a manifests folder or the API, or built in. `gateway`: from the Gateway's own namespace.
+ * `guest`: from another namespace, and only for the agents of that namespace.
  */
 export const POLICY_TIERS = ['platform', 'installation', 'gateway', 'guest'] as const
 export type PolicyTier = (typeof POLICY_TIERS)[number]
 
-/** What a policy covers in addition to the scope of its document. */
+/** Fields that extend or restrict a policy beyond the scope in its document. */
 export const POLICY_REACH = {
   /**
-   * Reason why the policy's text was never in force, so that everything in its scope is denied. Absent: its rules
-   * apply.
+   * Reason why the text of the policy was never in force, so that everything in its scope is denied. Absent if the
+   * rules of the text apply.
    */
   invalid: z.string().optional(),
-  /** Namespace whose agents the policy covers. Absent: all agents. */
+  /** Namespace whose agents the policy covers; absent for all agents. */
   agentsOf: z.string().optional(),
-  /** Origin of the policy (see `POLICY_TIERS`). Absent: `installation`. */
+  /** Origin of the policy (see `POLICY_TIERS`); absent for `installation`. */
   tier: z.enum(['platform', 'gateway', 'guest']).optional(),
-  /** True: an `allow` of the policy counts as no match, and its results never replace those of other policies. */
+  /**
+   * True if the policy can only tighten: its `allow` counts as no match, and its results never replace those of
+   * others.
+   */
   tightensOnly: z.boolean().optional(),
 }

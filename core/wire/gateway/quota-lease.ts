@@ -1,8 +1,9 @@
 import * as z from 'zod'
 
 /**
- * Returns the quota lease of an agent to the control plane and requests another one of `want` slots. `used`: ages in ms
- * of the requests that were admitted since the last report. The lease lasts `QUOTA_LEASE_MS` from the request.
+ * Returns an agent's quota lease to the control plane, and requests a new one of `want` slots. `used` contains the
+ * ages in ms of the requests that were admitted since the last report. A lease lasts `QUOTA_LEASE_MS` from its
+ * request.
  */
 export const QuotaLeaseBody = z.object({
   agent: z.string().min(1).max(300),
@@ -11,7 +12,8 @@ export const QuotaLeaseBody = z.object({
   used: z.array(z.number().min(0)).max(10_000),
 })
 /**
- * Granted slots. `retry_after_ms`: time until a slot is free, unless other processes take it; 0 if some were granted.
+ * Number of granted slots. `retry_after_ms` is the time until a slot is free if no other process takes it; 0 if slots
+ * were granted.
  */
 export const QuotaLeaseReply = z.object({ granted: z.number().int(), retry_after_ms: z.number() })
 export const QUOTA_LEASE_MS = 10_000

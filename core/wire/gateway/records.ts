@@ -3,10 +3,10 @@ import { RecordSchema } from '../../record.ts'
 import { LIMITS } from '../limits.ts'
 
 /**
- * Range of sequence numbers whose records are stored nowhere. Without `reason`, the process, or an earlier one whose
- * journal the uploader recovered, never wrote them. With `reason`, the uploader has them and the control plane never
- * accepts them: `refused` = they belong to another owner, `unreadable` = invalid format. A range with `reason` is no
- * fault of the process.
+ * Range of sequence numbers whose records are not stored. Without `reason`, the records were never written, neither by
+ * the uploading process nor by an earlier one whose journal it recovered. With `reason`, the uploader has the records,
+ * but the control plane never accepts them: `refused` because they belong to another owner, `unreadable` because of an
+ * invalid format. A range with `reason` is not a fault of the process.
  */
 export const LostRange = z
   .object({
@@ -22,8 +22,8 @@ export const RecordsBody = z.object({
   lost: z.array(LostRange).max(LIMITS.lostRangesMax).default([]),
 })
 /**
- * Body of a 403 for a batch of records: its processes and agents that belong to another owner, and single records that
- * began after the uploader had ceased to serve their agent. Their records stay refused.
+ * Body of a 403 for a batch of records. It lists processes and agents that belong to another owner, and single records
+ * that began after the uploader had ceased to serve their agent. A repeated upload of these records is refused again.
  */
 export const RecordsRefusal = z.object({
   refused: z.object({
@@ -32,7 +32,10 @@ export const RecordsRefusal = z.object({
     record_ids: z.array(z.string()).optional(),
   }),
 })
-/** Ids of records that are stored, also from earlier uploads. The gateway removes them from its journal. */
+/**
+ * Ids of records that are stored, including those of earlier uploads. The gateway removes these records from its
+ * journal.
+ */
 export const RecordsReply = z.object({ accepted: z.array(z.string()) })
 
 export type LostRange = z.infer<typeof LostRange>

@@ -1,6 +1,6 @@
 /**
- * Returns the text whose HMAC authenticates a section index. The key is SHA-256(`sync:` + gateway token), 32 bytes,
- * which both sides have.
+ * Returns the text whose HMAC authenticates a section index. The HMAC key is SHA-256(`sync:` + gateway token), 32
+ * bytes, which gateway and control plane both derive.
  */
 export function sectionIndexMacText(version: number, sections: Readonly<Record<string, string>>): string {
   const lines = Object.keys(sections)

@@ -17,13 +17,13 @@ import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kil
 import { POLICY_REACH } from './policy-reach.ts'
 
 /**
- * Paths between gateway and control plane. The control plane sends messages in one NDJSON response of `GET
- * /api/gateway/stream`; the gateway sends small POSTs under `/api/gateway/`. All requests carry `Authorization: Bearer
- * <gateway token>`; `X-Process-Id` identifies the process.
+ * Paths of requests from gateways to the control plane. The control plane sends its messages in the NDJSON response of
+ * `GET /api/gateway/stream`. The gateway sends small POST requests under `/api/gateway/`. All requests have
+ * `Authorization: Bearer <gateway token>`, and `X-Process-Id` for the process.
  */
 export const SYNC_PATHS = {
   stream: '/api/gateway/stream',
-  /** `GET {sections}/{name}?hash=<sha256>` returns the JSON of a section, whose bytes have that hash. */
+  /** `GET {sections}/{name}?hash=<sha256>` returns a section as JSON. The SHA-256 of the bytes is `hash`. */
   sections: '/api/gateway/sections',
   ack: '/api/gateway/ack',
   /** `POST {holds}/{apv_id}/spend` uses an approval for one request. */
@@ -32,11 +32,11 @@ export const SYNC_PATHS = {
   results: '/api/gateway/results',
   status: '/api/gateway/status',
   commands: '/api/gateway/commands',
-  /** Quota leases of agents that several processes serve. */
+  /** Quota leases for agents that several processes serve. */
   slots: '/api/gateway/slots',
   /** Owners of handles: the agents that received the ids of provider resources. */
   handles: '/api/gateway/handles',
-  /** Certificate for a sidecar's key. It is valid for a day. */
+  /** Certificate for the key of a sidecar, valid for a day. */
   certificate: '/api/gateway/certificate',
 } as const
 
@@ -50,8 +50,8 @@ export const SectionQuery = z.object({
 // ---- sections -------------------------------------------------------------------------------------------------
 
 /**
- * Entry of a section. Unknown fields are ignored, except those in `critical`: paths of fields that the receiver must
- * know (see `FieldAddition`). An entry with an unknown critical field denies its scope.
+ * Entry of a section. Receivers ignore unknown fields, except those whose paths are in `critical` (see
+ * `FieldAddition`). If a receiver does not support a critical field, it denies the scope of the entry.
  */
 function sectionEntry<S extends z.ZodRawShape>(shape: S) {
   return tolerant(z.object({ ...shape, critical: z.array(z.string().max(300)).max(256).optional() }))
@@ -70,7 +70,7 @@ export const GatewaySection = sectionEntry({
   approvals: GatewaySpec.shape.approvals,
   failurePolicy: GatewaySpec.shape.failurePolicy,
   audit: GatewaySpec.shape.audit,
-  /** True: a kill switch also cancels batches at providers. Absent: it does not. */
+  /** True if a kill switch also cancels batches at providers. Absent if it does not. */
   cancelBatches: z.boolean().optional(),
 })
 
@@ -93,31 +93,36 @@ export const ConnectorEntry = sectionEntry({
   baseUrl: z.string().optional(),
   endpoint: z.array(z.string()).optional(),
   auth: AuthSpec,
-  /** Stored credential in plaintext. It is sent only over the authenticated connection and kept only in memory. */
+  /** Stored credential in plaintext. It is sent only over the authenticated connection, and kept only in memory. */
   secret: z.string().nullable(),
-  /** Reason why a stored credential is not sent, in full sentences. Absent if it is sent, or if there is none. */
+  /**
+   * Reason, in full sentences, why the control plane does not send a stored credential. Absent if it sends it, or if
+   * there is none.
+   */
   withheld: z.string().optional(),
   upstream: z.object({
     url: z.string().optional(),
     caBundle: z.string().optional(),
     allowPrivateAddresses: z.boolean(),
-    /** True: the credential may be sent over plain HTTP. Absent: it may not. */
+    /** True if the credential may be sent over plain HTTP. Absent if it may not. */
     allowPlaintextCredential: z.boolean().optional(),
   }),
   tlsMode: z.enum(['intercept', 'passthrough']),
   errorShape: z.enum(['service', 'provider']),
   /**
-   * `filterTools`: the gateway removes tools that the agent may not call. Absent: responses to `tools/list` pass
-   * unchanged.
+   * With `filterTools`, the gateway removes tools that the agent may not call. If absent, responses to `tools/list`
+   * pass unchanged.
    */
   mcp: z.object({ filterTools: z.boolean() }).optional(),
   bodies: z.enum(['opaque']).optional(),
   scrubResponses: z.boolean().optional(),
-  /** True: the gateway accepts WebSockets whose messages are separate requests. Absent: it refuses these upgrades. */
+  /**
+   * True if the gateway accepts WebSockets whose messages are separate requests. If absent, it refuses these upgrades.
+   */
   webSocketMessages: z.boolean().optional(),
-  /** Kinds and hosts that the provider may access on behalf of a request. Absent: none. */
+  /** Kinds and hosts that the provider may access on behalf of a request. If absent, it may access none. */
   providerTools: ProviderToolsSpec.optional(),
-  /** Rule for handles of other agents (see `HandleRule`). Absent: `own`. */
+  /** Rule for handles of other agents (see `HandleRule`). The default is `own`. */
   handles: HandleRuleSpec.optional(),
   impersonationHeaders: z.array(z.string()).optional(),
   keepQuery: z.array(z.string()).optional(),
@@ -135,7 +140,7 @@ function isKnownPattern(pattern: string): boolean {
 
 export const PermissionEntry = sectionEntry({
   id: z.string(),
-  /** Agents that the permission covers: `*`, an agent's name, or `namespace/*` for every agent of that namespace. */
+  /** Agents of the permission: `*`, an agent's name, or `namespace/*` for every agent of that namespace. */
   agent: z.string(),
   connector_type: z.string(),
   /** Pattern of action names, or `effect:CLASS`. A newer control plane may have other classes. */
@@ -144,7 +149,7 @@ export const PermissionEntry = sectionEntry({
   reason: z.string().nullable(),
   source: z.enum(['kubernetes', 'api', 'file']),
   managed_by: z.string().nullable(),
-  /** Name of the manifest that declares the permission, on a cluster `namespace/name`; absent for rows of the API. */
+  /** Name of the manifest that declares the permission, on a cluster `namespace/name`. Absent for rows of the API. */
   manifest: z.string().max(600).optional(),
 })
 
@@ -174,7 +179,10 @@ export const VerdictMessage = z.object({
 export const DownMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('hello'),
-    /** Protocol of the control plane. Each side reads what it knows of the other's messages. */
+    /**
+     * Protocol of the control plane. Each side ignores fields of the other's messages that its own protocol does not
+     * have.
+     */
     protocol: z.number(),
     /** Version of the control plane, such as `1.2.3`. */
     version: z.string().optional(),
@@ -183,18 +191,23 @@ export const DownMessage = z.discriminatedUnion('type', [
     at: z.string(),
   }),
   /**
-   * Section index. `mac` = hex HMAC-SHA256 over `sections\n<version>\n<name>=<hash>\n…` (names sorted); see
-   * `sectionIndexMacText`.
+   * Section index. `mac` is the hex HMAC-SHA256 over `sections\n<version>\n<name>=<hash>\n…`, with the names sorted
+   * (see `sectionIndexMacText`).
    */
   z.object({
     type: z.literal('sections'),
     version: z.number().int(),
     sections: z.record(z.string(), z.string()),
     mac: z.string(),
-    /** Configuration version that the replica had when it read the sections, not earlier than `version`. */
+    /**
+     * Version of the configuration that the replica had when it read the sections. It is not earlier than `version`.
+     */
     order: StateOrder.optional(),
   }),
-  /** Kill state. Always complete, so that lost or repeated messages are harmless. The gateway acknowledges `seq`. */
+  /**
+   * Complete kill state. Each message is complete, so lost or repeated messages are harmless. The gateway acknowledges
+   * `seq`.
+   */
   z.object({
     type: z.literal('kill'),
     seq: z.number().int(),
@@ -208,12 +221,15 @@ export const DownMessage = z.discriminatedUnion('type', [
     action_request_id: z.string(),
     agent: z.string(),
     action_spec: z.record(z.string(), z.unknown()),
-    /** Approval of the action. Only the record uses it: the order can be held like any other request. */
+    /** Approval of the action, for the record only. The order can be held like any other request. */
     approval_id: z.string().nullish(),
   }),
-  /** Regular message that extends the lease. `mac` covers `beat\n<version>\n<until>`. */
+  /** Heartbeat that extends the lease. `mac` covers `beat\n<version>\n<until>`. */
   z.object({ type: z.literal('beat'), version: z.number().int(), until: z.string(), mac: z.string() }),
-  /** Number of processes that serve each agent (`*`: all agents), including this one. Always the complete list. */
+  /**
+   * Number of processes, including the receiver, that serve each agent; `*` stands for all agents. The list is
+   * complete.
+   */
   z.object({
     type: z.literal('quota'),
     agents: z.array(z.object({ agent: z.string(), processes: z.number().int() })),
@@ -227,14 +243,15 @@ export const AckBody = z.object({
   version: z.number().int().optional(),
   rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
   kill_seq: z.number().int().optional(),
-  /** Latest states that this process has. A replica that sent earlier ones reads the database again. */
+  /** Latest states in this process. A replica that sent earlier states reads the database again. */
   kill_order: StateOrder.optional(),
   config_order: StateOrder.optional(),
   /**
-   * Kill switches that other replicas announced to this process and that may not be stored. The replica stores them.
+   * Kill switches that other replicas announced to this process and may not have stored. The receiving replica stores
+   * them.
    */
   announced: z.array(KillAnnouncement).max(1_000).optional(),
-  /** Cancelled work at providers. Present in the acknowledgement of a kill switch. */
+  /** Work that was cancelled at providers. Present in the acknowledgement of a kill switch. */
   hosted_work: HostedWorkReport.optional(),
   applied_at: z.string(),
 })
@@ -255,9 +272,9 @@ export const StatusBody = z.object({
   agents: z.number().int(),
   uptime_seconds: z.number(),
   journal: z.object({ state: z.string(), pending: z.number().int(), bytes: z.number().int() }),
-  /** Current error conditions of this process, as in a Gateway's status. A newer gateway may have others. */
+  /** Current error conditions of this process, as in a Gateway's status. A newer gateway may send unknown ones. */
   conditions: z.array(z.string().max(64)).max(8).optional(),
-  /** Full sentences about probably unintended configuration that this process observed in its traffic. */
+  /** Full sentences about probably unintended configuration that the traffic of this process revealed. */
   warnings: z.array(z.string().max(2_000)).max(64).optional(),
   hosted_work: HostedWorkReport.optional(),
 })

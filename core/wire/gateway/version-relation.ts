@@ -1,7 +1,7 @@
-/** Relation of a version to another one. `unsupported`: older by more than `SUPPORTED_MINORS` minor versions. */
+/** Relation of one version to another. `unsupported` means older by more than `SUPPORTED_MINORS` minor versions. */
 export type VersionRelation = 'same' | 'newer' | 'older' | 'unsupported' | 'unknown'
 
-/** Number of earlier minor versions whose gateways a control plane serves. */
+/** Number of earlier minor versions whose gateways the control plane supports. */
 const SUPPORTED_MINORS = 2
 
 export function versionRelation(theirs: string | null, ours: string): VersionRelation {
@@ -14,25 +14,25 @@ export function versionRelation(theirs: string | null, ours: string): VersionRel
   return ourMajor === theirMajor && ourMinor - theirMinor <= SUPPORTED_MINORS ? 'older' : 'unsupported'
 }
 
-/** Returns major, minor and patch. The numbers of a pre-release are those of its release. */
+/** Returns major, minor and patch; null for text without them. A pre-release has the numbers of its release. */
 function numbersOf(version: string | null): readonly number[] | null {
   const found = /^(\d+)\.(\d+)\.(\d+)/.exec(version ?? '')
   return found === null ? null : found.slice(1).map(Number)
 }
 
-/** Versions of gateway processes; null for a process that names none. */
+/** Versions of gateway processes; null for a process that does not send one. */
 type Versions = ReadonlyArray<string | null>
 
 const RELATIONS = ['same', 'older', 'unsupported', 'newer', 'unknown'] as const satisfies VersionRelation[]
 
-/** Counts gateway processes by the relation of their version to that of the control plane (`ours`). */
+/** Counts gateway processes by the relation of their version to the control plane's version (`ours`). */
 export function countRelations(versions: Versions, ours: string): Readonly<Record<VersionRelation, number>> {
   const groups = relationsOf(versions, ours)
   const counts = RELATIONS.map((relation) => [relation, groups.get(relation)?.length ?? 0])
   return Object.fromEntries(counts) as Record<VersionRelation, number>
 }
 
-/** Returns a sentence for each version skew between the processes of a gateway and the control plane. */
+/** Returns a warning for each kind of version skew between the processes of a gateway and the control plane. */
 export function versionWarnings(versions: Versions, ours: string): readonly string[] {
   const groups = relationsOf(versions, ours)
   return (['unsupported', 'older', 'newer'] as const).flatMap((relation) => {

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 
-/** Origins of rows without a manifest. `built_in`: created together with the installation. */
+/** Origins of rows without a manifest. `built_in` rows are created together with the installation. */
 export const RowOrigin = z.enum(['dashboard', 'command_line', 'built_in'])
 
-/** Source of a manifest according to its annotations and labels. Members that these do not state are null. */
+/** Source of a manifest according to its annotations and labels. A member that they do not state is null. */
 export const ManifestOrigin = z.object({
   /** Path of the file in its repository. */
   file: z.string().nullable(),
@@ -12,13 +12,13 @@ export const ManifestOrigin = z.object({
   deployed_by: z.string().nullable(),
 })
 
-/** Origin of an object: the place in which a user must change it. */
+/** Origin of an object: the place where a user must change it. */
 export const ObjectOrigin = ManifestOrigin.extend({ from: z.enum(['manifest', ...RowOrigin.options]) })
 
 /** Fields of every object that a manifest can define. The API cannot change objects of manifests. */
 export const ManagedFields = {
   source: z.enum(['kubernetes', 'api', 'file']),
-  /** Name of the manifest; null for objects of the API. */
+  /** Name of the manifest that defines the object; null for objects of the API. */
   managed_by: z.string().nullable(),
   origin: ObjectOrigin,
 }
@@ -40,8 +40,8 @@ const ORIGIN_TEXT: Readonly<Record<ObjectOrigin['from'], string>> = {
 const SHORT_COMMIT = 12
 
 /**
- * Returns the origin in one line, such as `policies/prod.yaml@1f2e3d4c5b6a` or `command line`.
- * @param place Replaces the file for a manifest that names none.
+ * Formats the origin as one line, such as `policies/prod.yaml@1f2e3d4c5b6a` or `command line`. `place` replaces the
+ * file for a manifest without one.
  */
 export function originText({ from, file, commit }: ObjectOrigin, place: string | null): string {
   if (from !== 'manifest') return ORIGIN_TEXT[from]
