@@ -19,7 +19,7 @@ const rows = once(() => readRows('chat', [CHAT_BASICS, CHAT_APPS, CHAT_ADMIN]))
 const trie = once(() => compileRows(rows()))
 const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com']
 
-/** Hosts that serve the chat API, including workspaces (`acme.slack.com`) and `mcp.slack.com`. */
+/** Matches hosts of the chat API, including those of workspaces (`acme.slack.com`) and `mcp.slack.com`. */
 export const CHAT_HOST = /^([^/]*[.])?slack(-gov)?[.]com$/
 
 /** Hosts of incoming webhooks. Each path of these hosts posts to the one channel that a user chose for the webhook. */

@@ -137,7 +137,7 @@ export type ConnectorConfig = {
   readonly name: string
   readonly domains: readonly string[]
   readonly baseUrl?: string
-  /** Type mcp only: the paths that accept JSON-RPC. */
+  /** For type `mcp` only: the paths that accept JSON-RPC. */
   readonly endpoint?: readonly string[]
   readonly actions: readonly UserRow[]
   readonly environment?: string
@@ -152,17 +152,17 @@ export type OutboundEdit = {
 }
 
 /**
- * The contract of built-in and custom connectors (spec 4.1: Name, Domains, ParseAction, InjectCredentials). Pure: no
- * I/O, no clock; equal inputs give equal results. To add one, give it a `name` of `[a-z0-9_]+`, begin every action type
- * with that name and a dot, and add it to `BUILT_IN` in `registry.ts`: the schemas, the custom resource definitions,
- * the command line, the dashboard and the documentation follow from that list.
+ * Contract of a connector type (spec 4.1: Name, Domains, ParseAction, InjectCredentials). Its functions are pure: no I/O,
+ * no clock; equal inputs give equal results. A new type has a `name` of `[a-z0-9_]+`, its action types begin with the
+ * name and a dot, and it is an entry of `BUILT_IN` in `registry.ts`. The schemas, the custom resource definitions, the
+ * command line, the dashboard and the documentation follow from that list.
  *
  * - `parseAction` receives an unambiguous request: segments decoded once, no dot or empty segments. It returns
  *   `<name>.unmapped.<method>` (`unmappedAction`) for unknown requests, never a narrower name. It never throws; for an
  *   ambiguous request it returns a `Refusal`, which becomes a 400.
- * - `injectCredentials` runs after removal of the agent's own credentials (Authorization, cookies, common key
- *   headers, and the connector's `carriers`); afterwards the request carries exactly one. `injectAuth` is the usual
- *   implementation.
+ * - `injectCredentials` runs after the agent's own credentials were removed (Authorization, cookies, common key
+ *   headers, and the connector's `carriers`). Afterwards the request carries exactly one credential. `injectAuth` is the
+ *   usual implementation.
  */
 export type Connector<Name extends string = string> = {
   readonly name: Name
@@ -185,7 +185,10 @@ export type Connector<Name extends string = string> = {
    * for other requests.
    */
   scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
-  /** Rules for members to find at any depth of a JSON body. If a type has rules, a body that is not JSON is refused. */
+  /**
+   * Rules for members to find at any depth of a JSON body. If a type has such rules, a body that is not JSON is
+   * refused.
+   */
   readonly find?: FindRules
   /**
    * Returns a reader for an upload that may contain batch requests. It finds the actions that the provider performs
@@ -239,23 +242,23 @@ export type Connector<Name extends string = string> = {
    */
   readonly unboundMembers?: readonly MemberPath[]
   /**
-   * Body formats in which a server may read another method for a POST (`_method`). The gateway refuses such forms and
-   * multipart forms; it reads JSON if the other method would have another verdict. Unnecessary for a connector whose
-   * bodies are read anyway (`carriers.bodyFields`).
+   * Body formats in which a server may read another method for a POST (`_method`). The gateway refuses forms and
+   * multipart forms with an override, and reads JSON if another method would get another verdict. Unnecessary for a
+   * connector whose bodies are read anyway (`carriers.bodyFields`).
    */
   readonly overridable?: readonly OverridableFormat[]
   /** True if the API treats `items[]` and `items[0]` in queries as the list `items`. */
   readonly readsBrackets?: boolean
   /**
-   * Loads the tables of the connector type. The gateway calls it when a Connector of the type comes into force, so that
-   * the first request does not wait; a process without such a Connector never loads them.
+   * Loads the tables of the connector type. The gateway calls this function when a Connector of the type comes into
+   * force, so that the first request does not wait. A process without such a Connector never loads the tables.
    */
   prepare?(): void
   /** Names that the provider compares without case. Default: all facts are compared exactly. */
   readonly names?: NameRules
   /** Look-ups at the provider that complete an action before its decision. */
   readonly lookUps?: LookUps
-  /** Determines the state that approvals are bound to (see `Pins`). */
+  /** Determines the resource states that approvals are bound to. */
   readonly pins?: Pins
   /** All action names, for access rules, policy tests and the dashboard; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
@@ -265,7 +268,7 @@ export type Connector<Name extends string = string> = {
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
 }
 
-/** An action spec as submitted to `/execute`. */
+/** An action spec of the v1 API, as submitted to `/execute`. */
 export type ExecuteSpec = {
   readonly type: string
   readonly resource: Resource
@@ -281,13 +284,16 @@ export type ExecuteRequest = {
 }
 
 export type CredentialCarriers = {
-  /** Header names in lower case. */
+  /** Names of header fields that carry credentials, in lower case. */
   readonly headers: readonly string[]
-  /** Query parameter names. */
+  /** Names of query parameters that carry credentials. */
   readonly query: readonly string[]
   /** Query parameters that the API documents for credentials. A write that loses any other parameter is refused. */
   readonly documentedQuery?: readonly string[]
-  /** Names of form fields or top-level JSON members. If there are any, the gateway reads forms and JSON bodies. */
+  /**
+   * Names of form fields or top-level JSON members that carry credentials. If not empty, forms and JSON bodies are
+   * read.
+   */
   readonly bodyFields: readonly string[]
   /** Path prefixes of file uploads. The gateway forwards these bodies unread, whatever their media type. */
   readonly contentPaths?: readonly string[]

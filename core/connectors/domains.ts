@@ -11,7 +11,7 @@ export type Base = {
   readonly segments: readonly string[]
 }
 
-/** Reads `baseUrl`; null if it is missing or not an http(s) URL. */
+/** Parses the `baseUrl` of a Connector; null if it is missing or not an http(s) URL. */
 export function baseOf(config: Pick<ConnectorConfig, 'baseUrl'>): Base | null {
   if (config.baseUrl === undefined) return null
   const match = /^(https?):\/\/(\[[^\]]+\]|[^/:?#@]+)(?::([0-9]+))?(\/[^?#]*)?$/i.exec(config.baseUrl)

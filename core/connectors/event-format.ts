@@ -20,8 +20,8 @@ export type EventFormat = {
    */
   failure(error: ErrorObject, isFinal: boolean): string
   /**
-   * Id of the JSON-RPC request that the stream answers. Kept here, because the body may be discarded before the
-   * response ends.
+   * Id of the JSON-RPC request that the stream answers. The format stores the id, because the request body may be
+   * discarded before the response ends.
    */
   readonly rpcId?: string | number
   /** Text that precedes the data of an event with a whole JSON response. */

@@ -142,7 +142,7 @@ function noMessage({ request, config, line }: Post, isMessage: boolean): Action 
 
 /**
  * Classifies a body whose media type is not that of a JSON-RPC message. A server that ignores media types may still
- * read a message in it.
+ * read a message in the body.
  */
 function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
   const text = LENIENT_UTF8.decode(bytes)

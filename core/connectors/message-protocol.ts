@@ -7,7 +7,7 @@ import type { ConnectorConfig } from './connector.ts'
 export type MessageProtocol = {
   /** Returns the possible actions of messages on a WebSocket at this address; null at other addresses. */
   actions(request: CanonicalRequest, config: ConnectorConfig): readonly Action[] | null
-  /** Reads one client message, in slices. */
+  /** Reads one client message. Yields between slices of the work. */
   read(bytes: Uint8Array): Sliced<Message | Refusal>
   /** Reads the beginning of one server message. The traffic record uses the result; decisions never use it. */
   event(head: string): MessageEvent
@@ -24,7 +24,7 @@ export type Message =
 
 export type MessageEvent = {
   readonly lane: string | null
-  /** True for the last event of a response. */
+  /** True for the last event of a response to one message. */
   readonly isEnd: boolean
   /** The HTTP status of an error; null for every other event. */
   readonly errorStatus: number | null

@@ -59,7 +59,7 @@ function canonicalUnder(rules: NameRules, key: string, value: unknown, depth: nu
   )
 }
 
-/** Returns `assignees` for `assignees[]` and `assignees[0]`. */
+/** Returns the parameter name without brackets: `assignees` for `assignees[]` and `assignees[0]`. */
 function baseName(key: string): string {
   const bracket = key.indexOf('[')
   return bracket === -1 ? key : key.slice(0, bracket)

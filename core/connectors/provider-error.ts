@@ -3,14 +3,17 @@ import type { ErrorObject } from './event-format.ts'
 /** A refusal in the product's own format: text, status and body `{error, message, …}`. */
 export type RefusalFacts = { readonly text: string; readonly status: number; readonly body: ErrorObject }
 
-/** Formats refusals like the errors of a provider. */
+/** Formats refusals like the errors of a provider, so that its SDKs can show them. */
 export type ProviderError = {
   /**
    * True if the provider's SDKs show the reason of a refusal only in this format. Connectors that are created in the
    * dashboard then use it by default.
    */
   readonly isNeededBySdks: boolean
-  /** Returns the body, and the HTTP status if the provider reports errors with another one. */
+  /**
+   * Returns the error body in the provider's format, and the HTTP status if the provider reports errors with another
+   * status.
+   */
   format(refusal: RefusalFacts): { readonly status?: number; readonly value: ErrorObject }
 }
 

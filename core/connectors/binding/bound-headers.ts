@@ -2,10 +2,7 @@ import type { RawHeaders } from '../../request/canonical.ts'
 import { ACCOUNT_HEADERS } from '../../request/header-names.ts'
 import { isSecretHeader } from '../credentials/secret-names.ts'
 
-/**
- * Header fields that are treated alike for one reason. `names` are complete names in lower case; prefixes do not
- * match.
- */
+/** Header fields that an approval ignores, with the reason. `names` are complete names in lower case, not prefixes. */
 export type HeaderGroup = { readonly reason: string; readonly names: readonly string[] }
 
 /**
@@ -132,7 +129,7 @@ export function boundHeaders(connectorType: string, raw: RawHeaders): readonly B
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** Returns the header fields that the approval card shows. Its length replaces a value that may be a credential. */
+/** Returns the header fields that the approval card shows. The length replaces a value that may be a credential. */
 export function shownHeaders(connectorType: string, bound: readonly BoundHeader[]): readonly BoundHeader[] {
   return bound
     .filter(({ name, value }) => !isUninteresting(connectorType, name, value))

@@ -12,9 +12,9 @@ export type LookUp = {
   readonly name: string
   readonly method: 'GET' | 'POST'
   readonly host: string
-  /** Path and query (origin-form). */
+  /** Path and query of the request (origin-form). */
   readonly target: string
-  /** JSON body. */
+  /** JSON body of a POST. */
   readonly body?: string
   /** Members to read from the JSON response. */
   readonly members: readonly MemberPath[]

@@ -3,7 +3,7 @@ import { boundHeaders } from './bound-headers.ts'
 
 /** The parts of an agent's request that its fingerprint covers. */
 export type FingerprintedRequest = {
-  /** Name of the agent. */
+  /** Name of the agent that sent the request. */
   readonly agent: string
   readonly connectorType: string
   readonly request: Pick<CanonicalRequest, 'method' | 'scheme' | 'host' | 'port' | 'isUpgrade' | 'rawTarget'>

@@ -1,6 +1,6 @@
 /**
- * Catalogue rows for chat messages, channels, files and users. The API accepts any HTTP method, so a row consists of
- * `*` and the API method.
+ * Catalogue rows for chat messages, channels, files and users. The API accepts any HTTP method, so a row has the
+ * method `*` and the path of an API method.
  */
 export const CHAT_BASICS = `
   *  /api/chat.postMessage                     message.post               write low    channel,text,thread_ts,blocks,attachments,unfurl_links,unfurl_media,username,icon_url,icon_emoji

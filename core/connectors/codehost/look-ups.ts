@@ -27,8 +27,8 @@ const ORGANIZATION: Row = {
   keptWith: ['login'],
 }
 /**
- * Look-up of whether an issue number is a pull request. Only a positive response is reused, because an issue can become
- * a pull request.
+ * Look-up that finds out whether an issue number is that of a pull request. Only a positive response is cached,
+ * because an issue can become a pull request.
  */
 const ISSUE: Row = {
   name: 'issue',

@@ -8,8 +8,8 @@ const NAMES = `
   userLogin userLogins ownerLogin ownerLogins organizationLogin organizationLogins teamSlug teamSlugs
 `
 /**
- * Parameters that name a repository, with or without its owner. `name` is the name of a new or renamed repository. It
- * also names labels, teams and variables, which the code host compares without case as well.
+ * Parameters that name a repository, with or without its owner. `name` is the name of a new or renamed repository.
+ * `name` also names labels, teams and variables, which the code host compares without case as well.
  */
 const REPOSITORIES = `
   name repo repo_name head_repo repository repositories repository_names template_repo full_name

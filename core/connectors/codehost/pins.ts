@@ -118,7 +118,7 @@ function fresh(
   return { name: 'pin', ...question, members: [member], keepMs: 0, keptWith: member }
 }
 
-/** Returns the path of the request up to the repository; null if there is none. */
+/** Returns the path of the request up to the repository; null if the path has no repository. */
 function repositoryPath({ segments, rawSegments }: CanonicalRequest): string | null {
   const at = segments.findIndex((one) => one === 'repos' || one === 'repositories')
   if (at === -1) return null

@@ -218,7 +218,7 @@ function judgeParts(
   return refusal('unsupported_body', `the part "${own}" carries a credential of your own; leave it out`)
 }
 
-/** Returns the name that lenient servers read: some treat `token[]` and ` Token` as `token`. */
+/** Returns the field name that lenient servers read: some treat `token[]` and ` Token` as `token`. */
 export function fieldOf(name: string): string {
   const bracket = name.indexOf('[')
   return (bracket === -1 ? name : name.slice(0, bracket)).trim().toLowerCase()

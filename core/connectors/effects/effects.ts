@@ -98,7 +98,9 @@ function tableOf(connector: string, text: string): EffectTable {
   return { entries, byType, reads: entries.find(({ isForReads }) => isForReads)?.effects ?? null }
 }
 
-/** Returns the lines of a connector type's table, for documentation and tests; empty for types without one. */
+/**
+ * Returns the lines of the effect table of a connector type, for documentation and tests; empty for types without one.
+ */
 export function effectEntries(connectorType: string): readonly EffectEntry[] {
   return TABLES.get(connectorType)?.().entries ?? []
 }

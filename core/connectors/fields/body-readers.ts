@@ -26,10 +26,7 @@ export type HeadReader = {
   read(bytes: Uint8Array, tools: PackTools, depth: PackDepth): Sliced<Commits | null>
 }
 
-/**
- * Actions of the provider that an upload causes, and provider resources that it names. `unread`: it may name any
- * resource.
- */
+/** Acts of the provider that an upload causes, and handles that it names. `unread`: the upload may name any handle. */
 export type UploadFacts = {
   readonly acts: readonly ProviderAct[]
   readonly handles: readonly Handle[] | 'unread'

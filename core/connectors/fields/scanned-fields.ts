@@ -5,7 +5,7 @@ import type { BodyView } from '../connector.ts'
 
 /** Maximum size in bytes of the values that are parsed for the approval card: of one value, and of all together. */
 const PARSED_BYTES = { one: 64 * 1024, all: 1024 * 1024 } as const
-/** Maximum number of bytes that are decoded of a longer text. */
+/** Maximum number of bytes that are decoded of a text that is too long to be parsed. */
 const BEGINNING_BYTES = 2 * 1024
 
 /**
@@ -36,7 +36,7 @@ function beginningOf(bytes: Uint8Array, { start, end }: RootMember): string {
   return `${text.slice(0, SHOWN).toWellFormed()}… (${length} bytes)`
 }
 
-/** Number of characters of a longer text that the card shows. */
+/** Number of characters that the card shows of a text that is too long to be parsed. */
 const SHOWN = 450
 
 function notShown(length: number): string {

@@ -17,7 +17,10 @@ export type GivenAt =
 export type HandleRule = 'own' | 'shared' | 'strict'
 
 export type HandleReader = {
-  /** Returns the handles in the path, headers and body of the request, each once. `found`: see `FindRules`. */
+  /**
+   * Returns the handles in the path, headers and body of the request, each once. `found`: JSON members that a scan
+   * found.
+   */
   named(request: CanonicalRequest, found: readonly FoundMembers[]): readonly Handle[] | Refusal
   /** Returns the handles in JSON members that a scan found. */
   inMembers(found: FoundMembers): readonly Handle[]
@@ -25,7 +28,9 @@ export type HandleReader = {
   isUnread(request: CanonicalRequest): boolean
   /** Returns where the response to a request with these actions contains new ids; empty if it contains none. */
   given(actions: readonly Action[]): readonly GivenAt[]
-  /** Returns the id in a found text, for example without the path of a resource name; null if there is none. */
+  /**
+   * Returns the id in a found text, for example without the path of a resource name; null if the text contains no id.
+   */
   read(kind: string, text: string): string | null
 }
 

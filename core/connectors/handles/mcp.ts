@@ -5,7 +5,7 @@ import { distinctHandles } from './table-handles.ts'
 const HEADER = 'mcp-session-id'
 const GIVEN = [{ kind: 'session', header: HEADER }] as const
 
-/** Reads the session id of an MCP server. Every request after the first one of a session carries it in a header. */
+/** Reads the session id of an MCP server, which clients repeat in the header `Mcp-Session-Id` of each later request. */
 export const MCP_HANDLES: HandleReader = {
   named({ rawHeaders }) {
     const ids = headerValues(rawHeaders, HEADER).map((value) => value.trim())

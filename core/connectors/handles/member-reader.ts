@@ -26,7 +26,7 @@ class Reader implements MemberReader {
   readonly #depth: number
   /** One entry for each open object (true) or list (false), from the root inwards. */
   readonly #isObject: boolean[] = []
-  /** Keys of the current members, by depth. */
+  /** Key of the current member, by depth. */
   readonly #keys: string[] = []
   /** The bytes of the current string; null outside of strings. */
   #text: number[] | null = null
@@ -106,7 +106,7 @@ class Reader implements MemberReader {
   }
 }
 
-/** Returns the decoded text of a string; null if it is too long or not JSON. */
+/** Returns the decoded text of a JSON string; null if the string is longer than `MAX_TEXT` bytes or not valid JSON. */
 function textOf(bytes: readonly number[]): string | null {
   if (bytes.length > MAX_TEXT) return null
   try {

@@ -26,7 +26,7 @@ function namedHandles(
   ])
 }
 
-/** Returns each handle once; a refusal if there are more than `max`. */
+/** Returns each handle once. Returns a refusal if there are more than `max` handles. */
 export function distinctHandles(
   all: readonly Handle[],
   max: number = MAX_HANDLES,

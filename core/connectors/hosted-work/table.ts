@@ -10,7 +10,7 @@ export type WorkTable = {
   /**
    * One line per starting operation: operation, kind, further action that the request must have (`-`: none), and for
    * each id its place: a path in the response (`id=response.id`), the end of a header field of the response
-   * (`id=header:location`), or the segment behind this one in the path of the request (`id=segment:calls`).
+   * (`id=header:location`), or the segment after the named segment in the path of the request (`id=segment:calls`).
    */
   readonly starts: string
   /**

@@ -80,7 +80,7 @@ const ENDS: ReadonlySet<string | undefined> = new Set([
   'error',
 ])
 
-/** Reads the scalar members at the beginning of a server event. */
+/** Reads the scalar members at the beginning of a server event of the Responses API. */
 export function readResponseEvent(head: string): MessageEvent {
   const members = leadingScalars(head)
   const type = members.get('type')

@@ -11,8 +11,8 @@ import { baseOf } from '../domains.ts'
 export type PathKind = 'endpoint' | 'open' | 'near' | 'other'
 
 /**
- * Default endpoints of MCP servers. Only exact paths count: a rule such as "ends in `/mcp`" would treat the deletion of
- * a resource of that name as the end of a session.
+ * Usual endpoint paths of MCP servers. Only exact paths count: a rule such as "ends in `/mcp`" would treat the
+ * deletion of a resource of that name as the end of a session.
  */
 const USUAL = ['/', '/mcp', '/sse', '/mcp/sse', '/mcp/v1', '/v1/mcp', '/v1/sse', '/api/mcp'].map(segmentsOf)
 
@@ -62,8 +62,8 @@ export function acceptsEvents({ rawHeaders }: CanonicalRequest): boolean {
 }
 
 /**
- * Reports whether the request ends a session: a DELETE with one session id. A DELETE without it deletes another
- * resource at this path.
+ * Reports whether the request ends a session: a DELETE with one session id. A DELETE without a session id deletes
+ * another resource at this path.
  */
 export function endsSession({ method, rawHeaders }: CanonicalRequest): boolean {
   if (method !== 'DELETE') return false

@@ -5,9 +5,9 @@ import { type FilteredMessage, TOOL_LIST_BOUNDS } from './tool-list.ts'
 export type EventPiece = { readonly text: string; readonly isEvent: boolean }
 
 export type EventSplitter = {
-  /** Adds arriving decoded text. The caller must have taken all earlier pieces. */
+  /** Adds decoded text as it arrives. The caller must have taken all earlier pieces. */
   push(chunk: string): void
-  /** Returns the next piece up to the end of the next event; null if it needs more text. */
+  /** Returns the next piece, up to the end of the next event; null if more text is needed. */
   next(): EventPiece | null
   /** Returns the text for which `next` returned no piece yet. */
   rest(): string
@@ -91,7 +91,7 @@ export function createEventSplitter(): EventSplitter {
   }
 }
 
-/** Work on a stream between two yields: number of events and characters. */
+/** Maximum work between two yields: number of events and of characters. */
 export const EVENT_SLICE = { events: 64, chars: 16 * 1024 } as const
 
 /**

@@ -8,10 +8,10 @@ import { decodeMirrored } from './mirrored-value.ts'
 export const PARAMETER = 'mcp-param-'
 
 /**
- * Compares parameter headers with the arguments. Only the tool's schema maps a header to an argument, and a call does
- * not contain the schema. Therefore the argument of that name, at any depth, must have the header's value; without such
- * an argument, any argument must. Text, integers and booleans are repeated, directly in the arguments or in objects
- * among them.
+ * Compares parameter headers with the arguments of a tool call. Only the tool's schema maps a header to an argument,
+ * and a call does not contain the schema. Therefore the argument of that name, at any depth, must have the header's
+ * value; if no argument has that name, any argument must have the value. Clients repeat text, integers and booleans,
+ * from the arguments or from objects among them.
  */
 export function judgeParameters(
   mirrored: ReadonlyMap<string, readonly string[]>,
@@ -44,7 +44,7 @@ function isHeld({ all, byName }: Held, header: string, [value = '', ...others]: 
   return own.has(says) || own.has(asNumber(says))
 }
 
-/** Returns the arguments of a tool call; only tool calls have repeated arguments. */
+/** Returns the argument values of a tool call. Clients repeat arguments in headers for tool calls only. */
 function argumentsOf(message: unknown): Held {
   const held: Held = { all: new Set(), byName: new Map() }
   const params = isRecord(message) && message['method'] === 'tools/call' ? message['params'] : undefined

@@ -90,7 +90,7 @@ function fieldAsJson(name: string, content: Uint8Array): Uint8Array {
   return json
 }
 
-/** Returns the JSON text before and after the value at this path. */
+/** Returns the JSON text that precedes and the JSON text that follows a value at this path. */
 function around(path: readonly string[]): readonly [Uint8Array, Uint8Array] {
   const before = path.map((key) => (key === ELEMENT ? '[' : `{${JSON.stringify(key)}:`))
   const after = path.map((key) => (key === ELEMENT ? ']' : '}')).reverse()

@@ -37,9 +37,9 @@ export type RowClassifier = {
 }
 
 /**
- * Classifies a request by the connector's rows. A request without a row is `<connector>.unmapped.<method>`. If the
- * path has write rows for other methods only, a server may still execute any of them, so these actions are candidates
- * as well.
+ * Classifies a request by the connector's catalogue rows. A request without a row is `<connector>.unmapped.<method>`.
+ * If the path has write rows for other methods only, a server may still execute any of them, so their actions are
+ * candidates as well.
  */
 export function parseByRows(
   classifier: RowClassifier,
@@ -112,8 +112,8 @@ export function rowKeys(
 }
 
 /**
- * Returns the paths of the JSON members that classify and describe a request: the fields of its rows, and `others`.
- * Null for requests without a body, and for file uploads.
+ * Returns the paths of the JSON members that classify and describe a request: the fields of its rows, and those of
+ * `others`. Null for requests without a body, and for file uploads.
  */
 export function describedMembers(
   classifier: RowClassifier,

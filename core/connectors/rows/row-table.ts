@@ -6,14 +6,14 @@ import type { Discriminator, Row } from '../connector.ts'
  *
  * METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@opaque] [@anonymous] [@long] [@same]
  *
- * ACTION without the connector prefix. `when` is `?state=closed` (body key equals), `?stream=true` (boolean true),
- * `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals). `fields` is a
- * comma-separated list of body or query fields that become parameters; `name[]` may occur several times. Hints:
- * `+irreversible`, `+financial_impact`. `@content`: the body is a file of any media type, and the fields are in the
- * query. `@opaque`: the body may be a file, alone or in a multipart form. `@anonymous`: no credential is added.
+ * ACTION: the action name without the connector prefix. `when` is `?state=closed` (body key equals), `?stream=true`
+ * (boolean true), `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals).
+ * `fields` is a comma-separated list of body or query fields that become parameters; `name[]` may occur several times.
+ * Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file of any media type, and the fields are in
+ * the query. `@opaque`: the body may be a file, alone or in a multipart form. `@anonymous`: no credential is added.
  * `@long`: the API accepts bodies beyond 32 MiB. `@same`: an older or alternative address of an operation that a row
  * without this mark names, or the same operation on another kind of owner's resource. `#` begins a comment. Throws for
- * an invalid line: a mistake in the catalogue, found when a program or test loads it.
+ * an invalid line, which is a mistake in the catalogue: it appears when a program or test loads the table.
  */
 export function readRows(connector: string, tables: readonly string[]): readonly Row[] {
   const rows: Row[] = []
@@ -26,7 +26,7 @@ export function readRows(connector: string, tables: readonly string[]): readonly
   return rows
 }
 
-/** Matches the columns of one line. For an invalid line, the last group contains the whole line. */
+/** Matches the columns of one line of a table. For an invalid line, the last group contains the whole line. */
 const LINE =
   /^ *(?:([A-Z]+|\*) +(\/\S*) +([a-z0-9_]+(?:\.[a-z0-9_]+)+) +(read|compute|write) +(low|medium|high)(?: +(\S.*?))? *|(\S.*))$/gm
 

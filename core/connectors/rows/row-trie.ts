@@ -1,10 +1,13 @@
 import type { Row } from '../connector.ts'
 import { compileTemplate, type TemplatePart } from './template.ts'
 
-/** A row in the trie. Its template is compiled at the first matching request, because most rows are never matched. */
+/**
+ * A catalogue row in the trie. Its template is compiled at the first matching request, because most rows are never
+ * matched.
+ */
 export type CompiledRow = { readonly row: Row; parts: readonly TemplatePart[] | null }
 
-/** All rows of one API, as a trie over path segments. */
+/** All catalogue rows of one API, as a trie over path segments. */
 export type RowTrie = { readonly root: Node; readonly aliases: readonly RowAlias[] }
 
 /**
@@ -23,10 +26,13 @@ export type Node = {
   leaf: Leaf | null
 }
 
-/** Rows of one path by HTTP method. Several rows of one method are candidates of one another. */
+/** Catalogue rows of one path, by HTTP method. Several rows of one method are candidates of one another. */
 export type Leaf = { [method: string]: CompiledRow[] | undefined }
 
-/** Builds the trie. Throws if two rows describe the same request without a discriminator. */
+/**
+ * Builds the trie of catalogue rows. Throws if two rows describe the same request without a condition that
+ * distinguishes them.
+ */
 export function compileRows(rows: readonly Row[], aliases: readonly RowAlias[] = []): RowTrie {
   const root = newNode()
   for (const row of rows) addRow(root, { row, parts: null })
@@ -63,7 +69,7 @@ function newNode(): Node {
 
 type Place = { readonly node: Node; readonly isTail: boolean }
 
-/** Returns the node at the end of a template, and creates missing nodes. */
+/** Returns the node at the end of a template. Creates the missing nodes. */
 function placeOf(root: Node, template: string): Place {
   let node = root
   // The last segment is empty if the template ends in a slash.

@@ -7,7 +7,7 @@ import type { TemplatePart } from './template.ts'
 export type RowMatch = {
   readonly kind: 'match'
   readonly rows: readonly CompiledRow[]
-  /** Template parameters, decoded once; numeric parameters are numbers. */
+  /** Values of the template's parameters, decoded once; numeric parameters are numbers. */
   readonly parameters: Parameters
 }
 
@@ -29,9 +29,9 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
 }
 
 /**
- * Returns the write rows of the path for every method. A server may execute one of them for a method without a row.
- * `every` includes the rows of all readings of the path: a server may read `/users/me` as `/users/{id}`. Returns a
- * refusal if the value of a parameter is ambiguous.
+ * Returns the write rows of the path, whatever their method: for a method without a row, a server may execute any of
+ * them. `every` includes the rows of all readings of the path: a server may read `/users/me` as `/users/{id}`. Returns
+ * a refusal if the value of a parameter is ambiguous.
  */
 export function lookUpWrites(
   trie: RowTrie,

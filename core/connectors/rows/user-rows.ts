@@ -50,7 +50,7 @@ function toRow({ method, path, action, effect, risk, bodies, effects = [] }: Use
   return bodies === 'opaque' ? { ...row, bodies } : row
 }
 
-/** True if a declared row describes the request and declares opaque bodies. */
+/** True if a row that the Connector declares describes the request and declares opaque bodies. */
 export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boolean {
   return readingsOf(trie, request).some((path) => {
     const match = lookUp(trie, request.method, path)
@@ -59,8 +59,9 @@ export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boole
 }
 
 /**
- * Adds the write actions of the declared rows at the path of a request that no row describes. The method action of
- * `generic` or `webhook` (`generic.post`) comes from no row.
+ * Adds the write actions of the rows that the Connector declares for the path, whatever their method: a server may
+ * execute any of them. Applies to requests with a write method and without a row, including method actions of `generic`
+ * and `webhook`.
  */
 export function withDeclaredWrites(
   trie: RowTrie,
@@ -80,7 +81,7 @@ export function withDeclaredWrites(
   return declared.length === 0 ? named : settledByServer([...actionsOf(named), ...declared])
 }
 
-/** Returns the action of the declared row that matches the request; null if none does. */
+/** Returns the action of the row that the Connector declares for the request; null if there is none. */
 export function nameByUserRows(
   trie: RowTrie,
   connector: string,
@@ -107,8 +108,8 @@ export function nameByUserRows(
 const FORMAT = /^(.+)\.(?:json|xml)$/i
 
 /**
- * Returns the readings of a path by frameworks: the path as sent, preceded by the path without its format suffix if a
- * row ends in the literal before the suffix.
+ * Returns the readings of a path by frameworks. If a row ends in the literal before a format suffix, the path without
+ * the suffix precedes the path as sent.
  */
 function readingsOf(trie: RowTrie, { rawSegments, segments }: CanonicalRequest): readonly PathSegments[] {
   const sent = { rawSegments, segments }

@@ -19,7 +19,7 @@ export const MAX_DOCUMENT_CHARS = 256 * 1024
 export const MAX_FIELDS = 64
 export const MAX_STEPS = 10_000
 
-/** The root fields of one operation of a document, with fragments resolved and conditions applied. */
+/** The root fields of one operation of a GraphQL document, with fragments resolved and conditions applied. */
 export type Operation = {
   readonly kind: 'query' | 'mutation'
   readonly fields: readonly FieldNode[]

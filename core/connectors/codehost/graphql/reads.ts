@@ -47,8 +47,8 @@ const MAX_WRAPPING = 4
 type Reading = { readonly operation: Operation; readonly given: Given }
 
 /**
- * Returns the actions of a query field. A selection of scalar fields has the name of the REST read. A deeper selection
- * can reach any object of the graph, so it is `codehost.graphql.<field>`. Introspection is
+ * Returns the actions of a query field. A selection of scalar fields has the action of the equivalent REST read. A
+ * deeper selection can reach any object of the graph, so its action is `codehost.graphql.<field>`. Introspection is
  * `codehost.graphql.introspect`.
  */
 export function queryActions(field: FieldNode, reading: Reading): readonly Action[] | Refusal {
@@ -89,7 +89,7 @@ function repositoryRead(child: FieldNode, reading: Reading): string | Refusal {
   return (plain ? OF_REPOSITORY[child.name.value] : undefined) ?? 'graphql.repository'
 }
 
-/** True if all fields below this one are scalars, apart from connection wrappers. */
+/** True if all fields below this field are scalars, apart from connection wrappers (`nodes`, `edges`). */
 function isPlain(field: FieldNode, reading: Reading, depth: number): boolean | Refusal {
   if (field.selectionSet === undefined) return true
   if (depth > MAX_WRAPPING) return false

@@ -1,4 +1,4 @@
-/** Catalogue rows for the account of the credential, and for other users. */
+/** Catalogue rows for the code host account that the credential belongs to, and for accounts of other users. */
 export const ACCOUNT = `
   GET    /user/blocks                                             user_block.list                        read  low
   GET    /user/blocks/{username}                                  user_block.check                       read  low

@@ -1,4 +1,6 @@
-/** Catalogue rows for coding assistants: seats, permissions, metrics, spaces, tasks of coding agents. */
+/**
+ * Catalogue rows for coding assistants of the code host: seats, permissions, metrics, spaces, tasks of coding agents.
+ */
 export const ASSISTANTS = `
   GET    /agents/repos/{owner}/{repo}/tasks                                           agent_task.list                          read  low
   POST   /agents/repos/{owner}/{repo}/tasks                                           agent_task.create                        write high   prompt,base_ref

@@ -1,4 +1,4 @@
-/** The root tree and the parents of a commit. `unreadable`: the reason why its header proves neither. */
+/** Result of reading a git commit: its root tree and its parents, or the reason why its header is unreadable. */
 export type ParsedCommit =
   | { readonly kind: 'commit'; readonly tree: string; readonly parents: readonly string[] }
   | { readonly kind: 'unreadable'; readonly detail: string }

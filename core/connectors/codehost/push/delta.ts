@@ -21,7 +21,10 @@ export function applyDelta(base: Uint8Array, delta: Uint8Array, maxBytes: number
 
 type Reader = { readonly delta: Uint8Array; at: number }
 
-/** Reads a size: seven bits per byte, lowest first. Null beyond 28 bits or at the end of the bytes. */
+/**
+ * Reads the size of the base or the result: seven bits per byte, lowest first. Null beyond 28 bits or at the end of
+ * the bytes.
+ */
 function readSize(reader: Reader): number | null {
   let size = 0
   for (let shift = 0; shift < 28; shift += 7) {
@@ -48,7 +51,10 @@ function readPiece(reader: Reader, base: Uint8Array): Uint8Array | null {
   return reader.at <= delta.length && copied.length === length ? copied : null
 }
 
-/** Reads up to four little-endian bytes. `mask` selects the bytes that are present; the others are zero. */
+/**
+ * Reads the offset or length of a copy instruction: up to four little-endian bytes. `mask` selects the bytes that are
+ * present; the others are zero.
+ */
 function readBytes(reader: Reader, mask: number): number {
   let value = 0
   for (let i = 0; i < 4; i++) {

@@ -6,7 +6,7 @@ export type PushProof = {
   readonly commits: Commits
   /** Commits at which the client's history is cut (shallow clone). A server may cut its own history there. */
   readonly shallow: ReadonlySet<string>
-  /** Remaining budget of parents to visit, for all references of the push. */
+  /** Remaining number of parents to visit in the proofs of all references of the push. */
   readonly steps: { left: number }
 }
 

@@ -15,7 +15,7 @@ export type Inflate = (
 /** Returns the object id as git does: the hash of `<type> <length>\0<data>` in hex. */
 export type ObjectId = (type: string, data: Uint8Array) => string
 
-/** The commits at the head of a pack, by id. */
+/** Commits that were read from the beginning of a pack. */
 export type Commits = {
   /** Parents of every readable commit, by commit id. */
   readonly parents: ReadonlyMap<string, readonly string[]>
@@ -144,7 +144,7 @@ class Reading {
     return PACK_BUDGET.bytes - this.#left
   }
 
-  /** True if more bytes were inflated than commits in `packBytes` bytes can hold. */
+  /** True if more bytes were inflated than a pack of `packBytes` bytes with commits can hold. */
   isBeyondRatio(packBytes: number): boolean {
     return this.inflated > PACK_BUDGET.objectBytes + packBytes * PACK_BUDGET.ratio
   }
@@ -226,7 +226,7 @@ function plainObject(type: number, data: Uint8Array): PackObject | PackEnd {
 
 type Entry = {
   readonly type: number
-  /** Inflated size in bytes. */
+  /** Size in bytes after inflation. */
   readonly size: number
   /** Offset or id of the base of a delta; null for an object that is stored whole. */
   readonly base: number | string | null

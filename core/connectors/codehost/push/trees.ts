@@ -1,9 +1,9 @@
 import { isWorkflowPath } from '../workflow-folder.ts'
 
-/** One entry of a tree. `name` is decoded as Latin-1. */
+/** One entry of a git tree object. `name` is decoded as Latin-1. */
 export type TreeEntry = { readonly name: string; readonly id: string }
 
-/** The trees at the head of a pack, with the objects that refer to them. */
+/** Trees that were read from the beginning of a pack, with the objects that refer to them. */
 export type PackTrees = {
   /** Entries of each readable tree, by tree id. */
   readonly entries: ReadonlyMap<string, readonly TreeEntry[]>
@@ -23,7 +23,10 @@ const ID_BYTES = 20
 const [NUL, BLANK] = [0x00, 0x20]
 const LATIN1 = new TextDecoder('latin1')
 
-/** Reads a tree: mode, blank, name, NUL and 20 bytes of id for each entry. Null if it has another form. */
+/**
+ * Reads a git tree object: mode, blank, name, NUL and 20 bytes of id for each entry. Null if the object has another
+ * form.
+ */
 export function parseTree(data: Uint8Array): readonly TreeEntry[] | null {
   const entries: TreeEntry[] = []
   for (let at = 0; at < data.length; ) {
