@@ -52,7 +52,7 @@ export function createBatcher<T, R>(
   return (item) =>
     new Promise<R>((resolve, reject) => {
       queue.push({ item, resolve, reject })
-      // Deferred to the next turn of the event loop, so that items of one turn share a run.
+      // Deferred to the next phase of the event loop, so that items of one phase share a run.
       if (queue.length === 1) setImmediate(pump)
     })
 }

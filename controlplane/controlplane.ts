@@ -30,7 +30,7 @@ export type ControlPlane = {
   readonly port: number
   /** Address of the listener, without a slash at the end. */
   readonly url: string
-  /** Creates an owner link, to be printed to a terminal. Null once an owner exists, and in a cluster. */
+  /** Creates an owner link for the output on a terminal. Null once an owner exists, and in a cluster. */
   makeOwnerLink(): Promise<string | null>
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Time limit of one response. All steps of the response share the limit. */
+/** Time limit of one response, shared by all steps of the response. */
 export type Deadline = {
   remainingMs(): number
   /** Resolves to the result of `work`, or to `otherwise` at the limit. `work` continues after the limit. */

@@ -12,7 +12,7 @@ async function tell(message: Readonly<Record<string, unknown>>): Promise<void> {
 
 async function start(): Promise<ControlPlane> {
   const config = readConfig(process.env)
-  // Log lines omit the values of these keys, because they are secret.
+  // Log lines omit the values of these keys, because the values are secret.
   const redact = ['*.password', '*.token', '*.api_key', '*.authorization', '*.cookie', 'req.headers']
   const log = pino({ level: config.logLevel, redact })
   const controlPlane = await createControlPlane(config, log)

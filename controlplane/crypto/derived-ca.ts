@@ -13,8 +13,8 @@ import type { Keyring } from './keyring.ts'
 
 export type DerivedCa = {
   /**
-   * Root certificate, PEM. Each process creates its own root certificate. All have the same name and key, so each of
-   * them verifies the chains of all processes.
+   * Root certificate, PEM. Each process creates its own root certificate. The root certificates of all processes have
+   * the same name and key, so each of them verifies the chains of every process.
    */
   readonly caPem: string
   readonly issuer: Issuer

@@ -22,8 +22,8 @@ export function createServerCa(keyring: Keyring, nowMs: number): DerivedCa {
 }
 
 /**
- * Issues a server certificate for these host names, valid for a week. Its private key is new and does not leave this
- * process.
+ * Issues a server certificate for these host names, valid for a week, with a new private key. The private key does not
+ * leave this process.
  */
 export function issueServerCertificate(
   { issuer }: DerivedCa,

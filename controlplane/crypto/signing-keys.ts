@@ -9,14 +9,14 @@ import {
 import type { Keyring } from './keyring.ts'
 
 /**
- * An Ed25519 signing key. `publicJwk` contains `kid`, `alg` and `use`. Gateways receive it, and
- * `/.well-known/jwks.json` contains it.
+ * An Ed25519 signing key. `publicJwk` contains `kid`, `alg` and `use`. Gateways and readers of `/.well-known/jwks.json`
+ * receive `publicJwk`.
  */
 export type SigningKey = { readonly kid: string; readonly privateKey: KeyObject; readonly publicJwk: JWK }
 export type SigningKeys = {
   /** Key that signs new decision tokens. */
   readonly current: SigningKey
-  /** Keys that are not retired, including `current`. All of them verify decision tokens. */
+  /** Keys that are not retired, including `current`. Each of these keys verifies decision tokens. */
   readonly all: readonly SigningKey[]
 }
 
@@ -40,7 +40,7 @@ export async function loadSigningKeys(q: Query, keyring: Keyring): Promise<Signi
   return { current, all }
 }
 
-/** Creates a signing key. Its private key is encrypted. */
+/** Creates a signing key with an encrypted private key. */
 export async function newSigningKey(keyring: Keyring): Promise<SigningKeyRow> {
   const pair = generateKeyPairSync('ed25519')
   const jwk = pair.publicKey.export({ format: 'jwk' })

@@ -9,7 +9,7 @@ import { type AppliedMigration, appliedMigrations, laterMigrations } from './sch
 export type MigrateOptions = {
   readonly log?: Pick<Logger, 'info' | 'warn'>
   readonly folder?: string
-  /** Selects the migrations to apply. The restore of a backup with an older schema uses it. */
+  /** Selects the migrations to apply. Used to restore a backup with an older schema. */
   readonly only?: (number: number) => boolean
   /** Version of this program; default: the version of the package. */
   readonly version?: string

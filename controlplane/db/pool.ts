@@ -32,9 +32,9 @@ export type ConnectionPoolOptions = {
 
 /**
  * Creates the connection pool. After a failover that drops packets, a connection has no traffic until the kernel stops
- * retransmitting (typically 15 minutes). A timeout alone cannot distinguish such a connection from a slow statement.
- * Therefore a second connection queries whether the server still works on the statement. If not, the pool closes the
- * connection and replaces all other connections, because they lead to the same server.
+ * retransmitting (typically 15 minutes). A timeout alone cannot distinguish this connection from one with a slow
+ * statement. Therefore a second connection queries whether the server still works on the statement. If not, the pool
+ * closes the connection and replaces all other connections, because they lead to the same server.
  */
 export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
   const { log, hangMs } = options

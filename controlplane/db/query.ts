@@ -1,8 +1,8 @@
 /** Interface to PostgreSQL for services and stores. */
 export type Query = {
   /**
-   * True in a transaction of the editing guard. The guard rolls the transaction back when it edits an object of a
-   * manifest, and the error contains the manifest to commit.
+   * True in a transaction of the editing guard. The guard rolls back a transaction that edits an object of a manifest,
+   * and the error contains the manifest to commit.
    */
   readonly refusesEdits?: true
   query<R = Record<string, unknown>>(

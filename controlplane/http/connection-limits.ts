@@ -3,7 +3,7 @@ import { networkOf } from '../features/sessions/attempts.ts'
 import type { Principal } from './route.ts'
 
 /**
- * Limits the connections of each authenticated caller. All unauthenticated connections share a separate limit. At that
+ * Limits the connections of each authenticated caller. Unauthenticated connections share a separate limit. At that
  * limit, the oldest connection of the network with the most unauthenticated connections is closed. A network is an IPv4
  * address or an IPv6 /64 prefix.
  */
@@ -25,7 +25,7 @@ export type ConnectionLimitOptions = {
    */
   readonly maxPerPrincipal: number
   /**
-   * Maximum number of connections of one gateway outside pods. All processes of a gateway share one token, and each
+   * Maximum number of connections of one gateway outside pods. The processes of a gateway share one token, and each
    * process opens up to 17 connections.
    */
   readonly maxPerGateway: number

@@ -39,8 +39,8 @@ export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly
 }
 
 /**
- * Returns the content security policy of the page. It allows files of this origin only, forbids frames, and requires
- * the nonce of the response for inline styles.
+ * Returns the content security policy of the page. The policy allows files of this origin only, forbids frames, and
+ * requires the nonce of the response for inline styles.
  */
 function policyWith(nonce: string): string {
   return `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`

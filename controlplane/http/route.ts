@@ -19,7 +19,7 @@ export type RouteAuth =
   | 'operator'
   | 'maintenance'
 
-/** The sidecar of a pod. It acts for exactly one agent. */
+/** The sidecar of a pod. A sidecar acts for exactly one agent. */
 export type SidecarPrincipal = {
   readonly podUid: string
   /** Namespace of the pod. */
@@ -124,8 +124,7 @@ export type Route = {
   readonly path: string
   readonly auth: RouteAuth
   /**
-   * True for a handler that only uses objects in `namespaces`. Without it, the caller needs the right in all
-   * namespaces.
+   * True for a handler that only uses objects in `namespaces`. Otherwise the caller needs the right in all namespaces.
    */
   readonly isNamespaced?: boolean
   /**

@@ -1,7 +1,10 @@
 import type { ProcessReport } from '../features/gateways/process-store.ts'
 import type { Peer } from './peer.ts'
 
-/** Unreported state of a process. `isVisibleElsewhere`: other replicas wait for this change, so they are notified. */
+/**
+ * A state of a process that is not written to the database yet. `isVisibleElsewhere`: other replicas wait for this
+ * change, so a notification is sent.
+ */
 export type Change = {
   readonly report: ProcessReport
   readonly text: string

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { DownMessage, ResultBody } from '../../core/wire/gateway/sync.ts'
 
-/** An execution order for a gateway. Its decision token is already spent. */
+/** An execution order for a gateway. The decision token of the order is spent before the order is sent. */
 export type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
 
 const TIMEOUT_MS = 30_000

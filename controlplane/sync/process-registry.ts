@@ -78,8 +78,8 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     known = (await listProcesses(db)).map((row) => ({ ...row, readAtMs: now }))
     disconnected.markReported(unreported)
     for (const peer of movedAway(known, deps, now)) peer.cut()
-    // After a crash of the database the table is empty, because the table is unlogged. Discarding the reports of
-    // missing processes causes them to be written again.
+    // After a crash of the database the table of processes is empty, because the table is unlogged. The discarded
+    // reports of missing processes are written again by the next refresh.
     lastReported.retain(new Set(known.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
     deps.onRead()
   })

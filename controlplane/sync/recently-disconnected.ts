@@ -1,6 +1,6 @@
 import type { KnownProcess } from '../features/gateways/process-store.ts'
 
-/** A process that was connected recently. It still counts in the total of an ack barrier. */
+/** A process that was connected recently. The process still counts in the total of an ack barrier. */
 export type DisconnectedProcess = {
   readonly gatewayId: string
   readonly processId: string

@@ -13,8 +13,8 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
     return run
   }
   return () => {
-    // The queued run starts after the change of this call, so it reads the change. In parallel runs, the result of the
-    // older run could replace the result of the newer run.
+    // The queued run starts after the change of this call and therefore reads the change. In parallel runs, the result
+    // of the older run could replace the result of the newer run.
     if (next !== null) return next
     if (running === null) return start()
     next = running.then(ignore, ignore).then(() => {

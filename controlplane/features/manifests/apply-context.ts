@@ -127,7 +127,7 @@ export function isOfPlatform(
 
 /**
  * Returns the namespace in which members of the approver groups of a Policy may answer approvals. The empty string
- * means all namespaces; only Policies of the platform team get it.
+ * means all namespaces and is returned for Policies of the platform team only.
  */
 export function answerPlace(
   context: Pick<ApplyContext, 'platformNamespaces'>,

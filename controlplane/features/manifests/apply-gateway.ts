@@ -66,8 +66,9 @@ export const gatewayApplier: Applier<'Gateway'> = {
 }
 
 /**
- * Replaces the kill switches that the manifest of a folder sets. In a cluster, the kill relay of each operator replica
- * reports the kill switches to every replica of the control plane. A push that was queued earlier must not revert them.
+ * Replaces the kill switches that the Gateway manifest of a folder sets. Does nothing in a cluster. There the kill
+ * relay of each operator replica reports kill switches to every replica of the control plane, and a push that was
+ * queued earlier must not revert a reported kill switch.
  */
 async function latch(
   { q, killSwitch }: ApplyContext,

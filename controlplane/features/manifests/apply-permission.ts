@@ -83,7 +83,7 @@ function keptOf(
   return speaking.filter(({ decision }) => decision !== 'allow')
 }
 
-/** Replaces the rows of a Permission if the stored rows differ. Returns true when it wrote. */
+/** Replaces the rows of a Permission if the stored rows differ. Returns true when rows were replaced. */
 async function replace(
   { q, orgId, reads }: ApplyContext,
   key: ObjectKey,

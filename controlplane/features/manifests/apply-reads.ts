@@ -33,7 +33,7 @@ type PermissionKey = Pick<ObjectKey, 'namespace' | 'name'>
  */
 export type ApplyReads = GatewayReads &
   ConnectorReads & {
-    /** Returns the rows of a Permission manifest. */
+    /** Returns the stored rows of a Permission manifest. */
     permissions(key: PermissionKey): Promise<readonly OwnedPermission[]>
     /** Returns the policy of a manifest; `name` is `namespace/name`. */
     policy(name: string): Promise<PolicyRow | undefined>
@@ -229,7 +229,7 @@ function createConnectorReads(q: Query, objects: ObjectCache) {
 type Cache<T> = {
   readonly known: ReadonlyMap<string, T>
   get(key: string): Promise<T>
-  /** Reads the values of unknown keys with one statement. */
+  /** Loads the values of keys that are not cached, with one statement. */
   read(keys: readonly string[]): Promise<void>
   set(key: string, value: T): void
   discard(key: string): void

@@ -153,7 +153,7 @@ function byName(a: DesiredRow, b: DesiredRow): number {
  */
 const MAX_ROUNDS = 8
 
-/** Removes the rows that the object put in force. Returns true when it removed any. */
+/** Removes the rows that the object put in force. Returns true when at least one row was removed. */
 export function removeOne(context: ApplyContext, key: ObjectKey): Promise<boolean> {
   return applierOf(key.kind).remove(context, key)
 }

@@ -176,7 +176,7 @@ export function desiredOf(
   } = body
   const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
   const sealed = typeof credential === 'string' ? keyring.seal(credential, desiredPlace(key)) : null
-  // An absent credential means that the Secret cannot be read at the moment: the stored credential stays.
+  // An absent credential means that the operator cannot read the Secret at the moment, so the stored credential stays.
   const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
   const stored = {
     spec: resource.spec ?? {},

@@ -16,9 +16,9 @@ import { tryLockDesired } from './store.ts'
 
 /**
  * Wraps a database so that users cannot edit Gateways, Connectors, Permissions and Policies. A transaction that changes
- * a column which a manifest states is rolled back. It rejects with `conflict`, and the error contains the manifests to
- * commit. The guard inspects SQL statements instead of callers, so that a new route is guarded too. Columns that no
- * manifest states, for example addresses and tokens of gateways, stay writable.
+ * a manifest-defined column is rolled back and rejects with `conflict`. The error contains the manifests to commit. The
+ * guard inspects SQL statements instead of callers, so that every new route is guarded too. Columns that no manifest
+ * states, for example addresses and tokens of gateways, stay writable.
  */
 export function createEditingGuard(db: Db, platformNamespaces: ReadonlySet<string>): Db {
   const tx: Db['tx'] = (work) =>

@@ -11,7 +11,7 @@ export function refuseManaged(q: Query, row: Row): void {
   if (!q.refusesEdits) refuseManifestRow(row)
 }
 
-/** Throws `conflict` for a row that a manifest defines, with and without the editing guard. */
+/** Throws `conflict` for a row that a manifest defines, whether or not the transaction has an editing guard. */
 export function refuseManifestRow(row: Row): void {
   if (row.source === 'api') return
   const owner = row.managedBy ?? row.source

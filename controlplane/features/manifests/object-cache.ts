@@ -18,7 +18,7 @@ import {
  * statements, because a change may have thousands of objects.
  */
 export type ObjectCache = {
-  /** Reads objects with one statement. */
+  /** Loads the objects into the cache with one statement. */
   prefetch(keys: readonly ObjectName[]): Promise<void>
   get(key: ObjectName): Promise<DesiredRow | undefined>
   put(row: DesiredRow): void

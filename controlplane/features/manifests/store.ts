@@ -118,7 +118,7 @@ export async function nextSecond(q: Query): Promise<string> {
   return onlyRow(rows).time
 }
 
-/** Takes the lock of `lockDesired` without waiting. Returns false when another transaction holds it. */
+/** Takes the lock of `lockDesired` without waiting. Returns false when another transaction holds the lock. */
 export async function tryLockDesired(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ isLocked: boolean }>(
     `select pg_try_advisory_xact_lock(hashtextextended('manifest objects', 0)) as "isLocked"`,

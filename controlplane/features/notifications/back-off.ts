@@ -5,8 +5,8 @@
 export const RETRY_AFTER_S: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400]
 
 /**
- * Maximum random extension of a wait, as a fraction of the wait. It spreads the attempts, so that a recovered receiver
- * does not get all messages at once.
+ * Maximum random extension of a wait, as a fraction of the wait. The extension spreads the attempts, so that a
+ * recovered receiver does not get all messages at once.
  */
 const JITTER = 0.1
 

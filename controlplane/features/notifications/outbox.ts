@@ -42,8 +42,8 @@ export type Outbox = AsyncDisposable & {
 const POLL_MS = 1_000
 const PURGE_MS = 3_600_000
 /**
- * Duration of a message's lease in seconds. It exceeds the longest attempt, so an expired lease shows that the process
- * that held it has ended.
+ * Duration of a message's lease in seconds. The duration exceeds the longest attempt, so an expired lease shows that
+ * the process with the lease has ended.
  */
 const LEASE_S = 30
 const PER_LANE = 4

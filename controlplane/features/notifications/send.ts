@@ -13,7 +13,7 @@ import {
 
 export type SendRequest = {
   readonly method?: 'GET' | 'POST'
-  /** http or https. User information in the URL becomes basic authentication. */
+  /** Address of the receiver, http or https. User information in the URL is sent as basic authentication. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -14,7 +14,7 @@ export type NotifyEvent =
 
 export type Notification = {
   readonly orgId: string
-  /** Address of the receiver, http or https. It is the field `webhook_url` of the action request. */
+  /** Address of the receiver, http or https, from the field `webhook_url` of the action request. */
   readonly url: string
   readonly event: NotifyEvent
   readonly actionRequestId: string
@@ -83,8 +83,8 @@ export function newEventId(): string {
 }
 
 /**
- * Returns the lane of a message, by which its receiver is rate limited: scheme and host of the address. Neither part is
- * secret.
+ * Returns the lane of a message: scheme and host of the receiver's address. Limits of concurrency and rate apply per
+ * lane. Neither part of the address is secret.
  */
 function laneOf(url: string): string {
   if (!URL.canParse(url)) return 'no address'

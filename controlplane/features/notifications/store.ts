@@ -29,7 +29,9 @@ export type Leased = Omit<OutboxInput, 'orderKey'> & {
   readonly id: number
   readonly attempts: number
   readonly createdAt: Date
-  /** Time at which the lease began, by the clock of the database. It is the time stamp of the attempt. */
+  /**
+   * Time at which the lease began, by the clock of the database. The webhook of this attempt contains the same time.
+   */
   readonly leasedAt: Date
 }
 
@@ -131,8 +133,8 @@ export type Retry = {
   readonly now: Date | null
   readonly inS: number
   /**
-   * False when the attempt failed without a fault of the receiver: this process shuts down, or the receiver limits the
-   * rate. Such an attempt does not count against the maximum.
+   * False when the receiver is not at fault for the failed attempt: this process shuts down, or the receiver limits the
+   * rate. The attempt then does not count against the maximum.
    */
   readonly isCounted: boolean
   readonly error: string | null

@@ -49,8 +49,8 @@ export type ConfirmUser = (userId: string) => Promise<boolean>
 
 const POLL_MS = 100
 /**
- * Time limit of a confirmation in milliseconds. It exceeds the time for which another replica may claim the
- * confirmation of the user.
+ * Time limit of a confirmation in milliseconds. The limit exceeds the time for which another replica may claim the
+ * confirmation of the same user.
  */
 const PATIENCE_MS = 16_000
 

@@ -31,8 +31,8 @@ export type Provider = {
 }
 
 /**
- * Allowed signature algorithms of ID tokens. All are asymmetric: anyone with the client's secret could forge a
- * symmetric signature, and an unsigned token proves nothing.
+ * Allowed signature algorithms of ID tokens, all asymmetric. Anyone with the client's secret could forge a symmetric
+ * signature, and an unsigned token proves nothing.
  */
 const ALGORITHMS: ReadonlySet<string> = new Set([
   'RS256',

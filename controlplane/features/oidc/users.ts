@@ -28,7 +28,7 @@ const PROVIDER: Actor = systemActor('identity-provider')
 
 /**
  * Manages the accounts of users who sign in through the identity provider. An account is created at the first sign-in
- * and updated when the user's groups change. All methods run in the caller's transaction.
+ * and updated when the user's groups change. Every method runs in the caller's transaction.
  */
 export type ProviderUsers = {
   /**

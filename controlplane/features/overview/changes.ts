@@ -55,7 +55,7 @@ export function createChanges(deps: ChangesDeps): Changes {
   }
 }
 
-/** Polls the versions for one set of namespaces. All listeners with a right in exactly this set share the poll. */
+/** Polls the versions for one set of namespaces. Listeners with a right in exactly this set share the poll. */
 type Watch = Disposable & {
   listen(listener: ChangeListener): () => void
   isIdle(): boolean

@@ -83,7 +83,7 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
       `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, and this pod runs as ${wanted.pod.serviceAccount}; give one of them another name with the annotation chaperone.dev/agent`,
     )
   }
-  // A revoked agent stays unchanged, so that no pod can reactivate it. Its pods receive the refusal.
+  // A revoked agent stays unchanged, so that no pod can reactivate the agent. Pods of a revoked agent are refused.
   const isAtHome = current.gatewayId === wanted.gateway.id || current.status === 'revoked'
   const isKnown = workloadsOf(current).includes(workloadByPodName(wanted.pod.name))
   if (isAtHome && owner !== undefined && isKnown) return current

@@ -86,7 +86,7 @@ export async function findPodIdentity(
   return rows[0]
 }
 
-/** Returns the UIDs of those pods that are deleted. */
+/** Returns the UIDs of the given pods that are deleted. */
 export async function listDeletedPods(q: Query, podUids: readonly string[]): Promise<readonly string[]> {
   if (podUids.length === 0) return []
   const { rows } = await q.query<{ podUid: string }>(

@@ -3,7 +3,7 @@ import type { Query } from '../../db/query.ts'
 import type { Source } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 
-/** Result of one test of a policy's own tests. */
+/** Result of one of the tests that the policy itself contains. */
 export type PolicyTestResult = {
   readonly name: string
   readonly passed: boolean
@@ -23,11 +23,11 @@ export type PolicyRow = {
   /** Ids of the Gateways to which the policy is bound. An empty list means every Gateway. */
   readonly gatewayIds: readonly string[]
   /**
-   * Subset of `gatewayIds`: Gateways that no longer admit the policy. There only its denies and holds apply, and only
-   * to agents of the policy's namespace.
+   * Subset of `gatewayIds`: Gateways that no longer admit the policy. At these Gateways, only the denies and holds of
+   * the policy apply, and only to agents of the policy's namespace.
    */
   readonly lostGatewayIds: readonly string[]
-  /** The newest accepted text of the policy. Its tests may have failed. */
+  /** The newest accepted text of the policy. The tests of this text may have failed. */
   readonly policyYaml: string
   /** The newest text whose tests passed. This text is in force. Null when no text ever passed. */
   readonly activeYaml: string | null

@@ -32,7 +32,7 @@ export async function keepPolicyVersion(
   ])
 }
 
-/** Lists versions, newest first. */
+/** Lists the stored texts of a policy, newest first. */
 export async function listPolicyVersionsIn(
   q: ScopedQuery,
   policyId: string,

@@ -6,8 +6,8 @@ import { isSameHash, randomToken } from '../../crypto/tokens.ts'
 export const DEVICE_MAX_AGE_S = 180 * 24 * 60 * 60
 
 /**
- * Issues and verifies device proofs. A proof shows that an account signed in on a device before. It authenticates no
- * user: it only separates failed attempts of the device from attempts of other clients. The server stores no proofs.
+ * Issues and verifies device proofs. A proof shows that an account signed in on a device before. A proof authenticates
+ * no user; it only separates failed attempts of the device from attempts of other clients. The server stores no proofs.
  */
 export type SignInDevices = {
   /** Returns a new proof for this account, `<issued at, seconds>.<id>.<signature>`. */

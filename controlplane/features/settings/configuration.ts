@@ -52,8 +52,8 @@ export type Config = {
   changeGateway(by: Actor, id: string, change: GatewayChange): Promise<GatewayRow>
   connectors(namespaces: Namespaces): Promise<readonly ConnectorRow[]>
   /**
-   * Returns the ids of connectors whose credential gateways do not get, because it is the token of the bot that posts
-   * approval cards.
+   * Returns the ids of connectors whose credential is the token of the bot that posts approval cards. Gateways do not
+   * get this credential.
    */
   approvalsBotConnectors(rows: readonly ConnectorRow[]): Promise<ReadonlySet<string>>
   /** Adds a connector to a gateway; default: the local gateway. */

@@ -44,8 +44,8 @@ const MAX_TRIES = 3
 /**
  * Spends nonces and returns the outcome of each. A nonce is spent at most once. One conditional update decides by the
  * clock of the database; a second query reads the state of nonces that the update did not match. Both statements lock
- * rows in the same order, so deadlocks between replicas are rare; the database then aborts one statement without
- * effect.
+ * rows in the same order, so deadlocks between replicas are rare. In a deadlock, the database aborts one of the
+ * statements without effect.
  */
 export async function spendNonces(
   q: Query,

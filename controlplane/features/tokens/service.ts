@@ -55,8 +55,8 @@ export type Tokens = {
 const MAX_SPENT_AT_ONCE = 256
 const USE_BYTES = 12
 /**
- * Milliseconds for which a use is repeated after its answer was lost. The limit exceeds the duration of a database
- * restart.
+ * Milliseconds for which the use of a nonce is repeated after its answer was lost. The limit exceeds the duration of a
+ * database restart.
  */
 const LOST_ANSWER_MS = 5_000
 const LOST_ANSWER_PAUSE_MS = 100

@@ -26,8 +26,8 @@ export type IssuedApproverKey = { readonly id: string; readonly key: string; rea
 export type KeyOwner = { readonly user: UserPrincipal; readonly sessionId: string | undefined }
 
 /**
- * Manages the approver keys of the signed-in user. All methods throw `forbidden` for the admin token, because it
- * belongs to no user.
+ * Manages the approver keys of the signed-in user. Every method throws `forbidden` for the admin token, because the
+ * admin token belongs to no user.
  */
 export type ApproverKeys = {
   list(owner: KeyOwner): Promise<readonly UserKeyRow[]>

@@ -31,8 +31,8 @@ export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly Given
 }
 
 /**
- * Throws `forbidden` for a cluster caller that adds a user to an approver group but cannot answer approvals in all
- * namespaces in which the user may answer them.
+ * Throws `forbidden` for a cluster caller that adds a user to an approver group but lacks the right to answer approvals
+ * in a namespace in which the user may answer them.
  */
 export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): Promise<void> {
   const answering = rolesOf(user).filter(({ role }) => hasRole(role, RIGHTS['approvals/answer'].role))

@@ -16,8 +16,8 @@ export async function insertInvitation(
 }
 
 /**
- * Marks the invitation as used and returns it. Undefined for an unknown, expired or used invitation, and for another
- * e-mail address than the invited address.
+ * Marks the invitation as used and returns the invitation. Undefined for an unknown, expired or used invitation, and
+ * for another e-mail address than the invited address.
  */
 export async function takeInvitation(
   q: Query,

@@ -50,8 +50,8 @@ export type Identify = {
   /** Authenticates a user by an approver key. `address` is the client address of the request. */
   approverKey(key: string, address?: string): Promise<UserPrincipal | undefined>
   /**
-   * Authenticates an agent and counts one request of it. Rejects with `rate_limited` when the agent exceeds its
-   * requests per minute.
+   * Authenticates an agent and counts the request. Rejects with `rate_limited` when the agent exceeds its requests per
+   * minute.
    */
   agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
   /** Authenticates users of the cluster. Null outside a cluster. */
@@ -98,7 +98,7 @@ export async function authenticate(
   const isRead = method === 'GET' && !showsSecret && restriction !== 'break_glass'
   const isAdmitted = isRead || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
-  // Skipped for urgent requests, because the activation of a kill switch must not wait for the database.
+  // Skipped for an urgent request, because the activation of a kill switch must not wait for the database.
   if (principal.kind === 'user' && !isUrgent) await deps.breakGlass?.noteAdmin(principal)
   return principal
 }

@@ -8,8 +8,8 @@ export function pageSecretOf(request: FastifyRequest): string | undefined {
 }
 
 /**
- * Returns whether a page of a browser sent the request. Browsers send `Sec-Fetch-Site`, except over plain HTTP to hosts
- * other than loopback. There the dashboard sends the header of the page secret instead.
+ * Returns whether a browser page sent the request. Browsers send `Sec-Fetch-Site`, except over plain HTTP to hosts
+ * other than loopback. To such hosts the dashboard sends the header of the page secret instead.
  */
 export function isPage(request: FastifyRequest): boolean {
   return (

@@ -6,7 +6,7 @@ const MAX_IDS = 1_000
 
 /**
  * Returns every session id of the request, in order. Browsers share cookies between the ports of a host, so a server on
- * another port may have set a cookie with the same name. All ids must therefore be looked up.
+ * another port may have set a cookie with the same name. The caller must therefore look up every id.
  */
 export function sessionCookies(request: FastifyRequest): readonly string[] {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))

@@ -40,8 +40,8 @@ export function createAckBarriers({
   let seq = 0
 
   function nextSeq(): void {
-    // The sequence number of a message is at least the clock's milliseconds, so that it rises across restarts and
-    // replicas too.
+    // The sequence number of a message is at least the clock's milliseconds, so that the numbers rise across restarts
+    // and replicas too.
     seq = Math.max(seq + 1, clock.nowMs())
   }
 

@@ -16,7 +16,7 @@ export type KillState = {
   announced(): readonly KillAnnouncement[]
   /** Returns the ids of the announcements that were stored or retracted most recently. */
   settled(): readonly string[]
-  /** Adds an announcement. Its kill switch is in force at once, even while the database is unavailable. */
+  /** Adds an announcement. The announced kill switch is in force at once, even while the database is unavailable. */
   announce(announcement: KillAnnouncement): void
   /**
    * Marks an announcement as stored, or as settled by another replica. The first read that begins afterwards removes

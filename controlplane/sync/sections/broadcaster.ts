@@ -68,8 +68,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   }
 
   /**
-   * Returns the order of the stored configuration. A configuration that is earlier than the last read one means that
-   * the database lost commits; it then counts only in a new epoch.
+   * Returns the order of the stored configuration. An order that is earlier than the last read order means that the
+   * database lost commits. The earlier order then counts only in a new epoch.
    */
   async function readOrder(): Promise<StateOrder> {
     const read = await currentOrder(db)
@@ -94,8 +94,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     broadcast = library.order
     deps.onReloaded?.()
     for (const peer of peerRegistry.peers.values()) {
-      // Skips a gateway that connected during the read and is not in the read configuration. Its greeting starts
-      // another read.
+      // Skips a gateway that connected during the read and is not in the read configuration. The greeting of the
+      // gateway starts another read.
       const isUnread = peer.sentVersion === null && setOf(peer) === null
       if (!isUnread) send(peer)
     }

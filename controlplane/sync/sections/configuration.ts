@@ -129,8 +129,8 @@ type Loaded = {
 }
 
 /**
- * Returns the entry of a connector. Returns two entries when only some of its gateways may use the organisation's
- * token.
+ * Returns the entry of a connector. Returns two entries when only some Gateways of the connector may use the
+ * organisation's token.
  */
 function boundEntries(
   row: ConnectorRow,

@@ -14,8 +14,8 @@ export type Tenancy = {
 }
 
 /**
- * Returns the entries for one policy. The entries contain the text in force. For a manifest that was never in force,
- * they deny all actions in its scope. Returns no entries for a text of the API that was never in force.
+ * Returns the entries for one policy, with the text in force. For a manifest that was never in force, the entries deny
+ * all actions in the scope of the manifest. Returns no entries for a text of the API that was never in force.
  */
 export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bound<PolicyEntry>> {
   if (!row.enabled) return []
@@ -26,8 +26,8 @@ export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bou
   if (tenancy.platformNamespaces.has(namespace))
     return [{ gatewayIds: row.gatewayIds, entry: { ...entry, tier: 'platform' } }]
   const own = { agentsOf: namespace }
-  // A tenant's policy without Gateways was bound while its namespace belonged to the platform team. It stays in force
-  // everywhere, limited to agents of its namespace.
+  // A tenant's policy without Gateways was bound while its namespace belonged to the platform team. The policy stays in
+  // force at all Gateways, limited to agents of its namespace.
   if (row.gatewayIds.length === 0) return [{ gatewayIds: [], entry: { ...entry, tier: 'guest', ...own } }]
   const owned = row.gatewayIds.filter((id) => tenancy.namespaceOf(id) === namespace)
   const guest = row.gatewayIds.filter((id) => !owned.includes(id) && !row.lostGatewayIds.includes(id))

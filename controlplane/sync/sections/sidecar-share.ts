@@ -23,9 +23,9 @@ export function sidecarConnectors(
 }
 
 /**
- * Returns the connectors with an action that the agent is allowed or that is held for it, so that a tenant's pod
+ * Returns the connectors of which the agent may use an action, at once or after an approval. A tenant's pod thus
  * contains no credential that its agent cannot use. When unknown hosts may pass as egress, the other connectors are
- * included without credentials. Without their entries, their hosts would pass as egress.
+ * included without credentials; without their entries, their hosts would pass as egress.
  */
 function connectorsOf(
   entries: readonly ConnectorEntry[],
