@@ -9,8 +9,8 @@ export async function currentEpoch(q: Query): Promise<number> {
 }
 
 /**
- * Latest orders of the kill state and the configuration that a gateway or replica has seen. Null means that the state
- * is not compared.
+ * Latest epoch and revision, of kill state and configuration, that a gateway or replica has seen. Null means that the
+ * state is not compared.
  */
 export type SeenOrders = { readonly kill: StateOrder | null; readonly config: StateOrder | null }
 

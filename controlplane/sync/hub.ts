@@ -63,7 +63,10 @@ export type HubDeps = {
   readonly isOnlyReplica?: boolean
 }
 
-/** Identity of the process that opened a stream. `syncKey` is the key in the row of the gateway. */
+/**
+ * Identity of the process that opened a stream. `syncKey`, from the row of the gateway, signs the messages to the
+ * process.
+ */
 export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
   /** Name of the only agent that a sidecar serves; null for a gateway process. */
   readonly agent?: string | null
@@ -100,16 +103,16 @@ export type Hub = AsyncDisposable & {
   hostedWork(): readonly ProcessWork[]
   readonly kill: Omit<KillBroadcaster, 'greet' | 'ack' | 'countAcks' | 'views' | 'resend'>
   /**
-   * Sends an order to one process of the gateway that is connected to this replica. Null when no process is connected.
-   * Rejects with `upstream_timeout` after 30 s.
+   * Sends an execution order to one process of the gateway that is connected to this replica. Null when no process is
+   * connected. Rejects with `upstream_timeout` after 30 s.
    */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
   /**
-   * Settles a pending order with its result. Returns false when the order is not pending, or another process has the
-   * order.
+   * Settles a pending execution order with its result. Returns false when the order is not pending, or another process
+   * has the order.
    */
   settle(result: ResultBody, processId: string): boolean
-  /** Orders in flight at processes that are connected to this replica. */
+  /** Execution orders in flight at processes that are connected to this replica. */
   readonly orders: Pick<OrderBook, 'processOf' | 'waiting'>
 }
 
@@ -241,7 +244,7 @@ function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () =>
   }
 }
 
-/** Returns a process that serves the agent of the order: a gateway process, or the sidecar of the agent. */
+/** Returns a process that serves the agent of the execution order: a gateway process, or the sidecar of the agent. */
 function peerServing(peers: readonly Peer[], { agent }: Order): Peer | undefined {
   return peers.findLast((peer) => peer.agent === null || peer.agent === agent)
 }

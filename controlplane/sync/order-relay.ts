@@ -22,8 +22,8 @@ export type OrderRelay = AsyncDisposable & {
   /** Returns whether a process of the gateway is connected to any replica. */
   isConnected(gatewayId: string): Promise<boolean>
   /**
-   * Executes an order. Null when no replica has a stream of the gateway; nothing was sent then. Rejects with
-   * `upstream_timeout` when no result arrives.
+   * Executes an order on a gateway. Null when no replica has a stream of the gateway; nothing was sent then. Rejects
+   * with `upstream_timeout` when no result arrives.
    */
   execute(gatewayId: string, order: Order): Promise<ResultBody | null>
   /**
@@ -76,8 +76,8 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
   }
 
   /**
-   * Fetches the results of all pending orders. Called after a reconnect, because notifications were lost in the
-   * meantime.
+   * Fetches the results of all pending execution orders. Called after a reconnect, because notifications were lost in
+   * the meantime.
    */
   async function lookForAll(): Promise<void> {
     for (const waiting of [...elsewhere.keys(), ...hub.orders.waiting()]) await fetchResult(waiting)
@@ -132,7 +132,9 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
   }
 }
 
-/** Handles messages of other replicas: reports gateways that are connected here, and executes orders on them. */
+/**
+ * Handles messages of other replicas: reports gateways that are connected to this replica, and executes orders on them.
+ */
 function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
   return {
     async ask(askId: string, gatewayId: string): Promise<void> {

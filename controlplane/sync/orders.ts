@@ -7,8 +7,8 @@ export type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
 const TIMEOUT_MS = 30_000
 
 /**
- * Tracks orders until their results arrive. When no result arrives within 30 s, the outcome of the order is unknown. An
- * order is never sent twice.
+ * Tracks execution orders until their results arrive. When no result arrives within 30 s, the outcome of the order is
+ * unknown. An order is never sent twice.
  */
 export type OrderBook = {
   /**
@@ -22,7 +22,7 @@ export type OrderBook = {
   settle(result: ResultBody, processId: string): boolean
   /** Returns the id of the process that executes the order; undefined when the order is not pending at this replica. */
   processOf(orderId: string): string | undefined
-  /** Returns the ids of the pending orders. */
+  /** Returns the ids of the execution orders that are pending at this replica. */
   waiting(): readonly string[]
   close(): void
 }

@@ -33,8 +33,8 @@ export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] 
 }
 
 /**
- * Removes unreadable documents from a change set when each may be a new text of an object in force in the same file,
- * because that object stays in force. Removes at most as many documents as the file has objects in force that the
+ * Removes unreadable documents from a change set. Such a document may be the new text of an object in force in the same
+ * file; that object then stays in force. Removes at most as many documents as the file has objects in force that the
  * change set lacks.
  */
 export function explain(body: ChangeSetBody, known: readonly ObjectState[]): ChangeSetBody {

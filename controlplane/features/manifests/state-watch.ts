@@ -24,7 +24,7 @@ export type StateWatchDeps = {
 export type StateChanges = {
   /** Calls the listener after every read of the state. Returns a function that removes the listener. */
   onRead(listener: () => void): () => void
-  /** Aborted when the replica closes. */
+  /** Signal that is aborted when the replica closes. */
   readonly closing: AbortSignal
   notify(): void
   close(): void

@@ -7,8 +7,8 @@ export type GroupAccess = {
   readonly role: 'admin' | 'member' | 'viewer' | null
   readonly approverGroups: readonly string[]
   /**
-   * Namespaces in which the role of this group counts; null means every namespace. Roles of other groups are not
-   * narrowed.
+   * Namespaces in which the role of this group counts; null means every namespace. The namespaces do not narrow roles
+   * of other groups.
    */
   readonly namespaces: readonly string[] | null
 }

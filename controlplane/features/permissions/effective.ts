@@ -98,8 +98,8 @@ function rulesOf({ gateway, rules }: Case): DecisionRules {
 }
 
 /**
- * Builds the decision input of a request behind a gateway. The input needs a request, because some policies leave
- * requests to the permissions.
+ * Builds the decision input as for a request through a gateway. The input contains a request, because a policy may
+ * leave the decision on a request to the permissions.
  */
 function inputOf(
   { agent, gateway, bound }: Case,

@@ -25,7 +25,7 @@ export type PodIdentityRow = {
   readonly agent: string
   readonly gateway: string
   readonly isDeleted: boolean
-  /** True when the pod has presented a newer token than this token. */
+  /** True when the pod has presented a newer token before. */
   readonly isTokenReplaced: boolean
 }
 

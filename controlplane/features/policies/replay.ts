@@ -147,8 +147,8 @@ function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) 
 }
 
 /**
- * Returns the draft with the tier and agents of the policy that it replaces. Both come from the binding of the policy
- * and not from its text.
+ * Returns the draft with the tier (platform, gateway or guest) and the agents of the policy that the draft replaces.
+ * Both come from the binding of the policy and not from its text.
  */
 function inPlaceOf(present: CompiledPolicy | undefined, draft: CompiledPolicy): CompiledPolicy {
   if (present === undefined) return draft

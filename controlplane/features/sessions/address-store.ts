@@ -1,6 +1,6 @@
 import type { Query } from '../../db/query.ts'
 
-/** Returns whether the account has signed in from this address before. `pair` is a SHA-256 of both. */
+/** Returns whether the account has signed in from this address before. `pair` is the SHA-256 of account and address. */
 export async function isKnownAddress(q: Query, pair: Buffer): Promise<boolean> {
   const { rows } = await q.query('select 1 from sign_in_addresses where pair_sha256 = $1', [pair])
   return rows.length > 0

@@ -97,8 +97,8 @@ async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly
 }
 
 /**
- * Releases a nonce that `execute` used for an action which a gateway then held. The token stays invalid until the
- * approval renews it.
+ * Releases a nonce that `execute` used for an action which a gateway then held. The decision token stays invalid until
+ * the approval renews it.
  */
 export async function parkNonce(q: Query, actId: string): Promise<void> {
   await q.query(
@@ -109,7 +109,7 @@ export async function parkNonce(q: Query, actId: string): Promise<void> {
   )
 }
 
-/** Releases a nonce that `execute` used for an order that was not sent. */
+/** Releases a nonce that `execute` used for an execution order that was not sent. */
 export async function releaseNonce(q: Query, jti: string): Promise<void> {
   await q.query(
     "update nonces set used_at = null, used_by = null, use_id = null where jti = $1 and used_by = 'execute'",

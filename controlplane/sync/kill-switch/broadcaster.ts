@@ -54,7 +54,7 @@ export type KillBroadcaster = {
   isAnnounced(id: string): boolean
   /** Returns whether this replica has recorded that the announcement was stored or lifted. */
   isSettled(id: string): boolean
-  /** Returns the order of the stored kill state that was read last; null before the first read. */
+  /** Returns the epoch and revision of the stored kill state that was read last; null before the first read. */
   order(): StateOrder | null
   /** Reads the stored kill switches again. Broadcasts the kill state if it changed. */
   refresh(): Promise<void>

@@ -9,7 +9,7 @@ import { sha256Hex } from '../sections/signature.ts'
 export type KillState = {
   /** Returns the stored kill state of the last read; null before the first read. */
   stored(): StoredKills | null
-  /** Returns the order of the stored kill state; null before the first read. */
+  /** Returns the epoch and revision of the stored kill state; null before the first read. */
   order(): StateOrder | null
   /** Returns the kill switches in force, stored or announced. A scope appears once per source. */
   effective(): readonly KillEntry[]

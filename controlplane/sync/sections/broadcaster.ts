@@ -68,8 +68,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   }
 
   /**
-   * Returns the order of the stored configuration. An order that is earlier than the last read order means that the
-   * database lost commits. The earlier order then counts only in a new epoch.
+   * Returns the epoch and version of the stored configuration. A version below the last read version means that the
+   * database lost commits. The lower version then counts only in a new epoch.
    */
   async function readOrder(): Promise<StateOrder> {
     const read = await currentOrder(db)
@@ -81,8 +81,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     throw new Error('the database has an earlier configuration than this replica has read before')
   }
 
-  // Order of the configuration that was last sent to gateways. The library may be newer, because submitted actions
-  // reload it too.
+  // Epoch and version of the configuration that was last sent to gateways. The configuration of the library may be
+  // newer, because submitted actions reload it too.
   let broadcast: StateOrder | null = null
 
   const refresh = createSerial(async () => {

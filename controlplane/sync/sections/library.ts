@@ -10,7 +10,7 @@ import { buildSections, type Receiver, type SectionSet } from './sections.ts'
  */
 export type SectionLibrary = {
   readonly version: number | null
-  /** Order of the read configuration; null before the first `reload`. */
+  /** Epoch and version of the read configuration; null before the first `reload`. */
   readonly order: StateOrder | null
   /** The read configuration; null before the first `reload`. */
   readonly configuration: Configuration | null
