@@ -50,7 +50,7 @@ export async function buildDashboard(out = DASHBOARD_CACHE): Promise<string> {
 }
 
 /**
- * Returns the bundle's files by name, each also compressed with brotli and gzip. `index.html` contains the placeholder
+ * Returns the files of the bundle by name, each also compressed with brotli and gzip. `index.html` contains the placeholder
  * `{{nonce}}`.
  */
 async function bundle(): Promise<ReadonlyMap<string, Uint8Array>> {
@@ -122,7 +122,7 @@ function pageOf(names: {
     .replace('{{preloads}}', preloads)
 }
 
-/** Returns the hash of every source file, the lockfile and this script. */
+/** Returns the hash of all source files, the lockfile and this script, which is the version of the bundle. */
 function versionOf(): string {
   const hash = createHash('sha256')
   const sources = readdirSync(SOURCE, { recursive: true, withFileTypes: true })

@@ -59,7 +59,7 @@ function rejectExtraArgument(command: Command, positionals: readonly string[]): 
   throw usageError(command, `${extra} is not expected. Usage:\n${usage}`)
 }
 
-/** Returns an error that ends the command with exit code 2. */
+/** Returns a usage error, which ends the command with exit code 2. */
 export function usageError(command: Pick<Command, 'name'>, problem: string): ChaperoneError {
   return new ChaperoneError('validation', { detail: `${problem}\nSee: chaperone ${command.name} --help` })
 }

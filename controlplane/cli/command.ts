@@ -5,7 +5,7 @@ export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, unknownScope:
 
 export type OptionSpec = {
   readonly type: 'string' | 'boolean'
-  /** Placeholder of the value in the help text, for example `DIR`. */
+  /** Placeholder of the option's value in the help text, for example `DIR`. */
   readonly value?: string
   readonly short?: string
   readonly multiple?: boolean
@@ -21,10 +21,10 @@ export type Terminal = {
 }
 
 export type Invocation = {
-  /** An option that may be repeated is an array; an absent option is undefined. */
+  /** Option values by name. An option that may be repeated is an array; an absent option is undefined. */
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
   readonly positionals: readonly string[]
-  /** Arguments after `--`. */
+  /** Command line arguments after `--`. */
   readonly rest: readonly string[]
   readonly env: NodeJS.ProcessEnv
   readonly cwd: string
@@ -32,15 +32,18 @@ export type Invocation = {
   readonly terminal: Terminal
 }
 
-/** One subcommand. `run` resolves to the exit code, or rejects with a `ChaperoneError`, which is printed. */
+/** A subcommand of `chaperone`. `run` resolves with the exit code, or rejects with a `ChaperoneError`, which is printed. */
 export type Command = {
   readonly name: string
-  /** One line in the imperative without a full stop, for `chaperone --help` and as title of the command's own help. */
+  /**
+   * Summary of the command in one line, imperative, without a full stop. It is shown by `chaperone --help` and as title of
+   * the command's own help.
+   */
   readonly summary: string
   readonly usage: readonly string[]
   readonly details?: string
   readonly options: Readonly<Record<string, OptionSpec>>
-  /** Maximum number of positional arguments; more are a usage error. Default 0. */
+  /** Maximum number of positional arguments; more arguments are a usage error. Default 0. */
   readonly maxArguments?: number
   readonly examples: ReadonlyArray<readonly [command: string, meaning: string]>
   readonly run: (invocation: Invocation) => Promise<number>

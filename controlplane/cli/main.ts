@@ -6,7 +6,8 @@ process.on('SIGUSR1', () => undefined)
 // The compile cache must be enabled before the modules of a command are loaded.
 enableCompileCache(COMPILE_CACHE)
 const { runCli } = await import('./cli.ts')
-// EPIPE, as in `chaperone traffic -f | head`, ends a command. `up` and `demo` supervise child processes and continue.
+// EPIPE, as in `chaperone traffic -f | head`, ends a command. `up` and `demo` continue, because they supervise child
+// processes.
 const isOutput = !['up', 'demo'].includes(process.argv[2] ?? '')
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {

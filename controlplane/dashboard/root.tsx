@@ -8,7 +8,7 @@ import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { finishProviderSignIn } from './session/provider-sign-in.ts'
 import { fetchCurrentUser, SessionProvider, useSessionState } from './session/session.tsx'
 
-// The requests start before the first render, in parallel with the chunk of the page, because most users are signed in.
+// Both requests start before the first render, in parallel with the chunk of the page, because most users are signed in.
 // `Root` shows their errors.
 const finished = finishProviderSignIn()
 const first = finished.then(fetchCurrentUser)

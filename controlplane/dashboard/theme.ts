@@ -22,7 +22,7 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
     '--surface': '#f6f7f9',
     '--mantine-color-anchor': colors.indigo[8],
     '--mantine-color-error': '#b42318',
-    // Colour of the titles of outlined warnings.
+    // Colour of the title of an outlined warning.
     '--mantine-color-orange-outline': '#9a4a00',
   },
   dark: {

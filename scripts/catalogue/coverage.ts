@@ -16,12 +16,12 @@ export type Coverage = {
   readonly operations: number
   readonly named: number
   readonly reads: number
-  /** Number of model calls, which cost money and change nothing at the provider. */
+  /** Number of operations that are model calls, which cost money and change nothing at the provider. */
   readonly computes: number
   readonly writes: number
   /** Operations without a row in the catalogue, each as `METHOD template`. */
   readonly unmapped: readonly string[]
-  /** Action names with several write rows that are not marked as one operation. */
+  /** Action names of several write operations that the catalogue does not mark as one operation. */
   readonly doubled: readonly string[]
   /** Action names whose rows have two effects, or are all aliases of an operation without a row. */
   readonly inconsistent: readonly string[]

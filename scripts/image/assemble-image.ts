@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { RULE_SETTER } from '../../core/capture/pod-contract.ts'
 import { podRules } from '../../core/capture/rules.ts'
 
-/** Files to copy: path in the build output, and path in the image. */
+/** Files of the image: path in the build output, and path in the image. */
 const COPIED: ReadonlyArray<readonly [from: string, to: string]> = [
   ['bin', 'app/bin'],
   ['dashboard', 'app/dashboard'],

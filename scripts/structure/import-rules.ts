@@ -4,11 +4,11 @@ export type Violation = { readonly path: string; readonly line: number; readonly
 
 const COMPONENTS = ['sidecar', 'controlplane', 'operator']
 const CORE_PACKAGES = ['zod', 'yaml', 're2js', 'graphql', '@marcbachmann/cel-js']
-/** Packages that are bundled into the dashboard: components, charts and the editor of policies. */
+/** npm packages that are bundled into the dashboard: components, charts and the policy editor. */
 const BROWSER_PACKAGES =
   /^(react|react-dom|@mantine\/(core|hooks)|uplot|codemirror|diff|@codemirror\/[a-z-]+)$/
 
-/** Files that declare routes of features. */
+/** Matches the files that declare API routes of features. */
 const ROUTES = /^controlplane\/features\/.*routes\.ts$/
 
 type Layer = {

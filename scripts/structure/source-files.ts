@@ -63,7 +63,7 @@ function importsOf(text: string): Import[] {
   })
 }
 
-/** Replaces comments and quoted text with spaces, so that rules about code do not match them. */
+/** Replaces comments and string literals with spaces, so that the patterns of code rules do not match them. */
 function withoutTexts(text: string): string {
   const blank = (part: string) => part.replace(/[^\n]/g, ' ')
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, blank)

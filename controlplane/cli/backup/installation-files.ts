@@ -29,13 +29,13 @@ export function* installationFiles(folder: DataFolder): Generator<FileLine> {
   }
 }
 
-/** Returns the master key as a file entry. */
+/** Returns the master key as a file entry of a backup. */
 export function masterKeyEntry({ bytes }: NamedKey): FileLine {
   const text = `${bytes.toString('base64')}\n`
   return { kind: 'file', path: MASTER_KEY_PATH, mode: 0o600, base64: Buffer.from(text).toString('base64') }
 }
 
-/** Writes a file entry to the data folder. Throws `conflict` for a path outside the folder. */
+/** Writes a file entry of a backup to the data folder. Throws `conflict` for a path outside the folder. */
 export function restoreFile(folder: DataFolder, { path, mode, base64 }: FileLine): void {
   const file = resolve(folder.root, path)
   if (!file.startsWith(folder.root + sep)) {

@@ -23,7 +23,7 @@ export async function forwardQuery(dial: () => Socket, query: Buffer, timeoutMs:
   return serverFailure(query)
 }
 
-/** Sends the query once and resolves with the response; null when the stream ended before a complete response. */
+/** Sends the DNS query once and resolves with the response; null when the stream ended before a complete response. */
 function askOnce(gateway: Socket, query: Buffer, signal: AbortSignal): Promise<Buffer | null> {
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0)

@@ -95,17 +95,17 @@ exec "$@"
 `
 
 /**
- * Folders that are searched for sockets of daemons. /proc/net/unix is not sufficient: it does not list sockets of other
- * network namespaces, such as those of a rootless container daemon, and it lists relative paths and paths before a
- * rename.
+ * Folders that are searched for Unix sockets of daemons. /proc/net/unix is not sufficient: it does not list sockets of other
+ * network namespaces, such as those of a rootless container daemon, and it lists relative paths and paths before a rename.
  */
 const SOCKET_FOLDERS = ['/run', '/tmp/.X11-unix']
 const MAX_ENTRIES = 100_000
-/** Matches file systems that can block a reader when their server does not respond. */
+/** Matches types of file systems that can block a reader when their server does not respond. */
 const REMOTE = /^(fuse|nfs|cifs|smb|9p|autofs|ceph|afs)/
 
 /**
- * Returns the paths to mask: every path of the folders, other mounts of proc, devpts and mqueue, and the Unix sockets of this machine.
+ * Returns the paths to mask: every path under which the folders are accessible, further mounts of proc, devpts and mqueue,
+ * and the Unix sockets of this machine.
  */
 export function maskedPaths(
   folders: readonly string[],
@@ -152,7 +152,7 @@ function workingFolders(left: ReadonlySet<string>): readonly string[] {
   return [...folders].filter((folder) => !isLeft(folder))
 }
 
-/** Returns the target of a link; null for a process of another user, or a process that has ended. */
+/** Returns the target of a symbolic link; null for a link of another user's process, or of a process that has ended. */
 function linkOf(path: string): string | null {
   try {
     return readlinkSync(path)
@@ -178,7 +178,7 @@ function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): re
   return found
 }
 
-/** Returns the entries of a folder; none for a folder that does not exist or that this user cannot read. */
+/** Returns the entries of a folder; none for a folder that does not exist, or that this user cannot read. */
 function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
@@ -209,8 +209,8 @@ export function assertNotMasked(cwd: string, folders: readonly string[]): void {
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
- * Closes inherited file descriptors, which would give the command access to files in masked folders. The kernel closes the
- * descriptors that Node opened itself on exec.
+ * Closes inherited file descriptors, which would give the command access to files in masked folders. Descriptors that Node
+ * opened itself have the close-on-exec flag, so the kernel closes them.
  */
 export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {
@@ -224,7 +224,7 @@ function isInherited(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0
   } catch (error) {
-    // `readdirSync` has closed the descriptor with which it read the list.
+    // `readdirSync` has already closed the descriptor with which it read the folder.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
     throw error
   }

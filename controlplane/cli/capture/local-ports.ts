@@ -53,7 +53,7 @@ function relay(place: Place, dial: () => Socket): Promise<Server> {
   })
 }
 
-/** Pipes both sockets into each other, and closes each when the other closes. */
+/** Pipes two sockets into each other. Closes each socket when the other closes. */
 export function pipeSockets(client: Socket, server: Socket): void {
   server.on('error', () => server.destroy())
   client.on('close', () => server.destroy())

@@ -5,8 +5,8 @@ import { stateHome } from '../state/state-home.ts'
 import { trustedFolders } from '../state/trusted-folders.ts'
 
 /**
- * Returns the user's state folders and the data folders of all installations listed in them. Creates missing state folders, because a
- * folder that is created later, for example by a sign-in, would not be masked.
+ * Returns the state folders of the user, and the data folders of all installations that the state folders list. Creates
+ * missing state folders, because a folder that is created later, for example by a sign-in, would not be masked.
  */
 export function maskedFolders(env: NodeJS.ProcessEnv): readonly string[] {
   const { HOME } = env

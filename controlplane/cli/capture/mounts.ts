@@ -1,16 +1,16 @@
 /** One mount, from a line of /proc/PID/mountinfo. */
 export type Mount = {
-  /** `major:minor` of the file system. */
+  /** Device number (`major:minor`) of the file system. */
   readonly device: string
   /** Path, within the file system, of the directory that is mounted. */
   readonly root: string
   readonly point: string
   readonly type: string
-  /** The mounted device, or an arbitrary name for a file system without a device. */
+  /** Path of the mounted device, or an arbitrary name for a file system without a device. */
   readonly source: string
 }
 
-/** Reads /proc/PID/mountinfo (proc_pid_mountinfo(5)). */
+/** Parses the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)). */
 export function parseMounts(text: string): readonly Mount[] {
   return text.split('\n').flatMap((line) => {
     const [left = '', right = ''] = line.split(' - ')

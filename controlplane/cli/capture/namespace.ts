@@ -26,7 +26,7 @@ export type NamespaceInput = {
   readonly command: readonly string[]
 }
 
-/** Returns the PATH for the programs that create the namespace. */
+/** Returns the PATH of the programs that create the namespace. */
 export function toolPath(env: NodeJS.ProcessEnv): string {
   return `${env['PATH'] ?? ''}:${ADMIN_PATH}`
 }
@@ -64,7 +64,7 @@ export function namespaceCommand({ uid, rulesFile, resolvFile, command }: Namesp
   return { program: 'unshare', args: [...own, '--net', '--mount', '--', ...script] }
 }
 
-/** Exit code when the namespace cannot be created. */
+/** Exit code of the script when the namespace cannot be created. */
 export const NAMESPACE_FAILED = 125
 
 /**

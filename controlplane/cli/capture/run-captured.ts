@@ -24,7 +24,9 @@ const Role = z.discriminatedUnion('role', [
    * is in the data folder, which is masked for the command.
    */
   z.object({ role: z.literal('forwarder'), file: z.string() }),
-  /** The first process of the command's pid namespace: starts the command, forwards signals and reaps orphans. */
+  /**
+   * `init` is the first process of the command's pid namespace. It starts the command, forwards signals and reaps orphans.
+   */
   z.object({ role: z.literal('init'), path: z.string() }),
 ])
 type Role = z.infer<typeof Role>
@@ -53,7 +55,7 @@ export type CapturedRun = {
   readonly localPorts?: readonly number[]
   /** Returns the environment of the command. Writes certificates to the given folder, which is read-only for the command. */
   readonly env: (trustDir: string) => NodeJS.ProcessEnv
-  /** Environment of this process, with the PATH of the tools. */
+  /** Environment of this process, whose PATH locates the programs that create the namespaces. */
   readonly ownEnv: NodeJS.ProcessEnv
 }
 
@@ -131,7 +133,7 @@ export async function runNamespaceProcess(
   const init: Role = { role: 'init', path }
   const { program, args } = isolationCommand({ ...given, command: ownCommand(command) })
   const ownEnv = { ...rest, [ROLE_VARIABLE]: JSON.stringify(init) }
-  // unshare ignores signals while its child runs.
+  // Signals go to the children of unshare, because unshare ignores signals while its child runs.
   const code = await spawnCommand(program, args, ownEnv, { deliver: signalChildren })
   forwarder.close()
   return code

@@ -43,8 +43,9 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 }
 
 /**
- * Returns the prefix of a command line that installs a seccomp filter and executes the rest. The command and its children can only
- * create sockets of the allowed families. Throws `conflict` on architectures without an entry in `MACHINES`.
+ * Returns the prefix of a command line. The prefix installs a seccomp filter and executes the rest of the command line, which
+ * can then only create sockets of the allowed address families. Throws `conflict` on architectures without an entry in
+ * `MACHINES`.
  */
 export function seccompCommand(architecture: string = process.arch): readonly string[] {
   const machine = MACHINES[architecture]

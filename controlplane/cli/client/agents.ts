@@ -90,8 +90,8 @@ export async function waitUntilApplied(
 }
 
 /**
- * Sends a request and repeats it after a 5xx response, because a gateway that has just started may not be connected to
- * its control plane.
+ * Sends a request and repeats it after a 5xx response, because a gateway that has just started may not have connected to its
+ * control plane.
  */
 async function untilAnswered(send: () => ReturnType<ApiClient['send']>, timeoutMs: number) {
   const deadline = performance.now() + timeoutMs

@@ -17,7 +17,7 @@ export type ApiClient = {
   readonly url: string
   /** Authenticates the server. The client sends neither a credential nor a body before this call resolves. */
   prove(): Promise<void>
-  /** Resolves with the response of any status. Throws `not_ready` when the server is unreachable. */
+  /** Resolves with the response, whatever its status. Throws `not_ready` when the server is unreachable. */
   send(method: string, path: string, body?: unknown): Promise<ApiResponse>
   /** Returns the body of a 2xx response; throws the server's error otherwise. */
   call<T = Readonly<Record<string, unknown>>>(method: string, path: string, body?: unknown): Promise<T>
@@ -93,7 +93,7 @@ function identityOf(credential: Credential): Identity {
 }
 
 function createCertificateSend(connect: ClientCertificate): Send {
-  // Import undici on first use: the import takes longer than most commands.
+  // Imports undici on first use, because the import takes longer than most commands.
   const loaded = import('undici').then((undici) => ({ ...undici, dispatcher: new undici.Agent({ connect }) }))
   return async (url, init) => {
     const { fetch: send, dispatcher } = await loaded
@@ -120,9 +120,7 @@ export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: strin
 
 const TIMEOUT_MS = 15_000
 
-/**
- * Returns the options of a request. A redirect is an error, because fetch would send the credential to another server.
- */
+/** Returns the options of a request. Redirects are errors, because fetch would send the credential to another server. */
 function bounded(method: string): Init {
   return { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }
 }

@@ -19,7 +19,7 @@ const Answer = z.looseObject({ proof: z.string() })
 /**
  * Authenticates the server at `url` with a challenge, once and before the first request.
  *
- * @param keyOf Returns the installation key. When it throws because there is no key, no request is sent.
+ * @param keyOf Returns the installation key. When `keyOf` throws because there is no key, no request is sent.
  */
 export function createServerProof(url: string, prover: Prover, keyOf: () => InstallationKey): Prove {
   let proved: Promise<void> | undefined

@@ -12,7 +12,7 @@ type Secret = {
 }
 
 /**
- * Enables the owner's token for a limited time, or disables it (`--for 0`). The user of kubectl needs the rights `get`
+ * Enables the owner's token for a limited time, or disables the token (`--for 0`). The user of kubectl needs the rights `get`
  * and `update` on the Secret. Returns the end of the time in ISO 8601; null when the token is disabled.
  */
 export async function breakGlass(
@@ -26,7 +26,7 @@ export async function breakGlass(
   const until = ms === 0 ? null : new Date(Date.now() + ms).toISOString()
   const { [BREAK_GLASS_KEY]: _, ...data } = secret.data ?? {}
   const entry = until === null ? {} : { [BREAK_GLASS_KEY]: Buffer.from(until).toString('base64') }
-  // Includes the resource version, so that a concurrent change of the Secret is a conflict.
+  // The object includes the resource version, so that a concurrent change of the Secret is a conflict.
   await kubectl.input(JSON.stringify({ ...secret, data: { ...data, ...entry } }), 'replace', '-f', '-')
   return until
 }

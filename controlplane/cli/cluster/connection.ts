@@ -19,7 +19,7 @@ type Variable =
 
 /** A connection to the control plane of a cluster, with the identity of the user of kubectl. */
 export type Connection = AsyncDisposable & {
-  /** Environment of a command that uses the connection. */
+  /** Environment variables for a command that uses the connection. */
   readonly env: Readonly<Record<Variable, string>>
 }
 
@@ -54,8 +54,8 @@ type Data = { readonly data?: Readonly<Record<string, string>> }
 type Caller = { readonly token: string } | ClientCertificate
 
 /**
- * Returns the identity that kubectl presents to the cluster: a client certificate, which takes precedence as in kubectl, or a bearer
- * token, including those of credential plugins.
+ * Returns the identity that kubectl presents to the cluster: a client certificate, which takes precedence as in kubectl, or a
+ * bearer token. Both may come from a credential plugin.
  */
 async function callerOf(kubectl: Kubectl): Promise<Caller> {
   const options: RequestOptions = {}

@@ -37,7 +37,7 @@ const OFFLINE = ['inject', 'migrate', 'catalogue']
 /** Commands that call the control plane. */
 const ONLINE = ['status', 'kill', 'approvals', 'explain', 'traffic', 'get', 'agent', 'policy', 'export']
 
-/** Runs the kubectl plugin: a command against the installation of a cluster. Resolves with the exit code. */
+/** Runs the kubectl plugin, which executes a command against the installation of a cluster. Resolves with the exit code. */
 async function main(argv: readonly string[]): Promise<number> {
   const { globals, system, namespace, json, rest } = split(argv)
   const [command, ...args] = rest
@@ -88,7 +88,7 @@ type Split = {
   readonly rest: readonly string[]
 }
 
-/** Separates kubectl's flags from the arguments of the command. */
+/** Separates the flags of kubectl from the arguments of the command. */
 function split(argv: readonly string[]): Split {
   const { tokens } = parseArgs({
     args: [...argv],
@@ -143,8 +143,8 @@ function programFile(): string {
 }
 
 /**
- * Returns a table of the Gateways of all namespaces. A user without the right to list them gets the Gateways of the
- * given namespace, or of the namespace of the current context.
+ * Returns a table of the Gateways of all namespaces. For a user without the right to list all Gateways, the table has those
+ * of the given namespace, or of the namespace of the current context.
  */
 async function gatewaysOf(kubectl: Kubectl, namespace: readonly string[]): Promise<string> {
   const table = (await listed(kubectl, ['--all-namespaces'])) ?? (await listed(kubectl, namespace)) ?? ''

@@ -4,7 +4,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 
 /** Runs kubectl with the user's kubeconfig. */
 export type Kubectl = {
-  /** Returns standard output. Rejects with the error of kubectl. */
+  /** Runs kubectl and returns its standard output. Rejects with the error of kubectl. */
   run(...args: readonly string[]): Promise<string>
   /** Runs kubectl with `text` as standard input, and returns standard output. Rejects with the error of kubectl. */
   input(text: string, ...args: readonly string[]): Promise<string>
@@ -27,7 +27,7 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
 
   async function input(given: string, ...args: readonly string[]): Promise<string> {
     const child = start(args)
-    // EPIPE is ignored: kubectl reports its own error when it ends before it has read the input.
+    // Ignores EPIPE, because kubectl reports its own error when it ends before it has read the input.
     child.stdin.on('error', () => undefined).end(given)
     const ended = new Promise<number>((resolve, reject) => {
       child.once('error', (cause) => reject(notThere(program, cause)))

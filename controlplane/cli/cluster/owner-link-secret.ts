@@ -56,7 +56,7 @@ type ConfigMap = { readonly data?: Readonly<Record<string, string>> }
 
 async function publicUrlOf(kubectl: Kubectl, namespace: string): Promise<string> {
   const name = 'chaperone-control-plane-authority'
-  // The right to read the ConfigMap is optional; without it the link has the default address.
+  // The right to read the ConfigMap is optional. Without the right, the link has the default address.
   const found = await kubectl.object<ConfigMap>('configmap', name, '-n', namespace).catch(() => null)
   return found?.data?.[PUBLIC_URL_KEY] || DEFAULT_PUBLIC_URL
 }

@@ -10,7 +10,7 @@ const ContainerStatus = z.looseObject({
 const Container = z.looseObject({ name: z.string(), image: z.string().default('') })
 const Texts = z.record(z.string(), z.string()).default({})
 
-/** The fields of a pod that the checks use. */
+/** Schema with the fields of a pod that the checks read. */
 export const DiagnosedPod = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: Texts, labels: Texts }),
   spec: z.looseObject({
@@ -47,11 +47,11 @@ export type PodFacts = {
   readonly gateway: z.infer<typeof DiagnosedGateway> | null
   /** Sidecar image that the operator injects; null when the operator's Deployment cannot be read. */
   readonly sidecarImage: string | null
-  /** Known programs in each container; null when the container cannot be inspected. */
+  /** Names of known programs in each container; null when the container cannot be inspected. */
   readonly programs: ReadonlyMap<string, readonly string[] | null>
 }
 
-/** Programs for which the checks list clients that work or fail. */
+/** Programs for which the checks list the clients that work and those that fail. */
 const KNOWN_PROGRAMS = [
   'node',
   'python3',

@@ -90,7 +90,7 @@ function missingSets({ required_groups }: ApprovalCard): ApprovalCard['required_
   return required_groups.filter(({ answered_by }) => answered_by === null)
 }
 
-/** Returns the card of a held action as lines. Escapes control characters in text of agents. */
+/** Returns the card of a held action as lines of text. Escapes control characters in texts from agents. */
 export function cardLines(card: ApprovalCard): string[] {
   const approvers = requiredText(card.required_groups)
   return [

@@ -61,7 +61,7 @@ async function run(invocation: Invocation): Promise<number> {
   return EXIT.ok
 }
 
-/** Returns matching rows, sorted by action. Several operations may have the same action. */
+/** Returns the matching rows of the catalogue, sorted by action. Several operations may have the same action. */
 function find(connector: string | undefined, search: string): readonly Listed[] {
   const known = createCatalogue()
   if (connector !== undefined && !known.connectors.includes(connector))

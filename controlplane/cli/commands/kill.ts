@@ -34,7 +34,7 @@ const KillState = z.looseObject({
   warning: z.string().optional(),
   /** Sources of the kill switches of this scope that the request lifted. */
   released: z.array(z.string()).optional(),
-  /** Names similar to the scope, present when the scope names no object. */
+  /** Names similar to the scope. Present when no object has the name in the scope. */
   nearest: z.array(z.string()).optional(),
   /** Cancellation of work that agents started at providers; absent when no gateway is connected. */
   hosted_work: HostedWork.optional(),

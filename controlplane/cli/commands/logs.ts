@@ -65,7 +65,7 @@ async function lastLines(file: string, count: number): Promise<string[]> {
   return count === 0 ? [] : lines.slice(-count)
 }
 
-/** Follows the file until the command is interrupted. A file that shrinks was rotated, and is read from its start. */
+/** Follows a log file until the command is interrupted. A file that shrinks was rotated, and is read from its start. */
 async function follow(file: string, print: (line: string) => void): Promise<never> {
   let offset = (await readFile(file)).length
   let rest = ''

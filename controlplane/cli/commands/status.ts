@@ -9,7 +9,7 @@ import { manifestFindings } from './get.ts'
 
 const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
 
-/** Gateways with the warnings of their processes. Each warning is a sentence. */
+/** Schema of the gateways with the warnings of their processes. Each warning is a sentence. */
 const Gateways = z.looseObject({
   gateways: z.array(
     z.looseObject({

@@ -100,7 +100,7 @@ async function play(
     caFile: facts.ca_file,
     caBundleFile: facts.ca_bundle_file,
     wgetrcFile,
-    // The agent must not have the caller's key.
+    // The agent must not have the user's own key for the code host.
     env: { ...env, GITHUB_TOKEN: '' },
   })
   await runScenario({

@@ -16,7 +16,7 @@ export type MockCodeHost = {
   close(): Promise<void>
 }
 
-/** Head commit of every pull request. */
+/** Head commit of every pull request on the mock server. */
 const HEAD_COMMIT = '5f2ce7a0b7a1f4f3a9d4c1e08c6b7d92e3f1a046'
 
 const ANSWERS: ReadonlyArray<readonly [method: string, path: RegExp, status: number, body: unknown]> = [

@@ -16,7 +16,7 @@ export type ScenarioContext = {
   readonly isYes: boolean
   readonly isInteractive: boolean
   readonly approvalLink: string
-  /** Command line that approves a held action from another terminal. The approval id is appended. */
+  /** Command line that approves a held action from another terminal. The demo appends the approval id. */
   readonly approveCommand: string
   readonly print: (line: string) => void
 }

@@ -8,7 +8,7 @@ type Client = {
   readonly program: string
   /** Clients of the runtime that `chaperone run` governs, with the environment variables that they read. */
   readonly works: string
-  /** Libraries that bypass the gateway or fail, and the remedy of each. */
+  /** Libraries that bypass the gateway or fail, each with its remedy. */
   readonly bypasses: ReadonlyArray<readonly [library: string, remedy: string]>
 }
 

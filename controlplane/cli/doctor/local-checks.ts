@@ -8,7 +8,7 @@ import { type Check, ok, problem, warning } from './check.ts'
 const LOW_DISK_BYTES = 500 * 1024 * 1024
 const RENEW_DAYS = 30
 
-/** Checks the files and programs of the installation, which need not run. */
+/** Checks the files and programs of an installation. The installation need not run. */
 export async function localChecks(folder: DataFolder): Promise<Check[]> {
   if (!existsSync(folder.root)) {
     return [problem('data folder', `${folder.root} does not exist`, `chaperone up --data ${folder.root}`)]

@@ -44,7 +44,7 @@ type Seen = z.infer<typeof Seen>
 type Verdict = {
   readonly object: string
   readonly accepted: boolean
-  /** The version of the object that is in force; absent while the control plane has not reported it. */
+  /** Version of the object that is in force; absent while the control plane has not reported one. */
   readonly in_force?: InForce | undefined
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
@@ -111,7 +111,7 @@ function problemsIn(file: ManifestFile, checked: Checked | undefined): readonly 
   return checked === undefined ? [] : [...checked.problems, ...policyProblems(file, checked.resources)]
 }
 
-/** Returns the warnings about an object that do not require a control plane, for a dry run. */
+/** Returns the warnings about an object that a dry run finds without a control plane. */
 function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
   if (kind === 'Policy') return policyWarnings(policyDocumentOf(spec))
   return kind === 'Permission' ? spec.rules.flatMap((rule) => permissionWarnings(rule, [], spec.rules)) : []
@@ -167,8 +167,8 @@ function valid(resource: ManifestResource): Verdict {
 }
 
 /**
- * Returns the manifests that are in the folder before the copy. Skips unreadable files, because the watcher reports
- * them.
+ * Returns the manifests in the folder before the new files are copied. Skips unreadable files, because the manifests watcher
+ * reports them.
  */
 function presentIn(folder: string): readonly ManifestFile[] {
   if (!existsSync(folder))
@@ -200,7 +200,7 @@ function assertDistinct(files: readonly ManifestFile[]): void {
   })
 }
 
-/** Writes the checked text atomically, so that the watcher never reads a partial file. */
+/** Writes the checked text atomically, so that the manifests watcher never reads a partial file. */
 function put({ path, text }: ManifestFile, folder: string): void {
   if (dirname(path) === folder) return
   const unfinished = join(folder, `.${basename(path)}.new`)

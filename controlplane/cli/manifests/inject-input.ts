@@ -19,7 +19,7 @@ export type GatewaySource = {
   readonly assumed?: string
 }
 
-/** Reads `--gateway`: an existing file, else a name. */
+/** Reads the option `--gateway`, which is the path of an existing file, else the name of a Gateway. */
 export function gatewaysFromOption(invocation: Invocation, namespace: string): GatewaySource {
   const given = text(invocation, 'gateway')
   if (given === undefined) return { gateways: [], preset: undefined }

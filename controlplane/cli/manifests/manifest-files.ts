@@ -12,7 +12,7 @@ import { unstorableIn } from '../../../core/storable.ts'
 /** Maximum number of YAML aliases in a document. The manifests watcher has the same limit. */
 const MAX_ALIASES = 50
 
-/** Matches the names of manifest files in a folder. The manifests watcher ignores other files too. */
+/** Matches the names of manifest files in a folder. The manifests watcher also ignores all other files. */
 export const MANIFEST_FILE = /^[^.].*\.ya?ml$/
 
 export type ManifestFile = { readonly path: string; readonly text: string }

@@ -71,7 +71,7 @@ async function withGroups(invocation: Invocation, offline: readonly Tested[]): P
   return { tested, outcome }
 }
 
-/** Reports whether approver groups were checked; null when no policy names a group. */
+/** Reports whether the approver groups of policies were checked; null when no policy names a group. */
 function areChecked({ kind }: GroupOutcome): boolean | null {
   return kind === 'none' ? null : kind === 'checked'
 }
@@ -129,8 +129,8 @@ function testFile(file: ManifestFile): Tested[] {
 }
 
 /**
- * Returns the content of a file that is one valid YAML document without a kind; undefined for any other file, which is
- * checked as a manifest.
+ * Returns the content of a policy file without a kind, if the file is one valid YAML document. Undefined for any other file,
+ * which is checked as a manifest.
  */
 function bareDocument({ text }: ManifestFile): unknown {
   if (/^kind:/m.test(text)) return undefined

@@ -16,7 +16,10 @@ import { fileURLToPath } from 'node:url'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Account } from './account.ts'
 
-/** `root` contains `bin/`, `lib/` and `share/`; `version` is that of the npm package, for example `18.4.0-beta.17`. */
+/**
+ * PostgreSQL binaries. The folder `root` contains `bin/`, `lib/` and `share/`. `version` is the version of the npm package,
+ * for example `18.4.0-beta.17`.
+ */
 export type Binaries = { readonly root: string; readonly version: string }
 
 const PLATFORM_NAMES: Readonly<Record<string, string>> = { win32: 'windows' }

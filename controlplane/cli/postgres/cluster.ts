@@ -21,20 +21,20 @@ import { describeFailureOutput } from './error-hints.ts'
  */
 export const ROLE = 'chaperone'
 const HBA = `host ${ROLE} ${ROLE} 127.0.0.1/32 scram-sha-256\n`
-/** Number of the descriptor of the data directory in PostgreSQL processes, which inherit it. */
+/** File descriptor of the data directory in PostgreSQL processes, which inherit the descriptor. */
 export const FOLDER_FD = 4
 
 export type ClusterTools = { readonly binaries: Binaries; readonly account: Account | undefined }
 
 /**
- * Returns the path of the data directory for the account. Root passes an open descriptor, because another account may not be able to
- * traverse the parents (`/root`, `mktemp -d`); `/proc/self/fd` requires no right on them.
+ * Returns the path by which the account reaches the data directory. Root passes an open descriptor, because another account
+ * may not be able to traverse the parents (`/root`, `mktemp -d`). `/proc/self/fd` requires no right on the parents.
  */
 export function folderName(dir: string, account: Account | undefined): string {
   return account !== undefined && process.platform === 'linux' ? `/proc/self/fd/${FOLDER_FD}` : dir
 }
 
-/** Returns the options of `spawn` for PostgreSQL programs: the account and the environment. */
+/** Returns the options of `spawn` for PostgreSQL programs, with the account and the environment. */
 export function programOptions(account: Account | undefined) {
   const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid }
   return { ...identity, cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/local/bin:/usr/bin:/bin' } }

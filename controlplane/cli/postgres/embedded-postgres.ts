@@ -16,19 +16,20 @@ export type EmbeddedPostgresOptions = {
   /** The data directory, created on first start. The caller must hold a lock for the directory. */
   readonly dir: string
   /**
-   * Password of the role, base62. `isNew`: the password was just created, so an existing cluster needs an ALTER ROLE.
+   * Password of the role, base62. `isNew`: the password was just created, so the role of an existing cluster still has
+   * another password.
    */
   readonly password: { readonly value: string; readonly isNew: boolean }
   readonly logFile: string
-  /** TCP port; 0 or absent: any free port. */
+  /** TCP port. 0 or absent selects any free port. */
   readonly port?: number
   readonly startTimeoutMs?: number
-  /** Default: the binaries in the npm package for this platform. */
+  /** PostgreSQL binaries. Default: the binaries in the npm package for this platform. */
   readonly binaries?: Binaries
 }
 
 export type EmbeddedPostgres = {
-  /** `postgres://chaperone:…@127.0.0.1:PORT/chaperone`. The role owns its database and is not a superuser. */
+  /** Connection URL, `postgres://chaperone:…@127.0.0.1:PORT/chaperone`. The role owns its database and is not a superuser. */
   readonly url: string
   readonly port: number
   readonly pid: number
@@ -117,11 +118,11 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
     const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const child = spawn('/bin/sh', ['-c', LAUNCH, 'postgres', ...command, ...settings], {
       ...programOptions(account),
-      // A separate session, so that Ctrl-C in the terminal does not stop the database before its clients.
+      // The server runs in a separate session, so that Ctrl-C in the terminal does not stop the database before its clients.
       detached: true,
       stdio: ['ignore', log, log, 'pipe', folder],
     })
-    // Rejects with `error` when the process cannot be created.
+    // `once` rejects with the child's `error` when the process cannot be created.
     await once(child, 'spawn')
     const server = wrap(child, port, options.password.value)
     const ready = await untilReady(child, server, options)

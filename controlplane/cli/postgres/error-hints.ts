@@ -1,4 +1,4 @@
-/** Error output of PostgreSQL programs by pattern, and the remedy. */
+/** Remedies by pattern of the error output of PostgreSQL programs. */
 const HINTS: ReadonlyArray<readonly [RegExp, string]> = [
   [/No space left on device/i, 'The disk is full. Free some space, or choose another folder with --data.'],
   [
@@ -20,7 +20,7 @@ const HINTS: ReadonlyArray<readonly [RegExp, string]> = [
   ],
 ]
 
-/** Returns the relevant lines of the output, and a remedy for a known cause. */
+/** Returns the relevant lines of the error output of a PostgreSQL program, and a remedy for a known cause. */
 export function describeFailureOutput(output: string): string {
   const lines = output
     .split('\n')

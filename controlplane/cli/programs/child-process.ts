@@ -25,7 +25,7 @@ export type Exit = {
 
 export type RunningProgram = {
   readonly pid: number
-  /** The `ready` message of the program. */
+  /** Content of the `ready` message that the program sent over IPC. */
   readonly ready: Readonly<Record<string, unknown>>
   readonly exited: Promise<Exit>
   /** Sends SIGTERM, and SIGKILL after `graceMs`. Resolves when the process has ended. */
@@ -35,8 +35,8 @@ export type RunningProgram = {
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024
 
 /**
- * Starts a program and resolves when it sends `ready` over IPC. Rejects with the program's `fatal` message, else with the end of its
- * log. The program exits when the IPC channel closes, so it does not outlive this process.
+ * Starts a program and resolves when the program sends `ready` over IPC. Rejects with the program's `fatal` message, else
+ * with the end of its log. The program exits when the IPC channel closes, so it does not outlive this process.
  */
 export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Promise<RunningProgram> {
   rotate(spec.logFile)
@@ -107,7 +107,7 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
     child.on('message', onMessage)
     signal.addEventListener('abort', onAbort, { once: true })
     void exited.then((exit) => {
-      // After the start, the supervisor reports exits instead of this promise, and the log descriptor is closed.
+      // After the start, the supervisor reports exits. This promise is settled then, and the log descriptor is closed.
       if (!isSettled)
         fail(`ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`)
     })
@@ -136,7 +136,7 @@ function tail(file: number, offset: number): string {
   return bytes.toString('utf8').trimEnd()
 }
 
-/** Renames a large log file, and keeps one old file. */
+/** Renames a large log file, and keeps one earlier file. */
 function rotate(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found !== undefined && found.size > LOG_LIMIT_BYTES) renameSync(file, `${file}.1`)

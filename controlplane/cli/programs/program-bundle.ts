@@ -19,7 +19,10 @@ import { escapeNonAscii } from './escape-non-ascii.ts'
 export type BundledProgram = 'controlplane' | 'operator' | 'sidecar'
 
 type Source = { readonly title: string; readonly file: string; readonly folder: string }
-/** Bundles are stored inside `node_modules`, because they must be as trustworthy as the source. */
+/**
+ * Sources of the bundled programs. Bundles are stored inside `node_modules`, because they must be as trustworthy as the
+ * source.
+ */
 const SOURCES: Readonly<Record<BundledProgram, Source>> = {
   controlplane: {
     title: 'control plane',
@@ -107,7 +110,7 @@ function hashOf(file: string): string | null {
 async function buildBundle(root: string, source: Source): Promise<string> {
   const folder = join(root, source.folder)
   const place = dirname(source.file)
-  // Loaded at run time, because the released program does not contain the bundler.
+  // esbuild is loaded at run time, because the released program does not contain it.
   const { build }: typeof import('esbuild') = createRequire(import.meta.url)('esbuild')
   const outdir = join(folder, 'out')
   const { outputFiles, metafile } = await build({
@@ -182,7 +185,7 @@ function writeFiles(
 function deleteOld(folder: string, current: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
-    // The entry may be gone: a concurrent start removes its temporary file.
+    // The entry may have disappeared, because a concurrent start removes its temporary file.
     const madeMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
     const isOld = Date.now() - madeMs > MAX_AGE_MS
     if (name !== current && name !== 'made.json' && isOld) rmSync(path, { recursive: true, force: true })

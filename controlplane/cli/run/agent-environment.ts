@@ -23,7 +23,7 @@ export type AgentEnvironmentInput = {
   readonly caBundleFile: string
   /** A wgetrc file with the path of the CA bundle, because wget has no environment variable for that path. */
   readonly wgetrcFile: string
-  /** The roots of the CA bundle as a Java trust store. */
+  /** Java trust store with the root certificates of the CA bundle. */
   readonly javaStoreFile?: string
   /** Script that every Node program loads before its own code; absent under capture. */
   readonly nodePreloadFile?: string

@@ -34,7 +34,7 @@ export const AGENT_PROGRAMS: readonly AgentProgram[] = [
   ),
   {
     ...program('The OpenAI Agents SDK', 'openai-agents', [], []),
-    // The name of the Python package is ambiguous, so the script must import one of its classes too.
+    // The name of the Python package is ambiguous, so the script must also import one of the package's classes.
     imports:
       /["']@openai\/agents(?:\/[\w/-]*)?["']|^\s*from\s+agents\s+import\s[^#;]{0,200}\b(?:Agent|Runner)\b/m,
   },
@@ -128,7 +128,7 @@ function headOf(file: string): string {
       closeSync(descriptor)
     }
   } catch (error) {
-    // The command itself reports a script that cannot be read.
+    // Ignores a script that cannot be read, because the command itself reports the error.
     if (error instanceof Error && 'code' in error) return ''
     throw error
   }

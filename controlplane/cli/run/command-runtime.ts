@@ -48,7 +48,7 @@ function firstLine(file: string): string {
       closeSync(descriptor)
     }
   } catch (error) {
-    // A file that is executable may not be readable.
+    // An executable file may be unreadable.
     if (error instanceof Error && 'code' in error) return ''
     throw error
   }

@@ -12,7 +12,10 @@ const STARTER_FOLDERS = ['./starters/', '../../../starters/'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 )
 
-/** Returns the notice before a command starts without capture, about connections that the gateway does not govern. */
+/**
+ * Returns the notice that is printed before a command starts without capture. The notice names the connections that the
+ * gateway does not govern.
+ */
 export function limitNotice(command: string, env: NodeJS.ProcessEnv): string {
   const runtime = commandRuntime(command, env)
   const ungoverned = runtime === null ? null : ungovernedOf(runtime, env)
@@ -27,9 +30,10 @@ export function bypassNotice({ program, pid, address, port }: DirectConnection):
 }
 
 /**
- * Returns the notice about the starter policy of an agent program; null when the manifests folder has a file with its name.
+ * Returns the notice about the starter policy of an agent program; null when the manifests folder has a file with the
+ * policy's name.
  *
- * @param command How this program is called from the working directory, with the options that select the installation.
+ * @param command Command that calls this program from the working directory, with the options that select the installation.
  */
 export function starterNotice(
   { name, starter }: AgentProgram,

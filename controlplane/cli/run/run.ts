@@ -153,7 +153,7 @@ async function runWatched(
 
 type TrustPaths = Pick<AgentEnvironmentInput, 'caFile' | 'caBundleFile' | 'wgetrcFile' | 'javaStoreFile'>
 
-/** Copies the certificates for a captured command, for which the data folder is masked. */
+/** Copies the certificates for a captured command, because the data folder is masked for the command. */
 function copyTrust(dir: string, facts: RunFile): TrustPaths {
   const [caFile, caBundleFile] = [join(dir, 'ca.crt'), join(dir, 'ca-bundle.crt')]
   copyFileSync(facts.ca_file, caFile)
@@ -177,7 +177,7 @@ async function printOwnerLink(api: ApiClient, invocation: Invocation): Promise<v
   const { terminal, cwd, folder } = invocation
   const link = await createOwnerLink(api, { isRequired: true })
   if (link === null) return
-  // The link itself is printed to a terminal only, because logs keep the output of a program.
+  // The link is printed to a terminal only, because logs keep the output of a program.
   const how = process.stderr.isTTY
     ? ` within an hour: ${link}`
     : `: ${commandName(cwd)} owner-link${dataOption(isFolderChosen(invocation) ? folder.root : null)}`

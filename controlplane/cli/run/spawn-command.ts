@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 
 export type SpawnCommandOptions = {
-  /** Delivers a signal to the command. */
+  /** Delivers a signal to the command. Default: sends the signal to the child process. */
   readonly deliver?: (child: ChildProcess, signal: NodeJS.Signals) => void
   /** Called with the pid of the command when it has started. */
   readonly onStart?: (pid: number) => void
@@ -20,7 +20,8 @@ export function spawnCommand(
   { deliver = (child, signal) => void child.kill(signal), onStart }: SpawnCommandOptions = {},
 ): Promise<number> {
   return new Promise((resolve) => {
-    // Registered before the spawn, so that no signal is missed; handlers run in a later turn, when `child` is assigned.
+    // The handlers are registered before the spawn, so that no signal is missed. They run in a later turn of the event loop,
+    // when `child` is assigned.
     const forward = (signal: NodeJS.Signals) => deliver(child, signal)
     // Ctrl-C in a terminal reaches the command directly. This process must not exit before the command does.
     const ignore = () => undefined

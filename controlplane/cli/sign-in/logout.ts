@@ -24,7 +24,7 @@ async function run(invocation: Invocation): Promise<number> {
   try {
     await userClient(invocation).call('POST', '/api/auth/logout', {})
   } finally {
-    // Remove the stored session even if the request fails, because the session may have expired.
+    // The stored session is removed even if the request fails, because the session may have expired.
     storeSession(env, place, null)
   }
   terminal.print(`Signed ${session.email} out at ${url}.`)

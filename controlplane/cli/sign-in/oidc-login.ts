@@ -16,15 +16,15 @@ const SIGN_IN_TIMEOUT_MS = 10 * 60_000
 /** Returns the name of the control plane's identity provider; null when users can sign in by password only. */
 export async function identityProvider(url: string): Promise<string | null> {
   const { status, body } = await signInRequest(url, 'GET /api/auth/options')
-  // Older control planes do not have the endpoint.
+  // Older control planes do not have this endpoint.
   if (status === 404) return null
   return Options.parse(body).identity_provider?.name ?? null
 }
 
 /**
  * Signs in through the identity provider with a loopback redirect (RFC 8252, 7.3). The user opens an address in a browser of
- * this machine; the browser is redirected to a loopback port with a code. The code can only be exchanged with a secret that
- * does not leave this process.
+ * this machine. The control plane redirects the browser to a loopback port with a code. Only this process can exchange the
+ * code, because the exchange requires a secret that does not leave this process.
  */
 export async function oidcLogin(
   url: string,
@@ -60,8 +60,8 @@ async function listen(server: Server): Promise<number> {
 type PendingSignIn = { readonly url: string; readonly secret: string; readonly port: number }
 
 /**
- * Resolves once the code of a redirect is exchanged for a session. Other programs and pages of this machine can call
- * the port, so a request with a missing or foreign code is rejected, and the wait continues.
+ * Resolves when the code of a redirect is exchanged for a session. Other programs and pages of this machine can call the
+ * port, so a request with a missing or foreign code is rejected, and the wait continues.
  */
 async function untilExchanged(server: Server, pending: PendingSignIn): Promise<SignInResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<SignInResponse>()
@@ -79,7 +79,7 @@ async function untilExchanged(server: Server, pending: PendingSignIn): Promise<S
 const DONE = 'You are signed in at the terminal. Close this page.\n'
 const REFUSED = 'This code does not belong to the sign-in at the terminal.\n'
 
-/** Exchanges the code of the request for a session. Null when the code is missing or rejected. */
+/** Exchanges the code in the request for a session. Null when the code is missing or rejected. */
 async function exchange(
   request: IncomingMessage,
   { url, secret, port }: PendingSignIn,

@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 export type SignInResponse = {
   readonly status: number
   readonly body: unknown
-  /** `name=value` of each cookie that the response sets. */
+  /** Cookies that the response sets, each as `name=value`. */
   readonly cookies: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export async function signInRequest(
   return { status: answer.status, body: await answer.json().catch(() => ({})), cookies }
 }
 
-/** Returns the match of the first cookie whose `name=value` matches the pattern. */
+/** Returns the regular expression match of the first cookie whose `name=value` matches the pattern. */
 export function cookieOf({ cookies }: SignInResponse, pattern: RegExp): RegExpExecArray | undefined {
   return cookies.map((pair) => pattern.exec(pair)).find((match) => match !== null)
 }

@@ -20,7 +20,7 @@ import { parseJson } from './parse-json.ts'
 import { statePath } from './state-home.ts'
 import { trustedFolders } from './trusted-folders.ts'
 
-/** Absolute paths in a data folder. */
+/** Absolute paths of a data folder and of the files in it. */
 export type DataFolder = ReturnType<typeof dataFolder>
 
 export function dataFolder(dir: string) {
@@ -61,7 +61,7 @@ export const RunFile = z.object({
 })
 export type RunFile = z.infer<typeof RunFile>
 
-/** The name of a data folder in a working tree. */
+/** Name of a data folder in a working tree. */
 export const FOLDER_NAME = '.chaperone'
 
 export type FolderSearch = {
@@ -180,8 +180,8 @@ export function ensureSecret(
 }
 
 /**
- * Writes the file atomically, and only when content or mode differ. Safe for concurrent processes: each writes its own temporary
- * file, and the last rename wins.
+ * Writes the file atomically, and only when content or mode differ. Concurrent processes may call this function: each writes
+ * its own temporary file, and the last rename wins.
  */
 export function writePrivate(file: string, content: string | Uint8Array, mode = 0o600): void {
   const bytes = Buffer.from(content)

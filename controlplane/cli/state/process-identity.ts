@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /**
- * Returns the pid and start time of a process as a unique identity, because pids are reused. Undefined when the process
- * has ended.
+ * Returns the start time of a process, on Linux with the boot id. Pids are reused, so only the pid and the start time
+ * together identify a process. Undefined when the process has ended.
  */
 export function processIdentity(pid: number): string | undefined {
   return process.platform === 'linux' ? linuxIdentity(pid) : psIdentity(pid)

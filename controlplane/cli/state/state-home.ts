@@ -19,8 +19,9 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { parseJson } from './parse-json.ts'
 
 /**
- * Returns the user's state folder: `$XDG_STATE_HOME/chaperone`, else `~/.local/state/chaperone`. Creates it with mode 0700. Throws
- * `conflict` when it is not a folder, belongs to another user, or is writable by group or others.
+ * Returns the user's state folder: `$XDG_STATE_HOME/chaperone`, else `~/.local/state/chaperone`. Creates a missing folder
+ * with mode 0700. Throws `conflict` when the path is not a folder, belongs to another user, or is writable by group or
+ * others.
  */
 export function stateHome(env: NodeJS.ProcessEnv): string {
   const dir = statePath(env)

@@ -5,7 +5,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 /** Prompts at the terminal; reads lines of standard input when it is not a terminal. */
 export type Prompt = Disposable & {
   ask(label: string): Promise<string>
-  /** Prompts without echo. */
+  /** Prompts without echo, for example for a password. */
   askSecret(label: string): Promise<string>
 }
 
@@ -26,7 +26,7 @@ export function openPrompt(): Prompt {
     ask: next,
     async askSecret(label) {
       if (!isTerminal) return next(label)
-      // Print the label before echo is suppressed.
+      // The label must be printed before echo is suppressed.
       stderr.write(label)
       isSilent = true
       try {

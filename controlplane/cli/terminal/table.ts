@@ -18,7 +18,7 @@ function cell(value: unknown): string {
   return printable(String(value))
 }
 
-/** Escapes invisible characters, because text of agents may contain terminal control sequences. */
+/** Escapes invisible characters, because text from agents may contain terminal control sequences. */
 export function printable(text: string): string {
   return text.replace(HIDDEN, (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 }

@@ -8,7 +8,7 @@ const Gateways = z.object({
 })
 const HOST = '127.0.0.1'
 
-/** Stores the address of the local gateway, for the dashboard. */
+/** Stores the address of the local gateway in the control plane, for the dashboard. */
 export async function recordGatewayAddress(api: ApiClient, port: number): Promise<void> {
   const { gateways } = Gateways.parse(await api.call('GET', '/api/dashboard/gateway'))
   const local = gateways.find(({ name }) => name === 'default/local')

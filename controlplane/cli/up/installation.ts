@@ -30,8 +30,8 @@ export type InstallationOptions = {
   readonly gatewayPort: number
   readonly withGateway: boolean
   /**
-   * `session`: once the installation has an owner, approvals require a session. `token`: the token of the command line
-   * suffices.
+   * `session`: after the registration of an owner, approvals require a session. `token`: the token of the command line
+   * suffices for approvals.
    */
   readonly approvals: 'session' | 'token'
   readonly env: NodeJS.ProcessEnv
@@ -44,7 +44,7 @@ export type Facts = {
   readonly gateway_url: string | null
   readonly ca_file: string
   readonly ca_bundle_file: string
-  /** Null once the installation has an owner. */
+  /** Link with which the first owner registers; null when the installation has an owner. */
   readonly owner_link: string | null
   readonly agents: readonly LocalAgent[]
 }

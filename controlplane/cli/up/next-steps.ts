@@ -9,7 +9,7 @@ export function dataOption(named: string | null): string {
 }
 
 /**
- * Returns command lines for another terminal.
+ * Returns command lines that the user can run in another terminal.
  *
  * @param named The data folder given by `--data` or CHAPERONE_DATA, without which a command would use another installation.
  */

@@ -29,7 +29,10 @@ export type ProcessesOptions = {
 }
 
 export type Processes = {
-  /** Stops the gateway and the watcher first, so that they can upload records to the control plane, and the database last. */
+  /**
+   * Stops all processes. The gateway and the watcher stop first, so that they can upload records to the control plane, and
+   * the database stops last.
+   */
   stop(): Promise<void>
 }
 
@@ -103,7 +106,7 @@ async function startPostgres({ folder, keys, warn }: ProcessesOptions, running: 
   const first = await start(0)
   running.postgres = supervise({
     first,
-    // The port must not change, because it is in the DATABASE_URL of the control plane.
+    // A restarted database must keep its port, because the DATABASE_URL of the control plane contains the port.
     start: () => start(first.port),
     ...announcements('database', join(folder.logs, 'postgres.log'), warn),
   })

@@ -14,7 +14,7 @@ import { editorSchema } from '../../../core/crd/editor-schema.ts'
 
 export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 
-/** JSON schema for editors, which the first line of each manifest references. */
+/** File name of the JSON schema for editors, which the first line of each manifest references. */
 const SCHEMA_FILE = 'manifest.schema.json'
 
 /**

@@ -1,9 +1,9 @@
 import { EXIT } from '../command.ts'
 
 export type StopSignals = Disposable & {
-  /** Resolves at the first termination signal. */
+  /** Resolves when the first signal arrives. */
   readonly requested: Promise<void>
-  /** Aborted at the first signal, to cancel a start. */
+  /** Aborted when the first signal arrives, to cancel a start. */
   readonly starting: AbortSignal
 }
 

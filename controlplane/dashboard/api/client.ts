@@ -28,7 +28,7 @@ export function whenSignedOut(listener: Listener): () => void {
   return () => onSignedOut.delete(listener)
 }
 
-/** Calls one operation of the documented API with the session cookie. Rejects with `ApiError`. */
+/** Calls an operation of the API with the session cookie. Rejects with `ApiError`. */
 export async function call<N extends OperationName>(
   name: N,
   input: InputOf<N>,

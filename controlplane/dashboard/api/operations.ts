@@ -101,7 +101,7 @@ export type ReplyOf<N extends OperationName> = Operations[N]['reply']
 type Given<Key extends string, Value> = Value extends undefined
   ? { readonly [K in Key]?: undefined }
   : { readonly [K in Key]: Value }
-/** Input of a call: path parameters and query of a read, the body of a write. */
+/** Input of a call: the path parameters and the query of a read, or the body of a write. */
 export type InputOf<N extends OperationName> = Operations[N] extends { query: infer Q; params: infer P }
   ? Given<'query', Q> & Given<'params', P>
   : Operations[N] extends { body: infer B }

@@ -1,6 +1,6 @@
 import type { RecordWhy } from '../../../core/record.ts'
 
-/** Labels of decision sources, for sentences such as "Decided by a policy". */
+/** Labels of decision sources, in the form of the sentence "Decided by a policy". */
 export const DECISION_SOURCE_LABELS: Readonly<Record<RecordWhy['source'], string>> = {
   kill: 'the kill switch',
   agent: "the agent's status",

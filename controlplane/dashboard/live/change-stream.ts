@@ -4,8 +4,8 @@ export type LiveStatus = 'connecting' | 'live' | 'lost'
 
 export type ChangeStream = {
   /**
-   * Calls the listener when one of these kinds changed, and after each interruption in which a change may have been
-   * missed.
+   * Calls the listener when an object of one of these kinds changed, and after each interruption in which a change may have
+   * been missed.
    */
   subscribe(kinds: readonly ChangeKind[], listener: () => void): () => void
   onStatus(listener: (status: LiveStatus) => void): () => void

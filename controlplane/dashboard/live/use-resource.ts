@@ -6,19 +6,19 @@ import { sharedRead } from '../api/shared-read.ts'
 import { useLive } from './live-provider.tsx'
 
 export type Resource<T> = {
-  /** Last reply; kept while the resource reloads and after errors. */
+  /** Last reply. It is kept while the resource reloads and after errors. */
   readonly data: T | null
   /** Error of the last attempt; null after a success. */
   readonly error: ApiError | null
-  /** True until the first reply or error for this input. */
+  /** True until the first reply or error for the current input. */
   readonly isLoading: boolean
   readonly reload: () => void
 }
 
 export type ResourceOptions = {
-  /** Reloads when one of these kinds changes. */
+  /** Kinds of objects whose change reloads the resource. */
   readonly on?: readonly ChangeKind[]
-  /** Reload interval in milliseconds, for changes without an event. */
+  /** Reload interval in milliseconds, for changes that the event stream does not report. */
   readonly everyMs?: number
 }
 
@@ -27,7 +27,7 @@ const RETRY_MS = 5_000
 
 type State<T> = { readonly key: string; readonly data: T | null; readonly error: ApiError | null }
 
-/** Reads from the API and reloads on changes. A null `input` sends no request. */
+/** Reads a resource from the API and reloads it on changes. A null `input` sends no request. */
 export function useResource<N extends ReadName>(
   name: N,
   input: InputOf<N> | null,

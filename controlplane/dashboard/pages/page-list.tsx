@@ -12,7 +12,7 @@ export type PageEntry = {
   readonly path: string
   readonly title: string
   readonly icon: IconName
-  /** Right that a user needs to see the page. */
+  /** Right that the user needs for the page. */
   readonly right: Right
   readonly Page: ComponentType | LazyComponent<object>
 }

@@ -1,4 +1,4 @@
-/** A page and its state, both in the fragment of the URL (`#/traffic?decision=DENY`). */
+/** A page and its query values, both from the fragment of the URL (`#/traffic?decision=DENY`). */
 export type PageLocation = { readonly page: string; readonly query: Readonly<Record<string, string>> }
 
 export function parsePageLocation(hash: string): PageLocation {

@@ -15,7 +15,7 @@ const INSTALLED = Symbol.for('chaperone.preload')
 const connectSocket = net.Socket.prototype.connect
 const connectTls = tls.connect
 const proxy = proxyOf(process.env.HTTPS_PROXY)
-// Bun and Deno read NODE_OPTIONS too, but have their own sockets.
+// Bun and Deno read NODE_OPTIONS too, but do not use Node's sockets.
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined
 if (proxy !== null && isNode && !net[INSTALLED]) {
   install()
@@ -52,7 +52,7 @@ function dropStartWarning() {
     restore()
     return false
   }
-  // Start-up warnings are emitted in the first turn of the event loop.
+  // Node emits start-up warnings in the first turn of the event loop.
   setImmediate(restore).unref()
 }
 
@@ -205,7 +205,7 @@ function openSecureTunnel(options, callback) {
   return secured
 }
 
-/** A socket without a handle, which TLS treats as connecting until the tunnel is open. */
+/** Socket without a handle. TLS treats the socket as connecting until the tunnel is open. */
 class Carrier extends net.Socket {
   constructor(tunnel) {
     super({ allowHalfOpen: true })

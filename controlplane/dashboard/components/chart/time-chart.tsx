@@ -11,20 +11,20 @@ export type ChartSeries = {
 }
 
 type Props = {
-  /** Start of each bucket, epoch seconds. */
+  /** Start of each time bucket in epoch seconds. */
   readonly times: readonly number[]
   readonly series: readonly ChartSeries[]
   /** True for stacked bars, false for lines. */
   readonly isStacked?: boolean
   readonly unit?: string
-  /** Text alternative for screen readers. */
+  /** Text alternative of the chart for screen readers. */
   readonly summary: string
 }
 
 const HEIGHT = 200
 const loadDrawing = () => importWithRetry(() => import('./time-chart-drawing.ts'))
 
-/** Loads the chart library early. Errors are ignored: `TimeChart` loads it again. */
+/** Loads the chart library early. Ignores errors, because `TimeChart` loads the library again. */
 export function preloadDrawing(): void {
   loadDrawing().catch(() => undefined)
 }

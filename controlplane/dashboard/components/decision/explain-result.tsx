@@ -7,7 +7,7 @@ import { ActionName } from './action-name.tsx'
 import { DecisionBadge } from './decision-badge.tsx'
 import { RiskBadge } from './risk-badge.tsx'
 
-/** Shows the decision, then the text that `chaperone explain` prints. */
+/** Shows the decision on an explained request, then the text that `chaperone explain` prints. */
 export function ExplainResult({ reply }: { readonly reply: ExplainReply }) {
   const { decision, action } = reply
   return (

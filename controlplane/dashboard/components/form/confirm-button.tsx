@@ -5,7 +5,7 @@ import { ErrorNote } from '../layout/error-note.tsx'
 import { useMutation } from './use-mutation.ts'
 
 type Props = ButtonProps & {
-  /** Label of the button and of the confirmation. */
+  /** Label of the button and of the confirmation in the dialog. */
   readonly label: string
   readonly ariaLabel?: string
   readonly title: string

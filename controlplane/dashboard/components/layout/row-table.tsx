@@ -7,7 +7,7 @@ export type Column<Row> = {
   readonly head: string
   readonly cell: (row: Row) => ReactNode
   readonly width?: number | string
-  /** True for short texts and badges, which are never wrapped or truncated. */
+  /** True for columns with short texts and badges, which are never wrapped or truncated. */
   readonly isWhole?: boolean
 }
 

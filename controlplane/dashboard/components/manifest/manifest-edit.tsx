@@ -41,10 +41,7 @@ export function ManifestEditNote({
   )
 }
 
-/**
- * Reports whether the edit has neither a manifest nor a removal, because the user must change another object or a
- * Secret.
- */
+/** Reports whether the edit has neither a manifest nor a removal. The user must then change another object or a Secret. */
 function isRemedyAlone({ manifest, removed }: ManifestEdit): boolean {
   return manifest === '' && removed.length === 0
 }
@@ -54,7 +51,7 @@ function titleOf(edit: ManifestEdit): string {
   return edit.manifest === '' ? 'Objects to remove from the repository' : 'Manifest to commit'
 }
 
-/** Shows the test results of the edited policies and the result of the replay. */
+/** Shows the test results of the edited policies, and the result of replaying recent requests. */
 function EditResults({ edit: { tests, replay } }: { readonly edit: ManifestEdit }) {
   return (
     <>

@@ -47,7 +47,7 @@ export function ManagedNote({ row }: { readonly row: Managed }) {
   )
 }
 
-/** Joins the known parts of the origin: file, commit, object, and deployment tool. */
+/** Joins the known parts of an object's origin: file, commit, object, and deployment tool. */
 function manifestPlace({ managed_by: place, origin }: Placed): string {
   const { file, commit, deployed_by: tool } = origin
   const parts = [

@@ -20,7 +20,7 @@ export function TimeText({ at, never = 'never' }: Props) {
   )
 }
 
-/** Shows the time since a moment, for example `12 s ago`, and updates it every second. */
+/** Shows the age of a time, for example `12 s ago`, and updates the text every second. */
 export function AgoText({ at, never = 'never' }: Props) {
   const now = useNow(1_000)
   if (at === null) return <span className="dim">{never}</span>

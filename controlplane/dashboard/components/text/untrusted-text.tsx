@@ -4,7 +4,7 @@ import { condensed, type Shown, visibleSegments } from './visible-text.ts'
 
 type Props = {
   readonly text: string
-  /** True for a block with line breaks and its own scroll bar, false for inline text. */
+  /** True shows a block with line breaks and its own scroll bar, false shows inline text. */
   readonly isBlock?: boolean
   /** Accessible name of the scrolling region; required with `isBlock`. */
   readonly label?: string

@@ -6,7 +6,7 @@ import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { scopeLabel } from './scope.ts'
 
-/** Deactivates the kill switch for the chosen scopes. */
+/** Renders the dialog that lifts the kill switches of the selected scopes. */
 export function DeactivateDialog(props: {
   readonly entries: readonly KillEntry[]
   readonly onClose: () => void

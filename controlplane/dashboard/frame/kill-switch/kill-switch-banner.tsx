@@ -10,7 +10,9 @@ import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
 import { scopeLabel } from './scope.ts'
 
-/** Shows a banner on every page while the kill switch is active, with deactivation for users who have the right. */
+/**
+ * Shows a banner on every page while a kill switch is active. Users with the right can lift the kill switch in the banner.
+ */
 export function KillSwitchBanner() {
   const { may } = useSession()
   const { data, reload } = useResource(
@@ -56,7 +58,7 @@ export function KillSwitchBanner() {
 }
 
 /**
- * Shows the cancellation of work that agents started at providers. The traffic log has every request of the
+ * Shows the cancellation of work that agents started at providers. The traffic log contains every request of the
  * cancellation.
  */
 function HostedWork({ work }: { readonly work: HostedWorkState }) {

@@ -27,7 +27,7 @@ const TONES: Readonly<Record<AgentView['status'], Tone>> = {
   revoked: 'bad',
 }
 
-/** Lists agents with their row actions. */
+/** Shows the list of agents with their row actions. */
 export function Page() {
   const { may } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)

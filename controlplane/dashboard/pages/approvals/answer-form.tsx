@@ -14,7 +14,7 @@ import { answerObstacle } from './answer-obstacle.ts'
 type Props = {
   readonly card: ApprovalCard
   readonly onAnswered: () => void
-  /** Called when the answer was accepted and other groups must still answer. */
+  /** Called when the answer was accepted and further approver groups must answer. */
   readonly onPartly: () => void
 }
 

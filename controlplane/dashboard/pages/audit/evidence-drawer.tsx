@@ -16,7 +16,7 @@ import type { Names } from './use-names.ts'
 
 type Props = { readonly id: string | null; readonly names: Names; readonly onClose: () => void }
 
-/** Shows the timeline of one action: audit events, approvals and requests. */
+/** Shows the evidence of one action as a timeline of audit events, approvals and requests. */
 export function EvidenceDrawer({ id, names, onClose }: Props) {
   return (
     <Drawer

@@ -11,7 +11,7 @@ import { useResource } from '../../live/use-resource.ts'
 
 const SHOWN = 100
 
-/** Lists requested hosts without a connector, each with the manifest that allows access. */
+/** Lists requested hosts that no connector owns, each with the manifest that allows access. */
 export function UnownedHosts() {
   const hosts = useResource(
     'GET /api/dashboard/unowned-hosts',

@@ -7,7 +7,7 @@ import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 
-/** Tests whether the control plane reaches the gateway at its registered address. */
+/** Renders a test of whether the control plane reaches the gateway at its registered address. */
 export function AddressTest({
   gateways,
   name,

@@ -34,7 +34,7 @@ export function agentCommands(facts: {
   return isLocal ? [local, anywhere] : [anywhere]
 }
 
-/** Returns the command that starts a new gateway. */
+/** Returns the shell command that starts a new gateway. */
 export function gatewayCommand(controlPlane: string, token: string, port: number): string {
   return [
     '(umask 077; mkdir -p gateway)',

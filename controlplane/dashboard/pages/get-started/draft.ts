@@ -79,7 +79,7 @@ export function patternProblem(pattern: string, type: string): string | null {
   return null
 }
 
-/** Returns the body of `POST /api/dashboard/gateway`. */
+/** Returns the body of the request `POST /api/dashboard/gateway`, which creates all objects of the wizard. */
 export function requestOf({ gateway, agent, connectors }: Draft) {
   const address = { host: gateway.host, port: gateway.port, enforcementLevel: gateway.level }
   return {

@@ -13,7 +13,7 @@ type Props = {
 
 const SUGGESTED = 20
 
-/** Edits the custom patterns, with suggestions from the catalogue. The most specific pattern applies. */
+/** Edits the action patterns of a connector, with suggestions from the catalogue. The most specific pattern applies. */
 export function PatternList({ type, patterns, onChange }: Props) {
   const catalogue = useResource('GET /api/dashboard/catalogue/{type}', { params: { type } })
   const names = catalogue.data?.actions.map((action) => action.type) ?? []

@@ -8,7 +8,7 @@ import { hrefOf } from '../../routing/page-location.ts'
 
 type Busy = ActivityReply['agents'][number]
 
-/** Lists agents by number of requests, with the decisions about them. */
+/** Lists agents by number of requests, with the number of requests for each decision. */
 export function AgentActivity({ agents }: { readonly agents: readonly Busy[] }) {
   const most = Math.max(1, ...agents.map(({ allow, hold, deny }) => allow + hold + deny))
   return (

@@ -10,10 +10,7 @@ import { hrefOf } from '../../routing/page-location.ts'
 
 type Denial = ActivityReply['denials'][number]
 
-/**
- * Lists the most frequent denials. Their cause is usually a missing permission, or an agent that repeats refused
- * requests.
- */
+/** Lists the most frequent denials. The usual cause is a missing permission, or an agent that repeats refused requests. */
 export function DenialList({ denials }: { readonly denials: readonly Denial[] }) {
   return (
     <Panel title="Most frequent denials">

@@ -11,7 +11,7 @@ export type ComparedAgent = {
 /** Maximum number of compared agents. */
 export const MAX_COMPARED = 3
 
-/** Returns the agents whose decisions have loaded, in the order of selection. */
+/** Returns the compared agents whose decisions have loaded, in the order of selection. */
 export function useCompared(agents: readonly string[], type: ConnectorTypeName): readonly ComparedAgent[] {
   const [first, second, third] = agents
   const read = [useOne(first, type), useOne(second, type), useOne(third, type)]

@@ -1,6 +1,6 @@
 import type { PolicyDetails, PolicyFields } from '../../../../core/wire/policies.ts'
 
-/** State of the editor: the text of the policy and its other fields. */
+/** State of the policy editor: the text of the policy and its other fields. */
 export type PolicyDraft = PolicyFields
 
 const TEMPLATE = `# Actions that the policy applies to. Default: all actions.

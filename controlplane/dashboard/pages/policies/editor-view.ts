@@ -91,7 +91,9 @@ const colours = ViewPlugin.fromClass(
   { decorations: (plugin) => plugin.decorations },
 )
 
-/** Handles typing over a selection: browsers insert inline styles there, which the content security policy blocks. */
+/**
+ * Handles typing over a selection. Browsers insert inline styles at the selection, which the content security policy blocks.
+ */
 const typing = EditorView.domEventHandlers({
   beforeinput(event, view) {
     const { inputType, data } = event as InputEvent
@@ -126,7 +128,7 @@ export function createEditor(parent: HTMLElement, { text, label, onChange }: Opt
       ],
     }),
   })
-  // Scrolling regions must be reachable by keyboard, also while the text is read-only.
+  // Scrolling regions must be reachable by keyboard, even while the text is read-only.
   view.scrollDOM.tabIndex = 0
   return {
     setText(next) {

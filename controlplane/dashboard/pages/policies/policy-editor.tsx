@@ -17,7 +17,7 @@ import { SaveBar } from './save-bar.tsx'
 import { TextEditor } from './text-editor.tsx'
 import { useCheck } from './use-check.ts'
 
-/** Edits one policy; the id `new` creates one. */
+/** Shows the editor of one policy; the id `new` creates a policy. */
 export function PolicyEditor({ id }: { readonly id: string }) {
   const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })
   if (id === 'new') return <Editor stored={null} onSaved={policies.reload} />

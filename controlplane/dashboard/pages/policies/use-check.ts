@@ -6,7 +6,7 @@ import { call } from '../../api/client.ts'
 import type { PolicyDraft } from './draft.ts'
 
 export type Check = {
-  /** Last reply; kept while the next check is in flight. */
+  /** Last reply, which is kept while the next check is in flight. */
   readonly reply: PolicyCheckReply | null
   readonly error: ApiError | null
   /** True if the reply belongs to the current text of the editor. */

@@ -13,7 +13,7 @@ type Props = {
   readonly onUse: ((policyYaml: string) => void) | null
 }
 
-/** Shows earlier versions, compared with the text in the editor. */
+/** Shows the earlier versions of the policy, compared with the text in the editor. */
 export function Versions({ policyId, text, onUse }: Props) {
   const kept = useResource('GET /api/dashboard/policies/{policy_id}/versions', {
     params: { policy_id: policyId },

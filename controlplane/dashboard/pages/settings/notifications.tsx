@@ -29,7 +29,7 @@ const TONES: Readonly<Record<State, Tone>> = {
 }
 const LIMIT = 50
 
-/** Lists notifications with their delivery state. */
+/** Lists the webhook notifications with their delivery state. */
 export function Notifications() {
   const [state, setState] = useState<State | null>(null)
   const sent = useResource(

@@ -7,8 +7,8 @@ export type AuthMode = {
 }
 
 /**
- * Returns the authentication mode of a URL. Owner links (`/setup?token=…`) and invitations (`/setup?invite=…`)
- * register; all other paths sign in.
+ * Returns the authentication mode for a URL. Owner links (`/setup?token=…`) and invitations (`/setup?invite=…`) select
+ * registration. All other paths select sign-in.
  */
 export function authModeOf(path: string, search: string): AuthMode {
   if (path !== '/setup') return { title: 'Sign in', hint: '', isNew: false, tokens: {} }

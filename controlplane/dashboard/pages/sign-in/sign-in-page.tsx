@@ -77,7 +77,7 @@ export function SignInPage({
   )
 }
 
-/** Shows sign-in through the identity provider first, then by password. Invitations always use a password. */
+/** Shows the sign-in through the identity provider first, then the sign-in by password. Invitations always use a password. */
 function SignInMethods(props: {
   readonly options: AuthOptionsReply
   readonly mode: AuthMode
@@ -102,7 +102,7 @@ function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly 
       await call('POST /api/auth/register', { body: { ...login, name: fields.name, ...mode.tokens } })
     }
     await call('POST /api/auth/login', { body: login })
-    // Removes the redeemed token from the URL.
+    // Removes the redeemed token from the URL, so that the browser history does not keep it.
     if (mode.isNew) history.replaceState(null, '', `/${location.hash}`)
     onSignedIn()
   })

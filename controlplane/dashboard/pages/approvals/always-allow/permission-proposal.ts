@@ -34,7 +34,7 @@ export function patternOf(actionType: string, width: Width): string {
   return width === 'this_action' || lastDot === -1 ? actionType : `${actionType.slice(0, lastDot)}.*`
 }
 
-/** Formats the permission as a manifest. */
+/** Formats the proposed permission as a manifest. */
 export function manifestOf(proposal: Proposal): string {
   const { gateway_name, connector_type, action_pattern, decision, agent = '*' } = proposal
   return [

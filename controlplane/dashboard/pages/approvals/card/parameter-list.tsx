@@ -1,10 +1,10 @@
 import { Text } from '@mantine/core'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** Maximum length, in characters, of a value without its own scrolling box. */
+/** Maximum length, in characters, of a parameter value without a scrolling box. */
 const SHORT = 120
 
-/** Shows all parameters of the action. Names and values are untrusted text from the agent. */
+/** Shows all parameters of the held action. Names and values are untrusted text from the agent. */
 export function ParameterList(props: {
   readonly parameters: Readonly<Record<string, unknown>>
   readonly hasBody: boolean

@@ -7,7 +7,7 @@ import { policyBehind } from '../always-allow/permission-proposal.ts'
 import { ApproverSets } from './approver-sets.tsx'
 import { PinnedState } from './pinned-state.tsx'
 
-/** Shows the destination, the agent, and the rule that requires an approver. */
+/** Shows the destination of the held request, the agent, and the rule that requires an approver. */
 export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
   return (
     <FactList
