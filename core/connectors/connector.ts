@@ -191,8 +191,8 @@ export type Connector<Name extends string = string> = {
    */
   readonly find?: FindRules
   /**
-   * Returns a reader for an upload that may contain batch requests. It finds the actions that the provider performs
-   * for them, and gets no bytes for a file that exceeds the limit. Null for other requests.
+   * Returns a reader for an upload that may contain batch requests. The reader finds the actions that the provider
+   * performs for them; it gets no bytes for a file that exceeds the limit. Null for other requests.
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**
@@ -229,7 +229,7 @@ export type Connector<Name extends string = string> = {
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /** A request with an unreadable body has its own action. It is held, and its card quotes the body's beginning. */
+  /** True if an unreadable body has an action of its own: the request is held, and its card quotes the body. */
   readonly quotesUnreadBody?: boolean
   /**
    * Returns the format of server-sent events for the client of a held request; null if the client did not request
@@ -264,7 +264,7 @@ export type Connector<Name extends string = string> = {
   readonly catalogue?: readonly CatalogueRow[]
   /** Returns the further actions that the provider performs for an action submitted by name. */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
-  /** Converts a v1 action spec to a request, for `/execute`; undefined if it has no REST form. */
+  /** Converts an action spec of the v1 API to a request, for `/execute`; undefined if the action has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
 }
 

@@ -7,7 +7,7 @@ import type { ConnectorConfig } from './connector.ts'
  * the stream ends without a response of the upstream. All texts end with a line end, events with a blank line.
  */
 export type EventFormat = {
-  /** Text that keeps the connection alive. Clients ignore it. */
+  /** Text that keeps the connection alive while no event is sent. Clients ignore this text. */
   readonly idle: string
   /**
    * Returns the text that keeps the connection alive while an approval is pending. `count` numbers the texts of one

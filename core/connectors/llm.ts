@@ -62,7 +62,7 @@ type Provider<Name extends string = string> = {
   readonly carriers: CredentialCarriers
   /** Action whose path also accepts a WebSocket with one request per message, and the reader of these messages. */
   readonly messages?: Omit<MessageProtocol, 'actions'> & { readonly type: string }
-  /** Name of the provider's API over a WebSocket whose messages the gateway does not read. */
+  /** Name of the provider's API over WebSockets whose messages the gateway does not read. */
   readonly unreadSocketApi?: string
   readonly eventFormat: ProviderEvents
   /** Fields by which a request makes the provider act, for example call tools (see `ProviderTable`). */

@@ -155,7 +155,7 @@ function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
 }
 
 const LENIENT_UTF8 = new TextDecoder('utf-8')
-/** Matches a text that begins with an object or a list, with or without blanks and comments before it. */
+/** Matches a text that begins like a JSON object or list, with or without blanks and comments before it. */
 const JSON_LIKE = /^\s*(?:[[{#]|\/[/*])/
 
 /** Classifies the request by its path, and adds the calls that a lenient server may read in its body. */

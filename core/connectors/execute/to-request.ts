@@ -113,14 +113,14 @@ function withRepository({ resource, parameters }: ExecuteSpec): Known {
   return { values: { owner, ...parameters, ...said }, derived: ['owner', 'repo', 'org'] }
 }
 
-/** Further names under which a spec may state a template parameter. */
+/** Further names under which an action spec may state a template parameter. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   number: ['pull_number', 'issue_number'],
   id: ['release_id', 'charge', 'customer', 'subscription', 'invoice'],
   ref: ['branch'],
 }
 
-/** Fills the template and removes the used parameters from `left`. */
+/** Fills the path template of a row, and removes the used parameters from `left`. */
 function fillTemplate(template: string, left: Map<string, unknown>): string | Refusal {
   const parts = compileTemplate(template).map((part) => textOf(part, left))
   const failed = parts.filter(isRefusal)

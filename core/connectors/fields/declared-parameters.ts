@@ -10,8 +10,8 @@ import { once } from '../once.ts'
 /** A parameter that no catalogue row of the actions in a policy's scope declares. */
 export type UndeclaredParameter = {
   /**
-   * False if the scope also covers actions whose parameters may have other names: those without rows, and GraphQL
-   * fields of the code host.
+   * False if the policy's scope also covers actions whose parameters may have other names: actions without rows, and
+   * GraphQL fields of the code host.
    */
   readonly isCertain: boolean
   readonly hint: string

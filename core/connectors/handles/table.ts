@@ -1,4 +1,4 @@
-/** The handles in requests and responses of one provider, as text tables. */
+/** Text tables of the places where requests and responses of one provider contain handles (ids of its resources). */
 export type HandleTable = {
   readonly connector: string
   /**

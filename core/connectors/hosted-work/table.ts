@@ -40,7 +40,7 @@ export type CancelOperation = {
 
 export type WorkKind = {
   readonly kind: string
-  /** Null if no operation of the provider cancels this kind of work. */
+  /** Operation that cancels this kind of work; null if the provider has none. */
   readonly cancel: CancelOperation | null
   readonly isBatch: boolean
 }

@@ -23,7 +23,7 @@ import {
 
 /** Conventions of a model provider's API for request paths and field names. */
 export type ApiStyle = {
-  /** First segment of the templates; a base URL may end with it. */
+  /** First segment of the templates. A base URL may end with this segment. */
   readonly root: string
   readonly aliases: readonly RowAlias[]
   /** Returns the catalogue rows, with templates in the form that the trie requires. */

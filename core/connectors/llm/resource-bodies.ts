@@ -63,7 +63,7 @@ export function judgeModel({ segments }: PathSegments, body: BodyView | undefine
   )
 }
 
-/** Paths of members that name a model in addition to the path of the request. */
+/** Paths of JSON members that name a model in addition to the path of the request. */
 export const MODEL_PATHS: readonly string[] = [
   'model',
   'requests.*.model',

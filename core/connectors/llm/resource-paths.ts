@@ -121,7 +121,7 @@ function isPlainSegment(segment: string, { raw, isLast, verbs }: Place): boolean
   return isLast && isAlone && knownVerb(verb, verbs) === verb
 }
 
-/** Returns the verb at the beginning of a text, in any case and after white space. */
+/** Returns the custom verb (AIP-136) at the beginning of a text, in any case and after white space. */
 function knownVerb(text: string, verbs: CustomVerbs): string | undefined {
   const [, word = ''] = /^\s*([A-Za-z]+)/.exec(text) ?? []
   return verbs.get(word.toLowerCase())

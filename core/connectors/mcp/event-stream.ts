@@ -73,7 +73,7 @@ export function createEventSplitter(): EventSplitter {
       const offset = searched.length - chunk.length
       for (let match = blankLine.exec(searched); match !== null; match = blankLine.exec(searched)) {
         const end = match.index + match[0].length - offset
-        // The event ended in the previous chunk; this chunk confirms that the next line end is a separate one.
+        // This match lies in the overlap with the previous chunk. Its event was returned with that chunk.
         if (end <= from) continue
         const piece = take(chunk.slice(from, end))
         from = end

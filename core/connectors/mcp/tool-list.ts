@@ -2,7 +2,7 @@ import { exceedsJsonBounds } from '../../request/json/json-size.ts'
 import type { Sliced } from '../../sliced.ts'
 import { isRecord } from '../fields/fields.ts'
 
-/** Reports whether the agent may call a tool of this name, with or without an approval. */
+/** Reports whether the policies let the agent call a tool of this name, with or without an approval. */
 export type MayCall = (toolName: string) => boolean
 
 /**
@@ -11,7 +11,7 @@ export type MayCall = (toolName: string) => boolean
  */
 export type FilteredMessage = { readonly text: string; readonly hidden: readonly string[] }
 
-/** Bounds of the filter. Responses and events beyond these bounds pass unchanged. */
+/** Bounds of the filter of tool lists. Responses and events beyond these bounds pass unchanged. */
 export const TOOL_LIST_BOUNDS = { chars: 256 * 1024, tools: 1_000, nodes: 20_000, commas: 20_000 } as const
 /** Number of tool names that are decided between two yields. */
 export const NAMES_PER_SLICE = 32

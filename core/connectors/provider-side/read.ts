@@ -34,7 +34,7 @@ export function readProviderActs(
   )
 }
 
-/** Sources of acts: members that a scan of the body found, and acts that were read from an uploaded file. */
+/** Sources of the provider's acts: members that a scan of the body found, and acts read from an uploaded file. */
 type Read = {
   readonly found?: readonly FoundMembers[] | undefined
   readonly uploaded?: readonly ProviderAct[] | undefined

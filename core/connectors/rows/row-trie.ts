@@ -86,7 +86,9 @@ function placeOf(root: Node, template: string): Place {
 const BRACE = 0x7b
 const PLUS = 0x2b
 
-/** Returns the end of the segment that begins at `from`. The slash in `{name/}` does not end it. */
+/**
+ * Returns the offset at which the template's segment from `from` ends. The slash in `{name/}` is part of the segment.
+ */
 function endOfSegment(template: string, from: number): number {
   const slash = template.indexOf('/', from)
   const end = template.charAt(slash + 1) === '}' ? template.indexOf('/', slash + 1) : slash

@@ -45,8 +45,8 @@ export type GraphqlRequest = {
 }
 
 /**
- * Parses a message and returns the operation that it executes. `share`: the number of messages in the batch, which
- * share the token budget.
+ * Parses a GraphQL message and returns the operation that it executes. `share`: the number of messages in the batch,
+ * which share the token budget.
  */
 export function readOperation(request: GraphqlRequest, share = 1): Operation | Refusal {
   const document = parseDocument(request.query, Math.floor(MAX_TOKENS / share))
@@ -72,7 +72,7 @@ export function readOperation(request: GraphqlRequest, share = 1): Operation | R
 
 /**
  * Cache of parsed documents: clients send the same documents with other variables, and parsing dominates the cost. The
- * total text length bounds it, because a tree is many times larger than its text.
+ * total text length limits the cache, because a syntax tree is many times larger than its text.
  */
 const known = new Map<string, { readonly text: string; readonly document: DocumentNode }>()
 const MAX_KNOWN_CHARACTERS = 65_536

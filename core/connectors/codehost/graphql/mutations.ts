@@ -74,7 +74,7 @@ function build({ type, effect, risk, hints, input, renamed }: Parts, config: Con
   return namedAction({ connector: 'codehost', type, effect, risk, parameters, hints, ...target }, config)
 }
 
-/** Returns the repository that the field names as `owner/name`, if it names exactly one and no resource by an id. */
+/** Returns the repository that the field names as `owner/name`, if it names one repository and no resource by an id. */
 function repositoryIn(parameters: Input): Pick<ActionParts, 'target' | 'account'> {
   const [target, ...others] = idsIn(parameters).length === 0 ? repositoriesIn(parameters) : []
   if (typeof target !== 'string' || others.length > 0) return {}

@@ -130,7 +130,7 @@ class Reading {
   unread = 0
   readonly #inflate: Inflate
   readonly #idOf: ObjectId
-  /** Objects by the keys that deltas use: the offset in the pack, and the object id. */
+  /** Objects that were read, by the keys that deltas use: the offset in the pack, and the object id. */
   readonly #objects = new Map<number | string, PackObject>()
   #left: number = PACK_BUDGET.bytes
 
