@@ -58,8 +58,8 @@ const State = z.strictObject({
 })
 
 /**
- * Creates sign-in requests. Addresses and cookies hold the encrypted state of a request, so that an unauthenticated
- * caller cannot fill the database.
+ * Creates sign-in requests. The address of each step contains the encrypted state of the request instead of a database
+ * id, so that an unauthenticated caller cannot fill the database.
  */
 export function createSignInRequests(keyring: Keyring, nowMs: () => number): SignInRequests {
   const seal = (value: object): string =>

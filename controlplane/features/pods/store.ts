@@ -25,7 +25,7 @@ export type PodIdentityRow = {
   readonly agent: string
   readonly gateway: string
   readonly isDeleted: boolean
-  /** True when the pod has presented a newer token before. */
+  /** True when the pod has presented a newer token and `ROTATION_GRACE` for the presented token is over. */
   readonly isTokenReplaced: boolean
 }
 
