@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A child process that reports the port on which it listens over IPC. */
+/** A child process that has reported its listening port over IPC. */
 export type Served = { readonly child: ChildProcess; readonly pid: number; readonly port: number }
 
 /**

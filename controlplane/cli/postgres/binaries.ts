@@ -49,8 +49,8 @@ export function installedBinaries(
 }
 
 /**
- * Returns binaries that the account can execute. Binaries below a folder that only root can enter (`/root`, `mktemp -d`) are copied
- * once to a folder that only root can write.
+ * Returns binaries that the account can execute. Binaries below a folder that only root can enter (`/root`, `mktemp -d`) are
+ * copied once to a folder that only root can write.
  */
 export function reachableBinaries(binaries: Binaries, account: Account | undefined): Binaries {
   if (account === undefined || canRun(binaries.root, account)) return binaries

@@ -8,7 +8,10 @@ export type InstallationSecrets = {
   readonly postgresPassword: { readonly value: string; readonly isNew: boolean }
 }
 
-/** Creates missing secret files with mode 0600. The control plane refuses to start with a new master key on an existing database. */
+/**
+ * Creates missing secret files with mode 0600. The control plane refuses to start with a new master key on an existing
+ * database.
+ */
 export function ensureSecrets(folder: DataFolder): InstallationSecrets {
   ensureSecret(folder.masterKey, () => randomBytes(32).toString('base64'))
   for (const file of [folder.enrolToken, folder.operatorToken]) ensureSecret(file, randomToken)

@@ -66,7 +66,10 @@ export async function startProcesses(options: ProcessesOptions, signal: AbortSig
   return { stop: () => stopAll(running) }
 }
 
-/** Reports whether the start was aborted because another start had failed. Only the error of the failed start is reported. */
+/**
+ * Reports whether an error is only the consequence of another failed start, which aborted this start. Only the error of the
+ * other start is reported.
+ */
 function isConsequence(
   reason: unknown,
   signal: AbortSignal,

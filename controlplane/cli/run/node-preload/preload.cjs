@@ -1,8 +1,8 @@
 'use strict'
-// Loaded with `NODE_OPTIONS=--require` by the Node programs (18 and newer) that `chaperone run` starts. Tunnels every TCP connection
-// to a non-loopback address through a CONNECT to the gateway, so that clients without support for proxy variables (fetch and https
-// before Node 24, ws, stripe, custom HTTP agents) are governed too. Plain JavaScript in one file without dependencies, because it runs
-// inside other programs.
+// Loaded with `NODE_OPTIONS=--require` by the Node programs (18 and newer) that `chaperone run` starts. Tunnels every TCP
+// connection to a non-loopback address through a CONNECT to the gateway, so that clients without support for proxy variables
+// (fetch and https before Node 24, ws, stripe, custom HTTP agents) are governed too. This file is plain JavaScript without
+// dependencies, because it runs inside other programs.
 const net = require('node:net')
 const tls = require('node:tls')
 const { syncBuiltinESMExports } = require('node:module')

@@ -25,7 +25,7 @@ const DECISIONS = [
 export function Page() {
   const { may } = useSession()
   const [query, change] = useQueryState()
-  // The API rejects values that are not a connector type.
+  // The value is not checked here, because the API rejects a value that is not a connector type.
   const type = (query['type'] ?? 'codehost') as ConnectorTypeName
   const effective = useResource(
     'GET /api/dashboard/effective-permissions',

@@ -20,7 +20,7 @@ export function proposalFor(
 ): Proposal {
   const base = {
     gateway_name: gateway,
-    // The API rejects prefixes that are not a connector type.
+    // The prefix is not checked here, because the API rejects a prefix that is not a connector type.
     connector_type: card.action_type.split('.')[0] as ConnectorTypeName,
     action_pattern: patternOf(card.action_type, choice.width),
     decision: 'allow',
