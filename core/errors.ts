@@ -1,8 +1,8 @@
 import type { Problem } from './problem.ts'
 
 /**
- * All errors with their code, HTTP status and `error` text. Each process maps a ChaperoneError to a reply in one place;
- * bodies of 5xx responses never contain `detail`.
+ * All errors with their code, HTTP status and `error` text. Each process converts a ChaperoneError to a response in
+ * one place. Bodies of 5xx responses never contain `detail`.
  */
 export const ERRORS = {
   validation: { status: 400, error: 'Validation failed' },
@@ -72,7 +72,7 @@ export class ChaperoneError extends Error {
   }
 }
 
-/** Returns the JSON body for an error: `{error, message, ...extra}`. For a 5xx it omits the detail. */
+/** Returns the JSON body for an error: `{error, message, ...extra}`. For a 5xx status, the body omits the detail. */
 export function errorBody(failure: ChaperoneError): Record<string, unknown> {
   const { options, status } = failure
   const error = options.error ?? ERRORS[failure.code].error

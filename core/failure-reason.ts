@@ -24,7 +24,7 @@ function reasons(error: unknown, depth: number): readonly string[] {
   const own = messageOf(error) || (parts.length > 0 ? '' : codeOf(error))
   const causes = error.cause === undefined || depth === 0 ? [] : reasons(error.cause, depth - 1)
   const all = [own, ...parts, ...causes].filter(Boolean)
-  // Many wrappers repeat the message of their cause, so contained messages are dropped.
+  // Many wrappers repeat the message of their cause, so messages that an earlier message contains are dropped.
   return all.filter((one, at) => !all.slice(0, at).some((before) => before.includes(one)))
 }
 

@@ -1,4 +1,4 @@
-/** Returns the candidate that a mistyped word most likely means; undefined if none is close. */
+/** Returns the candidate that a mistyped word most likely means; undefined if none resembles the word. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const ranked = candidates
     .map((candidate) => ({

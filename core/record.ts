@@ -79,7 +79,8 @@ export const RecordSchema = z.object({
   agent: z.string().max(300).nullable(),
   connector: z.string().max(300).nullable(),
   /**
-   * Action that represents the request: the riskiest of several actions, or the candidate with the strictest decision.
+   * Action that represents the request. Of several actions, it is the riskiest; of several candidates, the one with
+   * the strictest decision.
    */
   action_type: z.string().nullable(),
   /** All candidates of a request whose action could not be determined; absent for other requests. */
@@ -101,7 +102,7 @@ export const RecordSchema = z.object({
    * (the process crashed between intent and result), …
    */
   note: z.string().nullable(),
-  /** Reason. For a refusal, one of the closed list of spec 4.5; otherwise a short sentence. */
+  /** Reason of the result: for a refusal one of the closed list of spec 4.5, otherwise a short sentence. */
   reason: z.string().nullable(),
   approval_id: z.string().nullable(),
   /**

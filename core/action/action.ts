@@ -25,22 +25,25 @@ export type ProviderSideEffect = {
   readonly reaches: { readonly host: string; readonly port: number } | 'unreadable' | 'unread' | null
 }
 
-/** A named action: the subject of permissions, policies, approvals and records. */
+/** Named action. Permissions, policies, approvals and records all refer to actions. */
 export type Action = {
-  /** `provider.resource.verb`, e.g. `codehost.pr.merge`. */
+  /** Name of the action, as `provider.resource.verb`, such as `codehost.pr.merge`. */
   readonly type: string
-  /** The type of the connector that classified the request, e.g. `codehost`. */
+  /** Type of the connector that classified the request, such as `codehost`. */
   readonly connector: string
   readonly effect: Effect
   readonly risk: RiskLevel
   readonly resource: Resource
   readonly parameters: Parameters
   readonly riskHints: Readonly<Record<string, boolean>>
-  /** The request performs this action in addition to its named operation. An action spec cannot request it alone. */
+  /**
+   * True if the request performs this action in addition to its named operation. An action spec cannot request only
+   * this action.
+   */
   readonly isBeside?: true
   /**
-   * The request alone does not determine whether this action happens. It counts as happening until a look-up at the
-   * provider settles the question.
+   * True if the request alone does not determine whether this action happens. The action counts as happening until a
+   * look-up at the provider settles the question.
    */
   readonly isPossible?: true
   /**
@@ -59,7 +62,7 @@ export type Action = {
   readonly unmapped?: boolean
 }
 
-/** True for an action that the request, or its provider, performs in addition to its named operation. */
+/** Reports whether the request, or its provider, performs the action in addition to the named operation. */
 export function isBeside(action: Pick<Action, 'isBeside' | 'byProvider'>): boolean {
   return action.isBeside === true || action.byProvider !== undefined
 }

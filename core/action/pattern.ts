@@ -12,7 +12,7 @@
  */
 export type Pattern = {
   readonly text: string
-  /** The pattern without its trailing `*`. */
+  /** Text of the pattern without its trailing `*`. */
   readonly prefix: string
   readonly isExact: boolean
 }
@@ -40,7 +40,7 @@ export function mayMatchBelow({ prefix, isExact }: Pattern, below: string): bool
 /** Action names of requests that the gateway could not identify. No wildcard allows them. */
 const UNIDENTIFIED: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
 
-/** Reports whether an allow pattern `<prefix>*` allows this type. The type begins with the prefix. */
+/** Reports whether an allow pattern `<prefix>*` allows this type. The type must begin with the prefix. */
 export function wildcardMayAllow(prefix: string, type: string): boolean {
   return !UNIDENTIFIED.has(type) && allowsUnmapped(prefix, type)
 }

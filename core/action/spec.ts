@@ -3,7 +3,7 @@ import { ChaperoneError } from '../errors.ts'
 import type { Action, Effect, Resource, RiskLevel } from './action.ts'
 import type { EffectClass } from './effect-class.ts'
 
-/** The resource that an action affects, as stated by an agent. */
+/** Resource that an action affects, as stated by an agent. */
 export const ResourceSpec = z.looseObject({
   provider: z.string().min(1).max(300),
   account: z.string().max(1_000).optional(),
@@ -14,7 +14,7 @@ export const ResourceSpec = z.looseObject({
   repository: z.string().max(1_000).optional(),
 })
 
-/** The action spec that an agent submits to v1 (spec 2.1). Unknown fields are kept and ignored. */
+/** Action spec that an agent submits to v1 (spec 2.1). Unknown fields are kept, but have no effect. */
 export const ActionSpec = z.looseObject({
   type: z.string().min(1).max(300),
   resource: ResourceSpec,
@@ -25,7 +25,7 @@ export const ActionSpec = z.looseObject({
 
 export type ActionSpec = z.infer<typeof ActionSpec>
 
-/** Catalogue properties of an action name. */
+/** Properties of an action name in the catalogue. */
 export type KnownAction = {
   readonly connector: string
   readonly effect: Effect

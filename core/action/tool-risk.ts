@@ -5,9 +5,9 @@ const MEDIUM = ['create', 'write', 'send', 'update', 'post']
 const LOW = new Set(['read', 'get', 'list', 'search', 'fetch'])
 
 /**
- * Returns the risk of an MCP tool by its name (spec 4.1). High and medium words count anywhere in the name. Low words
- * count only as whole words, so that `target_system` does not match `get`. The highest risk wins; the default is
- * medium.
+ * Returns the risk of an MCP tool by its name (spec 4.1). High-risk and medium-risk words count anywhere in the name.
+ * Low-risk words count only as whole words, so that `get` does not match `target_system`. The highest matching risk
+ * applies; the default is medium.
  */
 export function toolRisk(name: string): RiskLevel {
   const lower = name.toLowerCase()

@@ -3,13 +3,13 @@
  * injector share this table.
  */
 
-/** Certificate files that the variables of `trustVariables` name. */
+/** Certificate files that the variables of `trustVariables` refer to. */
 export type ClientTrust = {
   /** PEM file with the gateway's certificate authority only. */
   readonly caFile: string
   /** PEM file with the public roots and the gateway's certificate authority. */
   readonly bundleFile: string
-  /** A wgetrc file that names the bundle. */
+  /** File in wgetrc format that refers to the bundle. */
   readonly wgetrcFile: string
 }
 
@@ -54,12 +54,12 @@ export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
 /** Variable to whose existing value options are appended. The values of all other variables are replaced. */
 export const JAVA_OPTIONS_VARIABLE = 'JAVA_TOOL_OPTIONS'
 
-/** Only loopback is exempt from the proxy: any other exception would bypass the gateway. */
+/** Hosts that bypass the proxy. Only loopback may: any other exception would bypass the gateway. */
 const LOOPBACK = 'localhost,127.0.0.1,::1'
 
 /**
- * Returns the variables that make clients trust the gateway. They replace existing values of the command.
- * `NODE_EXTRA_CA_CERTS` adds to a client's roots; the others replace them.
+ * Returns the variables that make clients trust the gateway. They replace existing values in the client's environment.
+ * `NODE_EXTRA_CA_CERTS` adds to a client's roots; the other variables replace the roots.
  */
 export function trustVariables(trust: ClientTrust): Readonly<Record<string, string>> {
   return {
@@ -71,7 +71,7 @@ export function trustVariables(trust: ClientTrust): Readonly<Record<string, stri
 
 /**
  * Returns the variables that make clients use an explicit proxy (`http://HOST:PORT` or `http://NAME:KEY@HOST:PORT`).
- * They replace existing values of the command.
+ * They replace existing values in the client's environment.
  */
 export function proxyVariables(proxyUrl: string): Readonly<Record<string, string>> {
   const values = { HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl, ALL_PROXY: proxyUrl, NO_PROXY: LOOPBACK }
@@ -83,9 +83,9 @@ export function proxyVariables(proxyUrl: string): Readonly<Record<string, string
 }
 
 /**
- * Returns the options to append to `JAVA_TOOL_OPTIONS`, where the last of two equal properties wins. Empty if no option
- * is needed. Never contains the agent's key: Java prints the variable, and its HTTP clients accept a key only from an
- * `Authenticator`.
+ * Returns the options to append to `JAVA_TOOL_OPTIONS`, where the last of two equal properties wins. Empty if no
+ * option is needed. The options never contain the agent's key, because Java prints the variable and its HTTP clients
+ * accept a key only from an `Authenticator`.
  */
 export function javaOptions({
   trustStore,

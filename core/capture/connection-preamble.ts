@@ -5,12 +5,12 @@ import * as z from 'zod'
  * The bytes of the connection follow. For `dns` these are queries, each with a two-byte length prefix, as over TCP.
  */
 export const ConnectionPreamble = z.object({
-  /** The agent that owns the connection if `key` is valid. */
+  /** Name of the agent that owns the connection, if `key` is valid. */
   agent: z.string().min(1).max(253),
-  /** The agent's key for its location on this machine, as in its `proxy_url`. */
+  /** Key of the agent for its location on this machine, as in its `proxy_url`. */
   key: z.string().min(1).max(256),
   kind: z.enum(['tls', 'http', 'other', 'dns']),
-  /** The client's original destination; null if unknown. */
+  /** Original destination of the client's connection; null if unknown. */
   destination: z.object({ address: z.string().max(64), port: z.int().min(1).max(65_535) }).nullable(),
 })
 export type ConnectionPreamble = z.infer<typeof ConnectionPreamble>

@@ -9,7 +9,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
  */
 export type NameOwner = 'governed' | 'open' | 'unknown'
 
-/** Returns the owner of a host name in this snapshot. `name` is lower case without a trailing dot. */
+/** Returns the `NameOwner` of a host name in this snapshot. `name` must be in lower case without a trailing dot. */
 export function ownerOfName(snapshot: Snapshot, name: string): NameOwner {
   if (portsOfHost(snapshot, name).length > 0) return 'governed'
   const listed = strict(snapshot)
@@ -22,8 +22,8 @@ export function ownerOfName(snapshot: Snapshot, name: string): NameOwner {
 const SPECIAL = new Set(['arpa', 'invalid', 'local', 'localhost', 'onion'])
 
 /**
- * False for names without a server on the Internet: single labels, reverse look-ups, `localhost` and names of the local
- * network. `name` is lower case without a trailing dot.
+ * Returns false for names without a server on the Internet: single labels, reverse look-ups, `localhost` and names of
+ * the local network. `name` must be in lower case without a trailing dot.
  */
 export function isPublicName(name: string): boolean {
   const host = normaliseHost(name)
@@ -31,7 +31,10 @@ export function isPublicName(name: string): boolean {
   return host !== null && dot > 0 && !SPECIAL.has(host.slice(dot + 1))
 }
 
-/** True if `egress.tcp` lists this host and port: bytes of any protocol, forwarded without inspection. */
+/**
+ * Reports whether `egress.tcp` lists this host and port. The gateway forwards bytes of any protocol to these hosts
+ * without inspection.
+ */
 export function isOpaque(snapshot: Snapshot, host: string, port: number): boolean {
   const { gateway } = strict(snapshot)
   const onlyTcp = { ...snapshot, gateway: { ...gateway, egress: { ...gateway.egress, allowedHosts: [] } } }

@@ -1,6 +1,6 @@
 /**
- * Variables that disable telemetry, update checks and the like in agent programs. Agents need none of these. `chaperone
- * run` sets those that are unset.
+ * Environment variables that disable telemetry, update checks and similar requests of agent programs, which agents do
+ * not need. `chaperone run` sets those that are unset.
  */
 const OFF_SWITCHES: Readonly<Record<string, string>> = {
   AIDER_CHECK_UPDATE: 'false',
@@ -15,7 +15,10 @@ const OFF_SWITCHES: Readonly<Record<string, string>> = {
   OPENCODE_DISABLE_MODELS_FETCH: '1',
 }
 
-/** Standard variable of OpenTelemetry. It would also disable telemetry that the user configured. */
+/**
+ * Standard variable of OpenTelemetry. It is set only if the user configured no `OTEL_` variable, because it would
+ * disable telemetry that the user wants.
+ */
 const OTEL_SWITCH = { OTEL_SDK_DISABLED: 'true' }
 
 /**

@@ -7,30 +7,37 @@ export const POD_PORTS = {
   tls: 15_443,
   /** Port for redirected connections to TCP 80. */
   http: 15_080,
-  /** Every other redirected TCP port; the listener detects the protocol from the first bytes. */
+  /**
+   * Port for redirected connections to every other TCP port. The listener detects the protocol from the first bytes.
+   */
   other: 15_001,
-  /** DNS, UDP and TCP, on 127.0.0.1 and ::1. */
+  /** Port for redirected DNS queries over UDP and TCP, on 127.0.0.1 and ::1. */
   dns: 15_053,
-  /** Explicit proxy (CONNECT, absolute-form) on 127.0.0.1 for `interception: proxyEnv`. */
+  /** Port of the explicit proxy (CONNECT, absolute-form) on 127.0.0.1, for `interception: proxyEnv`. */
   proxy: 15_002,
-  /** `GET /health`, `GET /ready`, `GET /live` and `GET /metrics`; the only port that is not on loopback. */
+  /**
+   * Port of `GET /health`, `GET /ready`, `GET /live` and `GET /metrics`. It is the only port that is not on loopback.
+   */
   health: 15_021,
 } as const
 
-/** Source ports of the sidecar's capture probe. The rules treat them like the agent's. */
+/**
+ * Source ports of the sidecar's capture probe. The nftables rules redirect connections from these ports like the
+ * agent's, although the proxy opens them.
+ */
 export const PROBE_PORTS = { first: 61_000, last: 61_015 } as const
 
-/** The proxy's uid is chosen from this range for each pod; no other container of the pod may have it. */
+/** Range of uids from which each pod gets one for its proxy. No other container of the pod may have that uid. */
 export const PROXY_UIDS = { first: 1_900_000_000, last: 1_999_999_999 } as const
-/** The uid of the rule setter, which exits before any other container starts. */
+/** Uid of the rule setter, which exits before any other container starts. */
 export const RULE_SETTER_UID = 65_534
 
 export const CONTAINERS = { rules: 'chaperone-rules', proxy: 'chaperone-proxy' } as const
 
 /**
- * The rule setter's command is `[program, -D, proxyUid=UID, -f, file]`. The runtime grants no ambient capabilities, so
- * the container's first program must be an nft binary with the file capability `cap_net_admin+ep`. Both are in the
- * image.
+ * Rule setter, whose command is `[program, -D, proxyUid=UID, -f, file]`. The container runtime grants no ambient
+ * capabilities, so `program` must be an nft binary with the file capability `cap_net_admin+ep`. The image contains
+ * `program` and `file`.
  */
 export const RULE_SETTER = {
   program: '/usr/local/sbin/nft-cap',
@@ -41,13 +48,15 @@ export const RULE_SETTER = {
 /** Paths of the kubelet's probes on `POD_PORTS.health`. */
 export const HEALTH_PATHS = {
   /**
-   * Startup probe: answers 200 once the listeners accept, the capture is proven, the trust folder is written, and a
-   * first snapshot is in force or 30 s have passed. The agent's containers start after that.
+   * Path of the startup probe. It returns 200 once the listeners accept, the capture is proven, the trust folder is
+   * written, and a first snapshot is in force or 30 s have passed. The agent's containers start after that.
    */
   started: '/started',
-  /** Readiness probe: answers 200 while the gateway can decide requests and the capture is in force. */
+  /** Path of the readiness probe. It returns 200 while the gateway can decide requests and the capture is in force. */
   ready: '/ready',
-  /** Liveness probe: answers 200 as long as the event loop runs, whatever the state of the gateway. */
+  /**
+   * Path of the liveness probe. It returns 200 as long as the event loop runs, whatever the state of the gateway is.
+   */
   live: '/live',
 } as const
 
@@ -60,8 +69,8 @@ export const VOLUMES = {
   /** Volume with the journal and the kill state: in memory, or with `audit: sync` on the node's disk. */
   data: { name: 'chaperone-data', path: '/var/lib/chaperone' },
   /**
-   * Public roots, the gateway's certificate authority, and those of the Gateway's `trust.extraSecretRef`. The proxy
-   * writes them before it is ready.
+   * Volume with the public roots, the gateway's CA, and those of the Gateway's `trust.extraSecretRef`. The proxy
+   * writes these files before it is ready.
    */
   trust: { name: 'chaperone-trust', path: '/etc/chaperone/trust' },
   /** Volume with the certificate authorities (CA) that a sidecar trusts for the control plane, from a ConfigMap. */
@@ -112,7 +121,7 @@ export const PROXY_ENV = {
 /** Environment variables of the Node runtime. They are set explicitly so that variables of the image have no effect. */
 export const RUNTIME_ENV = { NODE_OPTIONS: '', ...GATEWAY_MALLOC } as const
 
-/** Audience of the projected token; the control plane rejects any other. */
+/** Audience of the projected token. The control plane rejects tokens with any other audience. */
 export const TOKEN_AUDIENCE = 'chaperone-control-plane'
 /** Lifetime of the projected token in seconds. The kubelet renews the token at 80 % of it. */
 export const TOKEN_TTL_S = 3_600
@@ -128,9 +137,9 @@ export const ANNOTATIONS = {
   bypassPossible: 'chaperone.dev/bypass-possible',
 } as const
 /**
- * On a namespace: `enabled` (annotated pods) or `required` (every pod). The injector sets it to `injected` on a
- * governed pod.
+ * Label of namespaces and pods. On a namespace, `enabled` governs annotated pods and `required` governs every pod. On
+ * a governed pod, the injector sets it to `injected`.
  */
 export const INJECT_LABEL = 'chaperone.dev/inject'
-/** On a governed pod: `Captured` (transparent) or `Cooperative` (proxyEnv). */
+/** Label of a governed pod: `Captured` (transparent) or `Cooperative` (proxyEnv). */
 export const LAYER_LABEL = 'chaperone.dev/layer'

@@ -45,8 +45,8 @@ export function captureRules({ proxyUid, adminPorts = [] }: CaptureOptions): str
 }
 
 /**
- * Redirects connections. The proxy's own connections pass, except those from its probe ports, which are treated like
- * the agent's.
+ * Returns the rules that redirect connections. The proxy's own connections are exempt, except those from its probe
+ * ports.
  */
 function natOutput(uid: string, isExempt: boolean): readonly string[] {
   return [
@@ -86,7 +86,7 @@ function filterOutput(uid: string, isExempt: boolean, adminPorts: readonly numbe
   ]
 }
 
-/** Drops connections from outside to the listeners, which serve this machine or pod only. */
+/** Returns the rules that drop connections from outside to the listeners, which serve only this machine or pod. */
 function filterInput(adminPorts: readonly number[]): readonly string[] {
   const outside = adminPorts.filter((port) => port !== POD_PORTS.health)
   return [
@@ -102,7 +102,10 @@ function exemption(uid: string, verdict: string): readonly string[] {
   ]
 }
 
-/** Rejects the proxy's own packets to its listeners, so that its resolver and dialer retry from another port. */
+/**
+ * Returns the rules that reject the proxy's own packets to its listeners, so that its resolver and dialer retry from
+ * another port.
+ */
 function notToItself(uid: string): readonly string[] {
   const captured = set([tls, http, other, dns])
   return ['ip daddr 127.0.0.0/8', 'ip6 daddr ::1'].flatMap((own) => [

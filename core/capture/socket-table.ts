@@ -3,11 +3,11 @@ import { parseAddress } from '../request/address.ts'
 /** Destination of a connection: an address in its usual text form, and a port. */
 export type Destination = { readonly address: string; readonly port: number }
 
-/** The client end of an accepted connection, as seen by the acceptor. */
+/** Client end of an accepted connection, as seen by the server. */
 export type Client = {
   readonly address: string
   readonly port: number
-  /** The port that accepted the connection. */
+  /** Local port on which the server accepted the connection. */
   readonly acceptedOn: number
 }
 
@@ -36,8 +36,8 @@ export function destinationsIn(
 }
 
 /**
- * States of a connection that the listener's program has not closed: established, closed by one side, or waiting before
- * a full listen queue while its client considers it established (`03`, SYN_RECV).
+ * States of a connection that the server has not closed: established, closed by one side, or `03` (SYN_RECV). `03` is
+ * a connection that waits for a full listen queue, while its client considers it established.
  */
 const OPEN_STATES: ReadonlySet<string> = new Set(['01', '03', '04', '05', '08', '09'])
 
@@ -57,7 +57,7 @@ export function hasArrived(
   )
 }
 
-/** A connection from this machine to another one, and the inode of its socket. */
+/** Connection from this machine to another one, and the inode of its socket. */
 export type OutgoingConnection = Destination & { readonly inode: string }
 
 /**
@@ -69,8 +69,8 @@ const WITH_INODE =
 const LISTENING = '0A'
 
 /**
- * Returns the connections, established or connecting, to addresses other than loopback. A connection whose local port
- * has a listener was opened from outside.
+ * Returns the established or connecting sockets to addresses other than loopback. Sockets on a local port with a
+ * listener are excluded, because a client opened them from outside.
  */
 export function outgoingConnections(tables: readonly string[]): readonly OutgoingConnection[] {
   const rows = tables.flatMap((text) => [...text.matchAll(WITH_INODE)])
@@ -92,8 +92,8 @@ function isLoopback(address: string): boolean {
 type Entry = { readonly local: string; readonly remote: Destination }
 
 /**
- * Matches a line `sl: local_address:port rem_address:port st …`: addresses as hex words in the machine's byte order,
- * ports as hex.
+ * Matches a line `sl: local_address:port rem_address:port st …` of the socket table. Addresses are hexadecimal words
+ * in the machine's byte order, ports are hexadecimal numbers.
  */
 const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]{2}) /gm
 

@@ -1,6 +1,6 @@
 import type { AdmittedNamespaces, LabelSelector } from './fields.ts'
 
-/** A Gateway's namespace, and the namespaces whose objects of one kind it admits. */
+/** Namespace of a Gateway, and the namespaces whose objects of one kind the Gateway admits. */
 export type AdmittingGateway = {
   readonly namespace: string
   readonly allowed: AdmittedNamespaces | undefined

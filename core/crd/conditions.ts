@@ -1,9 +1,9 @@
 /**
- * The closed list of condition types in the status of custom resources, with their reasons. The schema accepts any type
- * and reason, so that an operator that is newer than its CRDs can write its status.
+ * Closed list of the condition types in the status of custom resources, with their reasons. The schema accepts any
+ * type and reason, so that an operator that is newer than its CRDs can write its status.
  */
 export const CONDITIONS = {
-  /** The object is valid by itself, and the control plane stores it. */
+  /** Accepted: the object is valid by itself, and the control plane stores it. */
   Accepted: {
     Accepted: 'it is in force as written',
     Invalid: 'the spec is invalid; the message states the problem, the correction and the state in force',
@@ -12,7 +12,7 @@ export const CONDITIONS = {
     RefsNotResolved: 'see ResolvedRefs: it has no effect',
     Pending: 'the control plane has not received it yet; its last known state stays in force',
   },
-  /** All referenced objects exist and admit it. */
+  /** ResolvedRefs: all referenced objects exist, and admit the object. */
   ResolvedRefs: {
     ResolvedRefs: 'all references are resolved',
     GatewayNotFound: 'a Gateway that it names, or any of its namespace, does not exist; it has no effect',
@@ -24,20 +24,23 @@ export const CONDITIONS = {
     SecretUnreadable: 'the Secret is temporarily unreadable; the last known credential stays in use',
     Pending: 'not reconciled yet',
   },
-  /** The control plane publishes this generation. Whether gateways have applied it is in the status of the Gateway. */
+  /**
+   * Programmed: the control plane publishes this generation. The status of the Gateway shows whether gateways have
+   * applied it.
+   */
   Programmed: {
     Programmed: 'the control plane publishes this generation to its gateways',
     NotAccepted: 'the control plane does not publish this generation; see Accepted',
     Pending: 'the control plane has not received this generation yet',
   },
-  /** The conditions Accepted, ResolvedRefs and Programmed are true. */
+  /** Ready: the conditions Accepted, ResolvedRefs and Programmed are true. */
   Ready: {
     Ready: 'accepted, resolved and published',
     NotAccepted: 'see Accepted',
     RefsNotResolved: 'see ResolvedRefs',
     Pending: 'not reconciled yet',
   },
-  /** The object works with a limitation. */
+  /** Degraded: the object works with a limitation. */
   Degraded: {
     AsExpected: 'no limitation is known',
     Warnings: 'it is in force, and part of it is probably unintended',
@@ -48,19 +51,19 @@ export const CONDITIONS = {
     AgentShared: 'pods of another Gateway have the same agent name; the message lists them',
     PodsNotReady: 'the sidecar of a governed pod has not been ready for over 60 s; the message names the pod',
   },
-  /** The control plane does not respond, so the status may be outdated. */
+  /** Stale: the control plane does not respond, so the status may be outdated. */
   Stale: {
     ControlPlaneReachable: 'the control plane responds',
     ControlPlaneUnreachable: 'the control plane does not respond; gateways continue with their last state',
   },
-  /** A kill switch denies requests of the Gateway. */
+  /** KillSwitchActive: a kill switch denies requests of the Gateway. */
   KillSwitchActive: {
     NotActive: 'no kill switch denies requests of this Gateway',
     Gateway: 'spec.killSwitch of this Gateway',
     Emergency: 'a ConfigMap `chaperone-emergency`',
     Elsewhere: 'a kill switch of the API, the dashboard, the command line or a gateway',
   },
-  /** A container could bypass the sidecar, and no rule prevents it. */
+  /** BypassPossible: a container could bypass the sidecar, and no rule prevents it. */
   BypassPossible: {
     NoneKnown: 'no way around the sidecars is known',
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
@@ -68,13 +71,13 @@ export const CONDITIONS = {
     PodsChangeUser:
       'some governed pods run programs that change their user and require the capabilities for it',
   },
-  /** A probe, or a pod without a sidecar, shows that traffic can leave ungoverned. */
+  /** BypassDetected: a probe, or a pod without a sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {
     NoneDetected: 'no probe and no pod shows ungoverned traffic',
     CaptureBroken: 'a sidecar found that its own capture does not hold',
     PodWithoutSidecar: 'a pod that should be governed runs without its sidecar',
   },
-  /** The platform team's floors in the chart override fields of the spec. */
+  /** FloorApplied: the platform team's floors in the chart override fields of the spec. */
   FloorApplied: {
     AboveFloors: 'no field of the spec is below `floors` of the chart',
     BelowFloor:
@@ -87,7 +90,7 @@ export type ConditionReason<T extends ConditionType = ConditionType> = T extends
   ? keyof (typeof CONDITIONS)[T] & string
   : never
 
-/** Condition types that the status of every object contains. */
+/** Condition types in the status of every object. */
 export const COMMON_CONDITIONS = [
   'Accepted',
   'ResolvedRefs',
@@ -97,7 +100,7 @@ export const COMMON_CONDITIONS = [
   'Stale',
 ] as const satisfies readonly ConditionType[]
 
-/** Condition types that the status of a Gateway contains in addition. */
+/** Additional condition types in the status of a Gateway. */
 export const GATEWAY_CONDITIONS = [
   'KillSwitchActive',
   'BypassPossible',
@@ -105,7 +108,7 @@ export const GATEWAY_CONDITIONS = [
   'FloorApplied',
 ] as const satisfies readonly ConditionType[]
 
-/** A condition as in the status of any Kubernetes object; `lastTransitionTime` is RFC 3339. */
+/** Condition as in the status of any Kubernetes object. `lastTransitionTime` is in RFC 3339. */
 export type Condition = {
   readonly type: ConditionType
   readonly status: 'True' | 'False' | 'Unknown'

@@ -21,7 +21,7 @@ export const Floors = z.strictObject({
 })
 export type Floors = z.output<typeof Floors>
 
-/** The floors, and the namespaces of the platform team, in which Gateways have no floors. */
+/** Floors, and the namespaces of the platform team, whose Gateways have no floors. */
 export type FloorRules = { readonly floors: Floors; readonly platformNamespaces: ReadonlySet<string> }
 
 /** Field of a Gateway that is less strict than its floor. */
@@ -50,7 +50,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
  */
 const STAGES = ['highRiskAfterSeconds', 'writesAfterSeconds', 'everythingAfterSeconds'] as const
 
-/** Returns the spec with every field raised to its floor, and the fields that were below it. */
+/** Returns the spec with every field raised to its floor, and a list of the fields that were below their floors. */
 export function atFloor(spec: GatewaySpec, { floors }: Pick<FloorRules, 'floors'>): Floored {
   const below: FieldBelowFloor[] = []
   const raise = <T extends string | number>(field: string, written: T, floor: Floor<T>): T => {
@@ -85,7 +85,7 @@ export function atFloor(spec: GatewaySpec, { floors }: Pick<FloorRules, 'floors'
 
 type Floor<T> = { readonly name: string; readonly value: T | undefined }
 
-/** Returns the floor of a stage: the smallest of its own and those of later stages. */
+/** Returns the floor of a stage: the smallest of its own floor and those of later stages. */
 function stageFloor(stage: (typeof STAGES)[number], floors: Floors['failurePolicy']): Floor<number> {
   const [smallest] = STAGES.slice(STAGES.indexOf(stage))
     .flatMap((each) => {

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 
 type Step = string | number
 
-/** Returns the field names of the schema at `path`; empty if it accepts any name. */
+/** Returns the field names of the schema at `path`; empty if the schema accepts any name. */
 export function knownFields(schema: z.core.$ZodType, path: readonly Step[]): readonly string[] {
   const [step, ...rest] = path
   const inner = innermost(schema)

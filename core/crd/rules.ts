@@ -37,7 +37,7 @@ const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<Gat
   }
   return [
     {
-      // A list of names would look like a restriction if `Same` or `All` made it ineffective.
+      // `names` with `Same` or `All` is refused, because it would have no effect although it looks like a restriction.
       cel: `${isAbsent} || (${field}.from == 'Selector') == (has(${field}.selector) || ${field}.names.size() > 0)`,
       path,
       message:

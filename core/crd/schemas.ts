@@ -46,7 +46,7 @@ const metadata = z.looseObject({
 
 /**
  * API version of the four custom resources. The manifests folder, the operator, the control plane and the generated
- * `crds/` use these schemas. Unknown fields are errors that name the field.
+ * `crds/` use the schemas of this file. An unknown field is an error that names the field.
  */
 export const API_VERSION = 'chaperone.dev/v1alpha1'
 const resource = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
@@ -58,12 +58,15 @@ const resource = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
     status: z.unknown().optional(),
   })
 
-/** Manifest of a Gateway. `withRules` adds the rules over several fields, which `crds/` contains as CEL. */
+/** Schema of a Gateway manifest. `withRules` adds the rules over several fields, which `crds/` contains as CEL. */
 export const GatewayResource = resource('Gateway', withRules(GatewaySpec, GATEWAY_RULES))
 export const ConnectorResource = resource('Connector', withRules(ConnectorSpec, CONNECTOR_RULES))
 export const PermissionResource = resource('Permission', withRules(PermissionSpec, PERMISSION_RULES))
 export const PolicyResource = resource('Policy', withRules(PolicySpec, POLICY_RULES))
-/** Secret for Connectors. A manifests folder uses only `stringData`; the operator of a cluster reads `data`. */
+/**
+ * Schema of a Secret for Connectors. The watcher of a manifests folder supports only `stringData`. The operator of a
+ * cluster reads `data`.
+ */
 export const SecretResource = z.looseObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('Secret'),
@@ -71,7 +74,10 @@ export const SecretResource = z.looseObject({
   stringData: z.record(z.string(), z.string()).default({}),
 })
 
-/** A manifest as the operator sends it to the control plane, which checks the rules over several fields itself. */
+/**
+ * Schema of a manifest as the operator sends it to the control plane. It omits the rules over several fields, because
+ * the control plane checks these itself.
+ */
 export const ManifestResource = z.discriminatedUnion('kind', [
   resource('Gateway', GatewaySpec),
   resource('Connector', ConnectorSpec),

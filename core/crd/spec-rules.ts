@@ -1,11 +1,11 @@
 import type * as z from 'zod'
 
 /**
- * Rules of a custom resource over several fields. Each rule is defined as CEL for the API server and as a function for
- * all other readers; a test compares the two.
+ * Rule of a custom resource over several fields. The API server checks it as CEL, all other components check it as a
+ * function; a test compares the two.
  */
 export type SpecRule<S> = {
-  /** CEL over the spec (`self`) with defaults applied. */
+  /** CEL expression over the spec (`self`), in which defaults are applied. */
   readonly cel: string
   /** Path of the invalid field, as in the message. */
   readonly path: readonly string[]

@@ -17,7 +17,7 @@ const ConditionSchema = z.object({
 })
 
 const base = {
-  /** The `metadata.generation` that this status describes. */
+  /** Value of `metadata.generation` that this status describes. */
   observedGeneration: z.int().min(0).optional(),
   conditions: z.array(ConditionSchema).max(32).optional(),
 }
@@ -46,7 +46,7 @@ export const GatewayStatus = z.object({
       ready: z.int().min(0).optional(),
     })
     .optional(),
-  /** How traffic of the pods is enforced: `Cooperative` or `Captured`. */
+  /** Enforcement of the pods' traffic: `Cooperative` or `Captured`. */
   layer: z.string().max(64).optional(),
 })
 export const ConnectorStatus = z.object({

@@ -23,7 +23,7 @@ export type RequestedDetails = {
 /** Details of `action.denied` and `action.allowed`: the policy and rule that decided. */
 export type MatchedDetails = { readonly matched_policy: string | null; readonly matched_rule: string | null }
 
-/** Returns the SHA-256 of a text as hex. The caller passes it in, because core has no cryptography. */
+/** Returns the SHA-256 of a text as hex. It is a parameter, because core has no cryptography. */
 export type Sha256 = (text: string) => string
 
 /** Returns the details of `action.requested` for one action, whether it was proxied or submitted to v1. */

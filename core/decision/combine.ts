@@ -142,7 +142,7 @@ function riskiest(decisions: readonly Decision[]): Pick<Decision, 'riskScore' | 
   return { riskScore, riskFactors }
 }
 
-/** Returns the deciding decision with the policies, rules, highest risk and required groups of all. */
+/** Returns the deciding decision, with the policies, rules, highest risk and required groups of all decisions. */
 function together(decisive: Decision, decisions: readonly Decision[]): Decision {
   const inOrder = [decisive, ...decisions]
   return {

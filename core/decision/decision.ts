@@ -28,7 +28,7 @@ export type RequestFacts = {
   readonly path: PathFacts['path']
   /** Decoded segments of the path; `UNKNOWN` if `path` is. */
   readonly segments?: PathFacts['segments']
-  /** The path as sent. */
+  /** Path as sent by the agent. */
   readonly raw_path: string
   /** Query parameters. A repeated parameter is a list. */
   readonly query: Readonly<Record<string, string | readonly string[]>>
@@ -41,7 +41,7 @@ export type RequestFacts = {
   readonly body?: unknown
 }
 
-/** All inputs of one decision. `nowMs` is epoch milliseconds. */
+/** All inputs of one decision. `nowMs` is in epoch milliseconds. */
 export type DecisionInput = {
   readonly action: Action
   readonly agent: AgentFacts
@@ -67,8 +67,8 @@ export type DecisionInput = {
 }
 
 /**
- * Source of the decision. `policy_invalid`: a policy that was never in force. `connector`: the rules allow the request,
- * but the connector has no credential to send.
+ * Source of the decision. `policy_invalid`: a policy whose text was never in force. `connector`: the rules allow the
+ * request, but the connector has no credential to send.
  */
 export type DecisionSource =
   | 'kill'
@@ -94,10 +94,10 @@ export type Decision = {
   readonly actionType?: string
   /** Verdict that applies, after the enforcement level. */
   readonly verdict: Verdict
-  /** Verdict under full enforcement. Equal to `verdict` unless the level relaxed it. */
+  /** Verdict under full enforcement. It equals `verdict` unless the enforcement level relaxed the verdict. */
   readonly would: Verdict
   readonly reason: string
-  /** Instruction for rule authors on how to permit the action. Never sent to agents. */
+  /** Instruction for rule authors on how to permit the action. The gateway never sends it to agents. */
   readonly remedy?: string | undefined
   readonly source: DecisionSource
   /** Id (`perm_…`) of the permission that decided for the agent and action; null if none matched. */

@@ -42,7 +42,7 @@ export function entryForOtherPort(snapshot: Snapshot, host: string, port: number
   return snapshot.gateway.egress.allowedHosts.find((entry) => matchesHost(readAllowed(entry).host, host))
 }
 
-/** Returns the port that the reason of a refused host names; 443 if it names none. */
+/** Parses the port from the reason of a refused host; 443 if the reason contains no port. */
 export function portOfUnowned(reason: string): number {
   return Number(/^No connector owns \S+:(\d{1,5})\. /.exec(reason)?.[1] ?? HTTPS_PORT)
 }

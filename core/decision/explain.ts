@@ -6,7 +6,7 @@ import { policyLabel } from './policies/rule-label.ts'
 import { LOG_DECISION, RULE_DECISION } from './vocabulary.ts'
 
 export type Explained = {
-  /** The request as `METHOD host/path`, or the action's type for v1. */
+  /** Request as `METHOD host/path`; for v1 the action's type. */
   readonly request: string
   readonly agent: string
   /** Name of the connector; null if no connector owns the host. */

@@ -10,7 +10,7 @@ import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decisi
 import { type BodyFact, requestFacts } from './facts/request-facts.ts'
 import { decideReach } from './provider-reach.ts'
 
-/** A proxied request with everything that the decision about it reads. */
+/** Proxied request, with all data that the decision about it needs. */
 export type ProxiedCase = {
   readonly snapshot: Snapshot
   readonly agent: AgentFacts

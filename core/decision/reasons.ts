@@ -14,7 +14,7 @@ const DOES: Readonly<Record<Verdict, string>> = {
 }
 const WOULD: Readonly<Record<Verdict, string>> = { allow: 'allow', hold: 'hold', deny: 'deny' }
 
-/** Returns the verdict's reason in full sentences. */
+/** Returns the reason of the verdict in full sentences. */
 export function reasonOf(judgement: Judgement, input: DecisionInput): string {
   const { nameReason } = input.action
   const reason = rulesReason(judgement, input)

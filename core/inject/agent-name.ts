@@ -3,7 +3,10 @@ import type { Metadata, Owner } from './pod.ts'
 
 /** Labels that contain the suffix which a controller adds to the names of a ReplicaSet and its pods. */
 const HASH_LABELS = ['pod-template-hash', 'rollouts-pod-template-hash']
-/** Matches the suffix of a CronJob's Jobs: the scheduled minute since 1970, for the years 2021 to 2046. */
+/**
+ * Matches the suffix of Job names that a CronJob adds: the scheduled time in minutes since 1970, for the years 2021 to
+ * 2046.
+ */
 const CRON_MINUTE = /-(2[7-9]|3\d|40)\d{6}$/
 
 /**

@@ -4,7 +4,7 @@ import type { InjectGateway } from './options.ts'
 import type { Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusal.ts'
 
-/** Looks up Gateways in a local cache. */
+/** Look-up of Gateways in the informer cache. */
 export type GatewayLookup = {
   readonly gatewayOf: (namespace: string, name: string) => InjectGateway | undefined
   readonly gatewaysIn: (namespace: string) => readonly InjectGateway[]
@@ -44,7 +44,7 @@ function namedGateway(named: string, asking: RequestingNamespace, { gatewayOf }:
   const [first = '', second, ...rest] = named.split('/')
   const wanted = second === undefined ? { namespace, name: first } : { namespace: first, name: second }
   const gateway = rest.length > 0 ? undefined : gatewayOf(wanted.namespace, wanted.name)
-  // A missing Gateway and a forbidden one have the same answer, so that it does not reveal the Gateways of other
+  // A missing Gateway and a forbidden one cause the same refusal, so that it does not reveal the Gateways of other
   // namespaces.
   if (gateway !== undefined && mayUse(gateway, asking)) return { kind: 'governed', gateway }
   const place = wanted.namespace === namespace ? `in namespace ${namespace}` : `for agents of ${namespace}`

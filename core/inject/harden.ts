@@ -2,9 +2,9 @@ import type { Container, Pod } from './pod.ts'
 import { ALLOWED_CAPABILITIES } from './refuse-container.ts'
 import { mapContainers } from './reserved.ts'
 
-/** Folder in which client libraries look for the token of the Kubernetes API. */
+/** Folder in which client libraries expect the token of the Kubernetes API. */
 const API_TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** Matches volumes with a token that the API server adds before it calls webhooks. */
+/** Matches the volume with the token that the API server adds to a pod before it calls webhooks. */
 const API_TOKEN_VOLUME = /^kube-api-access-/
 
 /**

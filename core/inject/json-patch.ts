@@ -1,4 +1,4 @@
-/** One operation of a JSON Patch (RFC 6902). */
+/** Operation of a JSON Patch (RFC 6902). */
 export type PatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }

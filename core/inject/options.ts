@@ -1,7 +1,7 @@
 import type { GatewaySpec } from '../crd/gateway-spec.ts'
 import { GATEWAY_FLAGS } from '../gateway-flags.ts'
 
-/** The Gateway that governs a pod, reduced to the fields that the injector reads. */
+/** Gateway that governs a pod, reduced to the fields that the injector reads. */
 export type InjectGateway = {
   readonly namespace: string
   readonly name: string
@@ -32,7 +32,7 @@ export const DEFAULT_PROXY_COMMAND: readonly string[] = [
 ]
 
 export type InjectOptions = {
-  /** Namespace of the pod. The pod's own metadata may lack it. */
+  /** Namespace of the pod. It is passed separately, because `metadata` of a pod may omit it. */
   readonly namespace: string
   readonly images: SidecarImages
   readonly controlPlane: {

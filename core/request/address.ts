@@ -35,7 +35,7 @@ const NONE = new Uint8Array(0)
 const LAST: readonly number[] = [12, 13, 14, 15]
 const [TEREDO = { network: NONE, bits: 0 }] = ranges(['2001::/32'])
 
-/** Addresses that are reachable only if a setting allows them. */
+/** Addresses to which the gateway connects only if a setting allows them. */
 const PRIVATE = ranges([
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -147,7 +147,7 @@ function pick(bytes: Uint8Array, places: readonly number[]): Uint8Array {
   return Uint8Array.from(places, (place) => bytes[place] ?? 0)
 }
 
-/** Parses `10.0.0.0/8` or `fd00::/8`; null if invalid. */
+/** Parses a CIDR such as `10.0.0.0/8` or `fd00::/8`; null if it is invalid. */
 export function parseCidr(text: string): Cidr | null {
   const [address = '', bits = '', ...rest] = text.split('/')
   const network = parseAddress(address)
@@ -155,7 +155,7 @@ export function parseCidr(text: string): Cidr | null {
   return Number(bits) <= network.length * 8 ? { network, bits: Number(bits) } : null
 }
 
-/** Returns the 4 or 16 bytes of an address in its usual text form; null if invalid. */
+/** Returns the 4 or 16 bytes of an IP address in text form; null if it is invalid. */
 export function parseAddress(text: string): Uint8Array | null {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text)
 }
@@ -173,7 +173,10 @@ function hasPrefix(bytes: Uint8Array, { network, bits }: Cidr): boolean {
   return ((bytes[whole] ?? 0) & mask & 0xff) === ((network[whole] ?? 0) & mask & 0xff)
 }
 
-/** Parses four decimal numbers without leading zeros; null for other notations, which resolvers read differently. */
+/**
+ * Parses four decimal numbers without leading zeros. Returns null for other notations, because resolvers read these
+ * differently.
+ */
 function parseIpv4(text: string): Uint8Array | null {
   const parts = text.split('.')
   if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255))

@@ -24,7 +24,7 @@ const READ = new Set([
   'te',
 ])
 
-/** Fields that some servers use instead of the classified path. */
+/** Matches names of fields that some servers use instead of the classified path. */
 const PATH_OVERRIDE =
   /^x-(?:(?:original|rewrite|forwarded|request|replaced|envoy-original)-(?:url|uri|path)|original-request-ur[il]|forwarded-prefix|script-name)$/
 

@@ -29,7 +29,7 @@ const MOVES: Readonly<Record<ActionRequestState, Partial<Record<ActionRequestEve
   execution_failed: {},
 }
 
-/** Returns the next state. Returns 410 for an event after the expiry, and 409 for any other invalid event. */
+/** Returns the next state, 410 for an event after the expiry, or 409 for any other invalid event. */
 export function moveActionRequest(
   state: ActionRequestState,
   event: ActionRequestEvent,

@@ -1,5 +1,8 @@
 export type BackOff = {
-  /** Returns the milliseconds until the next attempt. The limit grows with every call up to `maxMs`. */
+  /**
+   * Returns the time until the next attempt in milliseconds. The limit of that time grows with every call, up to
+   * `maxMs`.
+   */
   next(): number
   reset(): void
 }

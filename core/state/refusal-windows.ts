@@ -1,7 +1,7 @@
 import { storableText } from '../storable.ts'
 import { createRefusalLimits, REFUSAL_LIMITS, type RefusalLimits } from './refusal-limits.ts'
 
-/** Identity of a refusal. Refusals with equal values are repetitions. */
+/** Identity of a refusal. Two refusals with equal values count as a repetition. */
 export type Refusal = {
   readonly action: string | null
   readonly target: string

@@ -46,7 +46,7 @@ export const CleanupReply = z.object({
   }),
 })
 
-/** The OpenAPI 3.1 document. */
+/** OpenAPI 3.1 document of the API. */
 export const OpenApiReply = z.looseObject({ openapi: z.string() })
 
 export type OpenApiReply = z.infer<typeof OpenApiReply>

@@ -31,8 +31,8 @@ export const RetryNotificationBody = z.strictObject({
 })
 
 /**
- * Result of a click in the chat: `ok` with the status of the approval, or the error for the user who clicked. The HTTP
- * status is always 200, because the chat provider shows any other status as a failure.
+ * Result of a click in the chat: `ok` with the status of the approval, or the error for the user who clicked. Both
+ * have HTTP status 200, because the chat provider shows any other status as a failure.
  */
 export const ChatReply = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), id: z.string().optional(), approval_status: z.string().optional() }),

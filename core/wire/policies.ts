@@ -27,10 +27,10 @@ export const PolicyTestResult = z.object({
   failure: z.string().optional(),
 })
 
-/** Policy in the form for agents (spec 2.6). */
+/** Policy as the API returns it to agents (spec 2.6). */
 export const PolicySummary = PoliciesReply.shape.policies.element
 
-/** Policy in the form for administrators. */
+/** Policy as the API returns it to administrators. */
 export const PolicyDetails = PolicySummary.extend({
   mode: z.enum(['enforce', 'monitor']),
   policyYaml: z.string(),

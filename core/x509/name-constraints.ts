@@ -30,7 +30,7 @@ const NO_ADDRESS = '255.255.255.255'
 const NO_ADDRESS_6 = '100:0:0:0:0:0:0:0'
 const NO_NAMES: ReadonlySet<string> = new Set([NO_HOST, NO_ADDRESS, NO_ADDRESS_6])
 const TAG = { dnsName: 0x82, ipAddress: 0x87, permittedSubtrees: 0xa0, extensions: 0xa3 } as const
-/** DER of the object identifier of Name Constraints (2.5.29.30). */
+/** DER of the object identifier (OID) of Name Constraints, 2.5.29.30. */
 const OID = der.oid('2.5.29.30')
 
 /**

@@ -20,7 +20,7 @@ export function noteLine({ effect, text }: ExportNote): string {
   return `${PREFIX[effect]}${text.replace(/\s+/g, ' ')}\n`
 }
 
-/** Reads the notes in exported YAML. */
+/** Parses the notes in exported YAML. */
 export function readNotes(yaml: string): readonly ExportNote[] {
   const effects = Object.keys(PREFIX) as readonly ExportEffect[]
   return yaml.split('\n').flatMap((line) => {

@@ -21,7 +21,7 @@ export function manifestOrigin({ annotations = {}, labels = {} }: Metadata): Man
   }
 }
 
-/** Reads the annotation of kustomize: YAML with `path`, and for a remote base `repo` and `ref`. */
+/** Parses the annotation of kustomize: YAML with `path`, and for a remote base `repo` and `ref`. */
 function kustomizeOrigin(text: string | undefined): Pick<ManifestOrigin, 'file' | 'commit'> {
   const none = { file: null, commit: null }
   if (text === undefined || text.length > MAX_KUSTOMIZE_ORIGIN) return none
@@ -29,7 +29,7 @@ function kustomizeOrigin(text: string | undefined): Pick<ManifestOrigin, 'file' 
     const origin: unknown = parse(text, { maxAliasCount: 0, logLevel: 'silent' })
     if (typeof origin !== 'object' || origin === null) return none
     const { path, ref } = origin as Readonly<Record<string, unknown>>
-    // A reference may also be a branch, which does not identify the content.
+    // `ref` may also be a branch, which does not identify the content.
     return { file: bounded(path), commit: isCommit(ref) ? ref : null }
   } catch {
     return none

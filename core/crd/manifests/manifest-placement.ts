@@ -2,12 +2,12 @@ import type { ResourceKind } from '../schemas.ts'
 import type { ExportNote } from './export-note.ts'
 import type { ManifestName, Names } from './manifest-names.ts'
 
-/** Gateways and namespaces that determine where a manifest for a row of the API is placed. */
+/** Gateways and namespaces that determine the namespace of a manifest for a row of the API. */
 export type Placement = {
   readonly gateways: ReadonlyArray<{ readonly id: string; readonly name: string }>
   /**
-   * Namespaces of the platform team on a cluster; policies for all Gateways go to the first one. Empty for a manifests
-   * folder, where every namespace reaches all Gateways.
+   * Namespaces of the platform team on a cluster. The first one receives the policies for all Gateways. Empty for a
+   * manifests folder, where the policies of every namespace apply to all Gateways.
    */
   readonly platformNamespaces: readonly string[]
 }
@@ -38,7 +38,10 @@ export function referenceTo(gateway: ManifestName | undefined, namespace: string
   return [gateway.namespace === namespace ? { name: gateway.name } : { ...gateway }]
 }
 
-/** Returns the namespaces of the Gateways, each with their names. An empty list of ids means every Gateway. */
+/**
+ * Returns the namespaces of the Gateways, each with the names of its Gateways. An empty list of ids stands for all
+ * Gateways.
+ */
 export function byNamespace(
   gatewayIds: readonly string[],
   { placed }: PlacementContext,

@@ -24,11 +24,11 @@ export type PolicyFacts = {
   readonly priority: number
   readonly tags: readonly string[]
   readonly mode: 'enforce' | 'monitor'
-  /** Ids of the Gateways that the policy covers; empty for all. */
+  /** Ids of the Gateways that the policy covers; empty for all Gateways. */
   readonly gatewayIds: readonly string[]
-  /** The text in force, or the newest text if none is in force. */
+  /** Text of the policy that is in force, or the newest text if none is in force. */
   readonly text: string
-  /** False if no text of the policy is in force, so that it denies nothing. */
+  /** False if no text of the policy is in force, so that the policy denies nothing. */
   readonly isInForce: boolean
   /** Reason why the policy's manifest was never accepted, so that the policy denies its whole scope; null otherwise. */
   readonly invalid: string | null

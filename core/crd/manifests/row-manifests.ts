@@ -30,7 +30,7 @@ export type ConnectorFacts = {
   readonly source: string
   readonly gatewayIds: readonly string[]
   readonly spec: ConnectorSpec
-  /** Stored credential, which the export never shows; null if there is none. */
+  /** Stored credential, which the export never contains; null if there is none. */
   readonly credential: unknown
 }
 export type PermissionFacts = {
@@ -48,9 +48,8 @@ const MAX_RULES = 256
 const YAML = { aliasDuplicateObjects: false, lineWidth: 110 } as const
 
 /**
- * Returns manifests equivalent to the rows, without credentials: Connectors name a Secret instead.
- *
- * @param isWhole The rows are those of a whole installation, so a missing default policy was removed.
+ * Returns manifests that are equivalent to the rows. Connectors refer to a Secret instead of containing a credential.
+ * `isWhole` is true for the rows of a whole installation, where a missing default policy was removed by a user.
  */
 export function rowManifests(
   rows: ManifestRows,

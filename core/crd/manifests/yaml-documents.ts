@@ -1,9 +1,9 @@
 import { Composer, type CST, type Document, Lexer, type LineCounter, Parser } from 'yaml'
 
 export type YamlText = {
-  /** All documents before the first one that is nested too deeply. */
+  /** Documents before the first one that is nested too deeply. */
   readonly documents: readonly Document.Parsed[]
-  /** Offset at which the nesting exceeds the limit; null if it does not. */
+  /** Offset at which the nesting exceeds the limit; null if no document exceeds it. */
   readonly tooDeepAt: number | null
 }
 

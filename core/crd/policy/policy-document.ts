@@ -61,8 +61,8 @@ export const PolicyRule = z.strictObject({
 })
 
 /**
- * `{description?, scope, rules, tests?}`: the content of `policyYaml`, in the spelling of the specification.
- * `Policy.spec` is the same content in the spelling of custom resources (`policyDocumentOf`).
+ * Policy document `{description?, scope, rules, tests?}`: the content of `policyYaml`, in the spelling of the
+ * specification. `Policy.spec` has the same content in the spelling of custom resources (`policyDocumentOf`).
  */
 export const PolicyDocument = z.strictObject({
   description: described(

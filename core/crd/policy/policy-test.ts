@@ -51,7 +51,7 @@ const PolicyTestRequest = z.strictObject({
   body: described(z.unknown().optional(), 'Body of the request as JSON.', { merge_method: 'squash' }),
 })
 
-/** One test in a policy: an action with its agent and request, and the expected result. */
+/** Test of a policy: an action with its agent and request, and the expected result. */
 export const PolicyTest = z.strictObject({
   name: described(
     z.string().min(1).max(200),

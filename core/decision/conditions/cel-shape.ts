@@ -13,8 +13,8 @@ export const ELEMENTS = 64
 const REFUSED = new Set(['split', 'join', 'json', 'bind', LINEAR_MATCHES])
 
 /**
- * Bounds the cost of a condition. Allowed are one level of comprehensions, over facts or literals, and regular
- * expressions that are literals. Compiles each pattern once and stores it in its node. Throws ShapeError.
+ * Bounds the cost of a condition. A condition may contain one level of comprehensions, over facts or literals, and
+ * regular expressions that are literals. Compiles each pattern once and stores it in its node. Throws ShapeError.
  */
 export function boundShape(root: CelNode): void {
   const cost = visit(root, false)

@@ -27,7 +27,7 @@ export type Condition = {
   evaluate(facts: Facts): boolean | ConditionError
 }
 
-/** Reason why a condition has no value, e.g. `No such key: amount`. */
+/** Reason why a condition has no value, such as `No such key: amount`. */
 export type ConditionError = { readonly error: string }
 
 /** Position of a condition in its policy, for messages. `index` counts from 0. */
@@ -66,7 +66,9 @@ export function parseCondition(text: string): CelNode | null {
   }
 }
 
-/** Returns a condition for a text that does not compile. It can never be evaluated, so it can only tighten. */
+/**
+ * Returns a condition for a text that does not compile. The condition can never be evaluated, so it can only tighten.
+ */
 export function brokenCondition(text: string, cause: ChaperoneError): Condition {
   const error = `it does not compile (${cause.message})`
   return { text, evaluate: () => ({ error }) }

@@ -14,8 +14,8 @@ import { UNKNOWN } from './unknown-value.ts'
 export type Facts = Readonly<Record<string, unknown>>
 
 /**
- * Bounds of a fact's value: elements, keys, characters, levels. Conditions cannot read a larger value. The resulting
- * error can only tighten.
+ * Maximum size of a fact's value: elements of a list, keys of a map, characters of a text, levels of nesting. A
+ * condition that reads a larger value fails, which can only tighten.
  */
 export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as const
 
@@ -64,8 +64,8 @@ function lazyValues(given: object): object {
 }
 
 /**
- * Prototype with one getter for each fact. All decisions share it, so a decision costs two objects until a condition
- * reads a fact.
+ * Prototype with one getter for each fact. All decisions share it, so that a decision creates only two objects until a
+ * condition reads a fact.
  */
 const GETTERS: object = Object.defineProperties(
   {},

@@ -52,8 +52,8 @@ const NOT_END_TO_END: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns the end-to-end fields by lower-case name, without credentials. A repeated field is a list. CGI-like servers
- * read `_` as `-`, so a name with `_` counts for both spellings.
+ * Returns the end-to-end fields by lower-case name, without credentials. The value of a repeated field is a list.
+ * CGI-like servers read `_` as `-`, so a field with `_` in its name is listed under both spellings.
  */
 function headerFacts(raw: RawHeaders, bound: BoundConnector | null): Record<string, string | string[]> {
   const carriers = carriersOf(bound)

@@ -22,7 +22,10 @@ export function namespaceSource(namespace: string): string {
   return `${OF_NAMESPACE}${namespace}`
 }
 
-/** Reports whether entries of the source may concern a Gateway (`namespace/name`), for at least one agent. */
+/**
+ * Reports whether a kill switch of the source may affect requests through a Gateway (`namespace/name`) of at least one
+ * agent.
+ */
 export function concernsGateway(source: string, gateway: string): boolean {
   return !source.startsWith(OF_GATEWAY) || source === gatewaySource(gateway)
 }

@@ -20,11 +20,11 @@ const KINDS = [...BARE_KINDS, 'namespace'] as const
 type Kind = (typeof KINDS)[number]
 
 /**
- * Returns the entry that covers the subject, or null. Scopes: `all` (or empty), `connector:X`, `agent:X`, `gateway:X`,
- * `namespace:X` (the Gateways of a namespace, and its agents on others), and a bare `X` for any connector, agent or
- * gateway of that name. An entry never exceeds the reach of its source (`isWithinReach`). Names ignore case, and `name`
- * matches `namespace/name`: a kill switch that covers too much is safer than one that covers too little. A scope of
- * everything takes precedence over a narrower one.
+ * Returns the kill switch that covers the subject, or null. A kill switch for everything takes precedence over a
+ * narrower one. Scopes are `all` (or empty), `connector:X`, `agent:X`, `gateway:X`, `namespace:X` (the Gateways of a
+ * namespace, and its agents on other Gateways), and a bare `X` for any connector, agent or gateway of that name. A
+ * scope never exceeds the reach of its source (`isWithinReach`). Names ignore case, and `name` also matches
+ * `namespace/name`, because a kill switch that covers too much is safer than one that covers too little.
  */
 export function matchKill(entries: readonly KillEntry[], subject: KillSubject): KillEntry | null {
   let narrow: KillEntry | null = null
@@ -37,8 +37,8 @@ export function matchKill(entries: readonly KillEntry[], subject: KillSubject): 
 }
 
 /**
- * Returns the stored and displayed form of a scope: omitted and `ALL` become `all`; kind and name become lower case, as
- * `matchKill` compares them.
+ * Returns the stored and displayed form of a scope. A missing scope and `ALL` become `all`. Kind and name become lower
+ * case, as `matchKill` compares them.
  */
 export function normaliseScope(scope: string | undefined): string {
   const text = scope?.trim() ?? ''
@@ -47,18 +47,18 @@ export function normaliseScope(scope: string | undefined): string {
   return fold(parsed.kind === null ? text : `${parsed.kind}:${parsed.name}`)
 }
 
-/** Returns the namespace that contains a scope; null for a scope that may concern several namespaces, or none. */
+/** Returns the only namespace that a scope affects; null if the scope may affect several namespaces, or none. */
 export function namespaceOfScope(scope: string): string | null {
   const { kind, name } = parseScope(scope)
   if (kind === 'namespace') return fold(name)
   return kind === 'agent' || kind === 'gateway' ? fold(namespaceOf(name)) || null : null
 }
 
-/** Valid scope forms, for an error message. */
+/** Error message that lists the valid forms of a scope. */
 export const KILL_SCOPE_FORMS =
   'is not a scope: use all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'
 
-/** Reports whether the text is a valid scope. The named subject need not exist yet. */
+/** Reports whether the text is a valid scope. The subject of the scope need not exist yet. */
 export function isKillScope(scope: string): boolean {
   const { kind, name } = parseScope(scope)
   // Names of agents and gateways may contain blanks. A text without a kind that contains one is more likely a sentence.

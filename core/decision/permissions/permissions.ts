@@ -3,7 +3,7 @@ import { fold, wildcardMayAllow } from '../../action/pattern.ts'
 import type { PermissionEntry } from '../../wire/gateway/sync.ts'
 import { type RuleDecision, strictness, verdictOfRule } from '../vocabulary.ts'
 
-/** The permission that decides for one agent and action. */
+/** Permission that decides for one agent and action. */
 export type PermissionMatch = {
   readonly id: string
   readonly pattern: string
@@ -70,7 +70,10 @@ type Link = { allow: Node | null; tighten: Node | null }
  */
 const MAX_REMEMBERED = 16_384
 
-/** Builds the index in slices, for example one shard at a time, so that a large set does not block the event loop. */
+/**
+ * Creates a builder of the index. The builder accepts the entries in parts, for example one section at a time, so that
+ * a large set does not block the event loop.
+ */
 export function createPermissionIndexBuilder(): {
   add(entries: readonly PermissionEntry[]): void
   finish(): PermissionIndex
@@ -87,8 +90,9 @@ export function createPermissionIndexBuilder(): {
 }
 
 /**
- * Returns the winning permission, or null. Order: exact name, then longer prefixes; at equal specificity the agent's
- * own, then its namespace's, then the gateway's; on a full tie deny > require_approval > allow.
+ * Returns the permission that decides, or null. The most specific pattern wins: the exact name, then the longest
+ * prefix. At equal specificity, a permission of the agent precedes one of its namespace, which precedes one of the
+ * gateway. On a full tie, deny precedes require_approval, which precedes allow.
  */
 export function lookupPermission(
   index: PermissionIndex,
@@ -105,8 +109,8 @@ export function lookupPermission(
 }
 
 /**
- * Returns the permission for an effect class on a connector type, or null: the agent's own, then its namespace's, then
- * the gateway's; on a full tie the strictest.
+ * Returns the permission for an effect class on a connector type, or null. A permission of the agent precedes one of
+ * its namespace, which precedes one of the gateway. On a full tie, the strictest decides.
  */
 export function lookupEffectPermission(
   index: PermissionIndex,

@@ -47,8 +47,8 @@ const MAX_ALIASES = 64
 const MAX_OPEN = 100
 
 /**
- * Reads `policyYaml`. Throws ChaperoneError `validation` with `problems`: YAML errors (including duplicate keys), unknown
- * or invalid fields, conditions that do not compile.
+ * Parses `policyYaml`. Throws ChaperoneError `validation` with `problems`: YAML errors (including duplicate keys),
+ * unknown or invalid fields, and conditions that do not compile.
  */
 export function parsePolicyYaml(text: string): ParsedPolicy {
   const { document, repeated, lineOf } = readPolicyYaml(text)

@@ -8,7 +8,7 @@ export type ReachingPolicy = { readonly policy: CompiledPolicy; readonly reach: 
  * Index of all policies of a gateway, by the actions in their scopes. Each decision checks the other parts of a scope.
  */
 export type PolicyIndex = {
-  /** All policies in order of priority, highest first; equal priorities by id. */
+  /** All policies in order of priority, highest first. Policies with equal priority are in order of their ids. */
   readonly all: readonly CompiledPolicy[]
   /**
    * Returns the policies whose patterns cover the action, in order of priority. The cost depends on the number of

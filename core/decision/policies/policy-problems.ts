@@ -23,7 +23,10 @@ export function invalidText(message: string, line: number | null = null): Chaper
   return invalid([{ code: 'text', field: null, line, message }])
 }
 
-/** Returns a validation error with the first problems only, because a text that is not a policy may cause thousands. */
+/**
+ * Returns a validation error with the first problems only, because a text that is not a policy may cause thousands of
+ * problems.
+ */
 export function invalid(found: readonly Problem[]): ChaperoneError {
   const left = found.length - MAX_PROBLEMS
   const omitted: Problem = { code: 'omitted', field: null, line: null, message: `and ${left} more` }

@@ -194,7 +194,10 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** Bytes that JSON contains outside of strings: structure, numbers, and the letters of `true`, `false` and `null`. */
+/**
+ * Table of the bytes that JSON contains outside of strings: structure, numbers, and the letters of `true`, `false` and
+ * `null`.
+ */
 const OUTSIDE_STRINGS = new Uint8Array(256)
 for (const char of '{}[]:,"0123456789+-.eEtrufalsn') OUTSIDE_STRINGS[char.charCodeAt(0)] = 1
 

@@ -57,7 +57,7 @@ type Level = {
   found: Growing | null
 }
 
-/** Follows a scan through a JSON text and records the scalars at the paths of the rules. */
+/** Follows a scan through a JSON text, and records the members that match the rules. */
 export class MemberFinder {
   readonly found: FoundMembers[] = []
   readonly #rules: Compiled

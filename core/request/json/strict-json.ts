@@ -237,7 +237,10 @@ function trailing(text: string, at: number): Refusal | null {
   return trailingData()
 }
 
-/** Set of keys: an array while it is short, then a `Set`. Small objects stay cheap, and large ones take linear time. */
+/**
+ * Set of keys: an array while it is short, then a `Set`. An array is cheaper for small objects; a `Set` keeps large
+ * ones linear.
+ */
 export type KeySet = { readonly list: string[]; set: Set<string> | null }
 
 export function addKey(keys: KeySet, key: string): boolean {

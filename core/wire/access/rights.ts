@@ -118,7 +118,7 @@ export function partsOfRight(right: Right): { readonly resource: string; readonl
 /** Namespaces in which a user has a right. `all` includes objects without a namespace. */
 export type Namespaces = 'all' | ReadonlySet<string>
 
-/** Namespaces in which routes require a right: some (`namespaces`), or all (`cluster`). */
+/** Namespaces in which routes require a right: at least one (`namespaces`), or all (`cluster`). */
 export type Reach = 'namespaces' | 'cluster'
 
 /**

@@ -3,7 +3,7 @@ import { Email, Ok, RoleSchema } from '../fields.ts'
 
 const SessionUser = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
 /**
- * Secret of a dashboard page, which the page sends with every write as `X-Service-Page-Secret`. Absent for sessions
+ * Secret of a dashboard page, which the page sends with every request as `X-Service-Page-Secret`. Absent for sessions
  * without a page.
  */
 const PageSecret = z.string().optional()
@@ -57,7 +57,7 @@ export const MeReply = z.object({
   editing: EditingMode,
 })
 
-/** Authentication modes that the installation offers. */
+/** Authentication modes of the installation. */
 export const AuthOptionsReply = z.object({
   password: z.boolean(),
   identity_provider: z.object({ name: z.string() }).nullable(),

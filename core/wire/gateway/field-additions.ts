@@ -22,7 +22,7 @@ export type FieldAddition = {
  */
 export const FIELD_ADDITIONS: readonly FieldAddition[] = []
 
-/** Protocol of the first version. */
+/** Protocol of the product's first version. */
 export const FIRST_PROTOCOL = 1
 
 /** Protocol of this version between control plane and gateway. Each higher protocol has more fields. */

@@ -47,7 +47,7 @@ export const SectionQuery = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex'),
 })
 
-// ---- sections -------------------------------------------------------------------------------------------------
+// Schemas of the sections of a gateway's configuration.
 
 /**
  * Entry of a section. Receivers ignore unknown fields, except those whose paths are in `critical` (see
@@ -165,7 +165,7 @@ export const PolicyEntry = sectionEntry({
 
 export const TokenKeyEntry = z.object({ kid: z.string(), jwk: z.record(z.string(), z.unknown()) })
 
-// ---- control plane to gateway ---------------------------------------------------------------------------------
+// Messages from the control plane to a gateway.
 
 export const VerdictMessage = z.object({
   id: z.string(),
@@ -221,7 +221,7 @@ export const DownMessage = z.discriminatedUnion('type', [
     action_request_id: z.string(),
     agent: z.string(),
     action_spec: z.record(z.string(), z.unknown()),
-    /** Approval of the action, for the record only. The order can be held like any other request. */
+    /** Approval of the action, for the record only. The gateway can hold the execution like any other request. */
     approval_id: z.string().nullish(),
   }),
   /** Heartbeat that extends the lease. `mac` covers `beat\n<version>\n<until>`. */
@@ -237,7 +237,7 @@ export const DownMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('goaway'), after_ms: z.number() }),
 ])
 
-// ---- gateway to control plane ---------------------------------------------------------------------------------
+// Bodies of requests from a gateway to the control plane.
 
 export const AckBody = z.object({
   version: z.number().int().optional(),

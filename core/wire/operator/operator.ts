@@ -14,7 +14,7 @@ import { ManifestOrigin } from './origin.ts'
 export const OPERATOR_PATHS = {
   objects: '/api/operator/objects',
   sweep: '/api/operator/sweep',
-  /** `PUT` sends all namespaces of the cluster with their labels, which `allowedNamespaces` of Gateways selects by. */
+  /** `PUT` sends all namespaces of the cluster with their labels, for `allowedNamespaces` of Gateways. */
   namespaces: '/api/operator/namespaces',
   /** `POST` sends objects that changed together. The control plane puts them in force as one version. */
   changes: '/api/operator/changes',
