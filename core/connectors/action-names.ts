@@ -23,8 +23,8 @@ const known = once(() => {
 
 /**
  * Returns a warning about an action pattern that matches no action of the catalogue; null if there is no warning. A
- * name whose first part is no connector type is an action that an agent defines (`acme.deploy`). It causes a warning
- * only if its first part resembles a connector type.
+ * name whose first part is no connector type is an action that an agent defines (`acme.deploy`). This name causes a
+ * warning only if its first part resembles a connector type.
  */
 export function unknownActionWarning(text: string): string | null {
   const pattern = parsePattern(text)

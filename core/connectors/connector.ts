@@ -38,7 +38,7 @@ export type BodyView =
   /** First bytes of a body. `commits`: commits of a push in them, if the classification needs any (`HeadReader`). */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**
-   * A body with the media type of JSON that is not JSON. It causes no action, except on MCP: there the action is
+   * A body with the media type of JSON that is not JSON. The body causes no action, except on MCP: there the action is
    * `mcp.rpc.unknown`, or a refusal if some servers would read the body.
    */
   | { readonly kind: 'invalid'; readonly detail: string; readonly text: string }
@@ -46,8 +46,8 @@ export type BodyView =
 /**
  * The classification of a request.
  * `actions`: the request performs all of them (an MCP batch performs several); the strictest decision applies.
- * `announces`: actions that a later request may perform (the discovery of a push). This request performs none of them.
- * It is denied if all of them are denied, and never held.
+ * `announces`: actions that a later request may perform. A request that announces actions (the discovery of a push)
+ * performs none of them; the request is denied if all of them are denied, and never held.
  * `candidates`: the request performs exactly one of them. With `settledBy: 'body'` (the default) the body determines
  * which one. With `server` the request does not determine it: all candidates must be allowed, and the strictest
  * decision names the request.

@@ -38,7 +38,7 @@ const ISSUE: Row = {
 }
 
 /**
- * Look-ups of the code host. They resolve ids to a repository or an organization, and they find out whether an issue
+ * Look-ups of the code host. Look-ups resolve ids to a repository or an organization, and find out whether an issue
  * number is that of a pull request.
  */
 export const CODEHOST_LOOK_UPS: LookUps = {

@@ -21,8 +21,8 @@ const BRANCHES = 'head basehead'
 
 /**
  * The code host compares owners, organizations, users and repositories without case, but branches, tags and paths
- * exactly. The target of an unmapped request is its host and path. It contains names of owners and repositories, so it
- * is compared without case.
+ * exactly. The target of an unmapped request is its host and path. This target contains names of owners and
+ * repositories, so it is compared without case.
  */
 export const CODEHOST_NAMES: NameRules = {
   target: 'repository',

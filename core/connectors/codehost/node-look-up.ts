@@ -1,8 +1,8 @@
 import type { LookUpValues } from '../binding/look-up.ts'
 
 /**
- * GraphQL query for the repository of a node id. It uses only types that exist in all versions of the published schema,
- * because a server refuses a query with an unknown type.
+ * GraphQL query for the repository of a node id. The query uses only types that exist in all versions of the published
+ * schema, because a server refuses a query with an unknown type.
  */
 const QUERY = `query($id:ID!){node(id:$id){__typename
 ...on Repository{nameWithOwner}

@@ -59,7 +59,7 @@ function namesIn(template: string): readonly string[] {
 
 type Known = {
   readonly values: Readonly<Record<string, unknown>>
-  /** Names of values that come from `resource.target`. They fill the path only and are never sent as fields. */
+  /** Names of values that come from `resource.target`. These values fill the path only and are never sent as fields. */
   readonly derived: readonly string[]
 }
 

@@ -12,7 +12,8 @@ export type GivenAt =
 
 /**
  * Rule for the handles in the requests of a Connector. `own`: the gateway refuses handles that the provider gave to
- * another agent. `strict`: it also refuses handles whose agent is unknown. `shared`: it checks no handles.
+ * another agent. `strict`: the gateway also refuses handles whose agent is unknown. `shared`: the gateway checks no
+ * handles.
  */
 export type HandleRule = 'own' | 'shared' | 'strict'
 

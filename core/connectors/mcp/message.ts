@@ -103,8 +103,8 @@ function flatten(message: unknown): readonly unknown[] | Refusal {
 }
 
 /**
- * Returns the action of a body that is not a JSON-RPC 2.0 message, whether or not it is valid JSON. It has high risk,
- * because its effect on a lenient server is unknown.
+ * Returns the action of a body that is not a JSON-RPC 2.0 message, whether or not the body is valid JSON. The action
+ * has high risk, because its effect on a lenient server is unknown.
  */
 export function unknownMessage(config: ConnectorConfig): Action {
   return act({ type: UNKNOWN, effect: 'write', risk: 'high' }, config)

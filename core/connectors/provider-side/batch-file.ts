@@ -89,5 +89,5 @@ function isBlank(line: Uint8Array): boolean {
 const TEXT = new TextDecoder('latin1')
 const [CR, LF] = [0x0d, 0x0a]
 const SLICE_BYTES = 64 * 1024
-/** Fixed cost of scanning a line, in bytes. It is added to the length of the line. */
+/** Fixed cost of scanning a line, in bytes. The cost is added to the length of the line. */
 const LINE_COST = 512
