@@ -10,7 +10,7 @@ export type ListenOptions = {
   readonly listensOnLoopback: boolean
 }
 
-/** Starts to listen. Rejects with an error that names the setting to change. */
+/** Starts the listener of the HTTP server. Rejects with an error that names the setting to change. */
 export async function listen(
   app: FastifyInstance,
   { host, port, tls, listensOnLoopback }: ListenOptions,

@@ -134,7 +134,10 @@ async function judgeAgain(context: ApplyContext, row: DesiredRow): Promise<boole
   return applied.changed
 }
 
-/** Returns the refused Connectors that share a Gateway with these Connectors. */
+/**
+ * Returns the Connectors that share a Gateway with these Connectors and are refused, or have no effect at some
+ * referenced Gateways.
+ */
 async function waitingBeside(
   { objects }: ApplyContext,
   moved: readonly DesiredRow[],

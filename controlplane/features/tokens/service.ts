@@ -145,8 +145,8 @@ async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spe
 }
 
 /**
- * Repeats a use whose answer was lost, with the same id, until the database returns the outcome. Without the
- * repetition, the caller whose use succeeded would only receive "used".
+ * Repeats the use of a nonce whose answer was lost, with the same use id, until the database returns the outcome.
+ * Without the repetition, the caller whose use succeeded would only receive "used".
  */
 async function spendSurely(db: Db, list: readonly Spending[]): Promise<ReadonlyMap<string, Spent>> {
   const first = await asked(db, list)

@@ -82,7 +82,8 @@ async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonl
   const foreign = await foreignAgents(q, gateway, named)
   if (foreign.length === 0) return
   const leaseMs = leaseMsOf((await getGateway(q, gateway.gatewayId))?.spec)
-  // A gateway that has lost its control plane serves its agents until the end of its lease, so the lease is added.
+  // A gateway without a connection to its control plane serves its agents until the end of its lease. The duration of
+  // the lease is therefore added.
   const endOf = new Map(
     foreign.map(({ name, servedUntil }) => [name, servedUntil === null ? null : servedUntil + leaseMs]),
   )

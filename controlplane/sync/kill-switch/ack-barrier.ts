@@ -9,7 +9,7 @@ export type KillAcks = { readonly acked: number; readonly total: number; readonl
 /** Counts the acknowledgements of one broadcast of the kill state, at all replicas. */
 export type AckBarrier = {
   ack(processId: string, seq: number): void
-  /** Counts a process of another replica, which has acknowledged this kill state. */
+  /** Counts the acknowledgement of a process that is connected to another replica. */
   complete(processId: string): void
   /** Resolves when all connected processes have acknowledged. After `timeoutMs`, resolves with the count up to then. */
   acknowledged(timeoutMs: number): Promise<KillAcks>

@@ -46,9 +46,9 @@ export type KillBroadcaster = {
    * switch, or settles a lifted one.
    */
   onAdopted(store: StoreAdopted): void
-  /** Marks the announcement as stored, or as settled by another replica. */
+  /** Marks the announced kill switch as stored, or as settled by another replica. */
   settle(id: string): void
-  /** Discards the announcements of lifted kill switches. */
+  /** Discards the announcements of kill switches that were lifted before they were stored. */
   retract(ids: readonly string[]): void
   /** Returns whether the announcement is pending, that is, not stored yet. */
   isAnnounced(id: string): boolean

@@ -14,7 +14,7 @@ export type KillState = {
   /** Returns the kill switches in force, stored or announced. A scope appears once per source. */
   effective(): readonly KillEntry[]
   announced(): readonly KillAnnouncement[]
-  /** Returns the ids of the announcements that were stored or retracted most recently. */
+  /** Returns the ids of the announced kill switches that were stored or retracted most recently. */
   settled(): readonly string[]
   /** Adds an announcement. The announced kill switch is in force at once, even while the database is unavailable. */
   announce(announcement: KillAnnouncement): void
