@@ -1,12 +1,12 @@
 /**
- * V8 flags of a gateway, on a laptop and in a pod, where memory matters more than the last per cent of speed. Resident memory
- * after 12,400 requests of B1, seven gateways in turns, three times: 148 to 167 MiB with neither flags nor the setting below, 119
- * or 120 MiB with them.
+ * V8 flags of a gateway. On a laptop and in a pod, memory matters more than the last per cent of speed. In the benchmark B1
+ * (`test/bench`), the resident memory after 12,400 requests is 148 to 167 MiB without these flags and `GATEWAY_MALLOC`, and
+ * 119 to 120 MiB with them.
  *
- * - A young generation of 2 MiB holds some hundred requests, of which hardly anything survives: 7 to 19 MiB less.
- * - Without `--no-allocation-site-pretenuring` V8 may decide, from the first few hundred requests, that some objects of a
- *   request are long-lived, and pretenure them for the lifetime of the process: 7 to 57 full collections in 55,000 requests
- *   instead of 2 or 3, and a quarter of all CPU time, in a random subset of processes.
+ * - A young generation of 2 MiB is large enough for some hundred requests, few of whose objects survive. It saves 7 to 19 MiB.
+ * - `--no-allocation-site-pretenuring` prevents that V8 treats objects of the first few hundred requests as long-lived, and
+ *   then allocates their kind in the old generation for the lifetime of the process. That happened in some processes, and
+ *   caused 7 to 57 full collections in 55,000 requests instead of 2 or 3, a quarter of all CPU time.
  */
 export const GATEWAY_FLAGS: readonly string[] = [
   '--min-semi-space-size=2',
@@ -15,7 +15,8 @@ export const GATEWAY_FLAGS: readonly string[] = [
 ]
 
 /**
- * Setting of the C library (glibc; other libraries ignore it). Free blocks of 32 KiB and more are returned to the system: V8's
- * compilers use blocks of that size while a gateway warms up, and would leave the heap fragmented: 8 to 24 MiB less.
+ * Environment variable of glibc (other C libraries ignore it). It makes free() return blocks of 32 KiB and more to the system.
+ * V8's compilers allocate blocks of that size while a gateway warms up, and would leave the heap fragmented. The variable saves
+ * 8 to 24 MiB.
  */
 export const GATEWAY_MALLOC = { MALLOC_MMAP_THRESHOLD_: '32768' } as const

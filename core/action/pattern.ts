@@ -1,14 +1,14 @@
 /**
- * Patterns over action names: a whole name (`codehost.pr.merge`), or a prefix followed by one trailing `*`
+ * Pattern over action names: a whole name (`codehost.pr.merge`), or a prefix followed by one trailing `*`
  * (`codehost.pr.*`, `mcp.tools.create_*`, `*`).
  *
  * Three rules make patterns fail safe:
- * - Fold: allow compares exactly; deny and require_approval ignore case, so that `mcp.tools.Delete_Repo` does not
- *   bypass a deny on `mcp.tools.delete_repo`.
- * - Unmapped: only the exact name, `<connector>.unmapped.*` or `<connector>.*` allows
- *   `<connector>.unmapped.<method>`; `*` and partial prefixes do not. Deny and require_approval match it by text like
- *   any other name.
- * - Unidentified: only the exact name allows `mcp.rpc.unknown`, an unreadable message.
+ * - Case: allow patterns match exactly. Deny and require_approval patterns ignore case, so that `mcp.tools.Delete_Repo`
+ *   does not bypass a deny on `mcp.tools.delete_repo`.
+ * - Unmapped types: only the exact name, `<connector>.unmapped.*` or `<connector>.*` allows
+ *   `<connector>.unmapped.<method>`; `*` and partial prefixes do not. Deny and require_approval patterns match these
+ *   names like any other name.
+ * - Unidentified messages: only the exact name allows `mcp.rpc.unknown`, the name of an unreadable message.
  */
 export type Pattern = {
   readonly text: string

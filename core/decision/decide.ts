@@ -41,11 +41,11 @@ export type DecisionRules = {
  * Decides whether this agent may perform this action now.
  *
  * The permission (or the default if none matches) and the policies are evaluated separately, and the stricter result
- * applies; without a matching policy, the permission alone. Without permissions the policies decide alone, and no match
- * is a deny. The level may then relax the result; a policy in monitor mode affects only `would`. The environment is
- * that of the installation; if the caller claims another one, the stricter decision applies, as it does if servers
- * differ in their reading of the query. An agent that is not active is denied at every level. `trace` adds every policy
- * and rule, for the dry run.
+ * applies. If no policy matches, the permission decides alone. If `rules` have no permissions, the policies decide
+ * alone, and the decision is deny if none matches. The enforcement level may then relax the verdict. A policy in monitor
+ * mode affects only `would`. The stricter decision also applies if the caller claims another environment than the
+ * installation's, or if servers could parse the query differently. An agent that is not active is denied at every
+ * level. `trace` adds the result of every policy and rule, for the dry run.
  */
 export function decide(
   rules: DecisionRules,

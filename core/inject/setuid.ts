@@ -1,7 +1,7 @@
 import type { Container, Pod } from './pod.ts'
 import { everyContainer } from './reserved.ts'
 
-/** Programs that change their user. They fail in a governed container, because it has no capabilities. */
+/** Programs that change their user. They fail in a governed container, which lacks the required capabilities. */
 const CHANGERS = [
   ...['gosu', 'su-exec', 'sudo', 'su', 'doas', 'runuser', 'setpriv', 'chpst', 'setuidgid', 's6-setuidgid'],
   's6-applyuidgid',

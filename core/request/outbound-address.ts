@@ -7,10 +7,11 @@ export type Resolve = (host: string) => Promise<readonly Address[]>
 /**
  * Allowed networks of a destination. Metadata services and link-local addresses are always refused.
  *
- * - `public`: for a value of an agent or a tenant, such as `webhook_url` or the URL of a Connector. A list of ranges
- *   allows these in addition (`NOTIFY_ALLOW_CIDRS`).
- * - `private`: private and loopback addresses as well. For a setting of the process or of the organization, a
- *   registered gateway, a Connector with `allowPrivateAddresses`.
+ * - `public` allows only public addresses. It applies to values from an agent or a tenant, such as `webhook_url` or the
+ *   URL of a Connector.
+ * - A list of ranges allows public addresses and these ranges (`NOTIFY_ALLOW_CIDRS`).
+ * - `private` allows public, private and loopback addresses. It applies to settings of the process or of the
+ *   organization, to registered gateways, and to Connectors with `allowPrivateAddresses`.
  */
 export type Reach = 'public' | 'private' | readonly Cidr[]
 

@@ -38,7 +38,10 @@ export type Snapshot = {
 
 /** Entry of the configuration that this version of the gateway does not understand, with the resulting denial. */
 export type NotUnderstood = {
-  /** Policy that denies the scope of the entry. Null if a stand-in for the entry denies instead. */
+  /**
+   * Policy that denies the scope of the entry. Null if a stand-in for the entry denies instead, or if the entry is a
+   * policy in monitor mode, which is dropped.
+   */
   readonly denial: PolicyEntry | null
   /** True if the hosts of the entry are unknown, so that the gateway refuses all hosts without a connector. */
   readonly closesEgress?: true

@@ -4,12 +4,11 @@ import { fieldPaths } from '../tolerant.ts'
 import { ManifestOrigin } from './origin.ts'
 
 /**
- * Paths from the operator (of a cluster or a manifests folder) to the control plane. `PUT
- * /api/operator/objects/{kind}/{namespace}/{name}` pushes one object, `DELETE` removes it; `POST /api/operator/sweep`
- * lists all existing objects and returns the differences. Authentication: the operator token as Bearer.
- * Two paths concern a single replica of the control plane, so the operator calls each replica: `POST
- * /api/operator/kill` activates or deactivates kill switches on its connected gateways, `GET /api/operator/state`
- * returns their acknowledgements.
+ * Paths of requests from the operator (of a cluster or a manifests folder) to the control plane. All requests have the
+ * operator token as Bearer token. `PUT {objects}/{kind}/{namespace}/{name}` pushes one object, `DELETE` removes it.
+ * `POST {sweep}` sends the names of all existing objects and returns the differences. Two paths concern a single replica
+ * of the control plane, so the operator calls each replica: `POST {kill}` activates or deactivates kill switches on the
+ * gateways that are connected to the replica, `GET {state}` returns their acknowledgements.
  */
 export const OPERATOR_PATHS = {
   objects: '/api/operator/objects',
