@@ -47,21 +47,25 @@ export type Pod = {
 }
 export type PodCondition = 'BypassDetected'
 
-/** Resolver settings shared by the containers of the pod; only the search domains are read. */
+/** Resolver settings that the containers of the pod share. The gateway reads only the search domains. */
 const RESOLV_CONF = '/etc/resolv.conf'
 /**
- * Longest time that the agent waits for the first snapshot. After it the agent starts, and its requests receive 503.
+ * Longest wait of the agent for the first snapshot, in milliseconds. Afterwards the agent starts, and its requests
+ * receive 503.
  */
 const FIRST_RULES_MS = 30_000
-/** Time limit of a response to the start-up probe, below the probe's `timeoutSeconds`. */
+/** Time limit in milliseconds of a response to the start-up probe. It is below the `timeoutSeconds` of the probe. */
 const ANSWER_MS = 1_500
-/** Longest wait for a certificate signed by the control plane. After it the agent trusts only a root of the pod. */
+/**
+ * Longest wait for a certificate signed by the control plane, in milliseconds. Afterwards the agent trusts only the
+ * root of the pod.
+ */
 const FIRST_CERTIFICATE_MS = 25_000
 
 /**
- * Opens the listeners of a sidecar: redirected traffic and DNS, or the proxy of the environment variables; the probes
- * of the kubelet; and the internal API, on a Unix socket because the agent shares the loopback. Rejects when a port
- * is in use.
+ * Opens the listeners of a sidecar: redirected traffic and DNS, or the proxy port with `interception: proxyEnv`; the
+ * probes of the kubelet; and the internal API, which is on a Unix socket because the agent shares the loopback
+ * interface. Rejects when a port is in use.
  */
 export async function openPod(deps: PodDeps): Promise<Pod> {
   const { config, front } = deps
@@ -75,8 +79,8 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
       deps.onChange()
     },
   })
-  // A probe without a route and without a listener sends no packet, so it proves no bypass. When the capture was proven
-  // before, a failed probe is a bypass.
+  // A probe without a route or without a listener sends no packet, so its failure proves no bypass. After the capture
+  // was proven once, a failed probe counts as a bypass.
   const isBroken = () => probe.state === 'bypassed' || (wasProven && probe.state !== 'proven')
   const closing: Array<() => Promise<void>> = []
   const gate = createGate(deps, () => !isTransparent || probe.state === 'proven')
@@ -93,7 +97,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
     closing.push((await openHealthServer(POD_PORTS.health, { ...deps, ...gate })).close)
     await openAdminSocket(deps)
     const opened = open().then(gate.opened)
-    // When the listeners do not open, no certificate is needed.
+    // When the listeners cannot be opened, no certificate is needed.
     opened.catch(() => deps.issuer.close())
     // The control plane signs the certificate while the listeners open and the capture is probed.
     const all = await Promise.allSettled([opened, writeTrust(deps).then(gate.trusted)])
@@ -105,7 +109,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
   return { conditions: () => (isBroken() ? ['BypassDetected'] : []), close: undo }
 }
 
-/** Requests a certificate from the control plane. Rejects with its reply. */
+/** Requests a certificate from the control plane. Rejects with the reply of the control plane when it signs none. */
 export async function signRequest(client: ControlClient, request: string): Promise<string> {
   const reply = await client.post(SYNC_PATHS.certificate, { request })
   const parsed = CertificateReply.safeParse(jsonOf(reply))
@@ -127,12 +131,12 @@ function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () =
     const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
     const mayStart = openedAt !== null && isTrusted && isHeld() && (snapshot() !== null || isLate)
     if (mayStart && !hasStarted) log.info({ ...spent(), late: isLate }, 'the agent may start')
-    // The decision is final, because the agent cannot be stopped again. `isReady` reports whether its requests are
-    // served.
+    // The decision is final, because an agent that has started cannot be stopped again. `isReady` reports whether its
+    // requests are served.
     hasStarted ||= mayStart
     return hasStarted
   }
-  // The gate is evaluated when its inputs change, not only when a probe arrives.
+  // The gate is evaluated whenever its inputs change, not only at a probe of the kubelet.
   void waits.until(look, FIRST_RULES_MS)
   return {
     opened(): void {
@@ -151,7 +155,7 @@ function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () =
   }
 }
 
-/** Returns the milliseconds since the process started, and the milliseconds of CPU time. */
+/** Returns the milliseconds since the process started, and the CPU time of the process in milliseconds. */
 function spent(): { readonly process_ms: number; readonly cpu_ms: number } {
   const { user, system } = process.cpuUsage()
   return { process_ms: Math.round(performance.now()), cpu_ms: Math.round((user + system) / 1_000) }
@@ -214,7 +218,7 @@ async function openRedirected(
   })
   for (const [kind, port] of REDIRECTED) {
     await front.openListener({ port, host: '127.0.0.1' }, (arrival) => serve(kind, arrival))
-    // Redirected IPv6 connections arrive on ::1. Without IPv6, no connection is redirected.
+    // Redirected IPv6 connections arrive on ::1. On a machine without IPv6 there are none.
     if (hasIpv6Loopback()) await front.openListener({ port, host: '::1' }, (arrival) => serve(kind, arrival))
   }
 }

@@ -3,8 +3,8 @@ import type { Exchange } from './exchange.ts'
 import type { PipelinePorts } from './ports.ts'
 
 /**
- * Returns the kill switch entry that covers this exchange, or null. Before the connector is known only the agent is
- * matched.
+ * Returns the kill switch entry that covers this exchange, or null. While the connector is not determined, scopes of
+ * connectors do not match.
  */
 export function matchingKill(exchange: Exchange, ports: PipelinePorts): KillEntry | null {
   const { agent, connector } = exchange

@@ -5,7 +5,7 @@ import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from './exchange.ts'
 
-/** The outbound headers and target, and the credential to inject; null when none is injected. */
+/** Outbound headers and target of a request. `injected` is the credential to inject; null when none is injected. */
 export type Outgoing = {
   readonly edit: OutboundEdit
   readonly injected: { readonly secret: string; readonly scheme: AuthScheme } | null
@@ -39,7 +39,10 @@ function needsNone({ connector, config }: BoundConnector, request: CanonicalRequ
   return !request.isUpgrade && connector.needsNoCredential?.(request, config) === true
 }
 
-/** Returns the authentication scheme of the connector: that of its entry, completed by the default of its type. */
+/**
+ * Returns the authentication scheme of the connector. The default of the connector's type completes the scheme of its
+ * entry.
+ */
 export function connectorScheme({ entry, connector }: BoundConnector): AuthScheme {
   const { type, header, username } = entry.auth
   if (type === 'header') {

@@ -4,29 +4,28 @@ import type { Exchange } from './exchange.ts'
 import type { StageClock } from './stage-clock.ts'
 
 /**
- * Shares the event loop between long computations. One slice of paced work runs in each turn, so sockets, including
- * that of the kill switch, are served between slices. Agents take turns; the work of one agent runs in order of
- * arrival.
+ * Shares the event loop between long computations. Each turn of the event loop runs one slice of paced work, so
+ * sockets, including the control stream with kill switches, are served between slices. Agents take turns; the work of
+ * one agent runs in order of arrival.
  */
 export type Pacer = {
-  /** Resolves in a turn in which no other paced work runs. Throws when the exchange was aborted. */
+  /** Resolves in a turn of the event loop in which no other paced work runs. Rejects when the exchange was aborted. */
   turn(exchange: Exchange): Promise<undefined>
-  /** Returns a turn for an exchange with a body above the pacing limit; null for others. */
+  /** Returns the promise of a turn for an exchange with a body above the pacing limit; null for other exchanges. */
   turnForBody(exchange: Exchange): Promise<undefined> | null
-  /** Runs the work in slices. Throws before the next slice when the exchange was aborted. */
+  /** Runs the work in slices. Rejects before the next slice when the exchange was aborted. */
   run<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
   /**
-   * Runs the work in slices within a time budget. Resolves with null when the budget is used up; the work is then
-   * abandoned.
+   * Runs the work in slices within a time budget. When the budget is used up, abandons the work and resolves with null.
    */
   runWithin<T>(exchange: Exchange, work: Sliced<T>, budget: TimeBudget): Promise<T | null>
 }
 
 export type TimeBudget = { leftMs: number }
 
-/** Creates the pacer. `schedule` calls back in a later turn of the event loop, after its sockets. */
+/** Creates the pacer. `schedule` must call back in a later turn of the event loop, after its sockets were served. */
 export function createPacer(stages: StageClock, schedule: (wake: () => void) => void = setImmediate): Pacer {
-  /** Waiting work by agent, in the order of their next turn. */
+  /** Waiting work by agent, in the order in which the agents take turns. */
   const waiting = new Map<string, Array<() => void>>()
 
   function wake(): void {

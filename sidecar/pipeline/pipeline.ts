@@ -37,8 +37,8 @@ const BODY_BUDGET_BYTES = 256 * 1024 * 1024
 
 /**
  * Creates the pipeline, which runs the stages of one exchange. Each stage continues or responds. An error of a stage
- * becomes a refusal; after an error before `forward` no request reaches an upstream. Writes the record exactly once.
- * The promise never rejects.
+ * becomes a refusal; after an error before `forward` no request reaches an upstream. Exactly one record is written for
+ * each exchange. The promise never rejects.
  */
 export function createPipeline(
   ports: PipelinePorts,
@@ -68,7 +68,8 @@ export function createPipeline(
     createIdentify(ports),
     normalise,
     killGuard,
-    // Before the guards, so that refusals of hosts that no connector owns do not count against the agent's rate limit.
+    // `route` runs before the guards, so that refusals of hosts that no connector owns do not count against the rate
+    // limit of the agent.
     route,
     createGuards(ports, concurrency),
     ...classification,
@@ -111,15 +112,15 @@ export function createPipeline(
 }
 
 /**
- * Progress of an exchange through the stages. Synchronous stages run without a promise; most requests need none before
- * `intent`.
+ * Progress of an exchange through the stages. Synchronous stages run without a promise, and most requests need no
+ * promise before `intent`.
  */
 class Run {
   readonly #stages: readonly Stage[]
   readonly #exchange: Exchange
   readonly #loop: LoopShare
   #at = 0
-  /** True when the exchange has waited for its turn before the next stage. */
+  /** True when the exchange already waited for its turn to run the next stage. */
   #hasTurn = false
 
   constructor(stages: readonly Stage[], exchange: Exchange, loop: LoopShare) {
@@ -129,8 +130,8 @@ class Run {
   }
 
   /**
-   * Runs stages until one returns a promise, and returns that promise. Returns null when a stage has responded or none
-   * is left.
+   * Runs stages until one returns a promise, and returns that promise. Returns null when a stage has responded or all
+   * stages have run.
    */
   advance(): Promise<StageResult | undefined> | null {
     try {
@@ -145,7 +146,10 @@ class Run {
     }
   }
 
-  /** Lets other requests run before each stage of an exchange with a large body. */
+  /**
+   * Returns the promise of a turn before each stage of an exchange with a large body, so that other requests run in
+   * between.
+   */
   #takeTurn(): Promise<undefined> | null {
     const turn = this.#hasTurn ? null : this.#loop.pacer.turnForBody(this.#exchange)
     this.#hasTurn = turn !== null

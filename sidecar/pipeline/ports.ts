@@ -14,7 +14,7 @@ import type { LookUpPort } from '../upstream/look-ups.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeSignal } from './exchange-abort.ts'
 
-/** Dependencies of the stages on the rest of the process; composed in `gateway.ts`. */
+/** Dependencies of the stages on the rest of the process. `gateway-core.ts` composes them. */
 export type PipelinePorts = {
   /** Returns the current snapshot; null before the first one was applied. */
   snapshot(): Snapshot | null
@@ -30,15 +30,15 @@ export type PipelinePorts = {
   readonly handles: HandlePort
   readonly hostedWork: HostedWorkPort
   readonly clock: { nowMs(): number; monotonicMs(): number }
-  /** Timing of server-sent events for held requests; `LIMITS` when absent. */
+  /** Timing of server-sent events for held requests. When absent, `LIMITS` applies. */
   readonly heldEvents?: { readonly openAfterMs: number; readonly everyMs: number }
   readonly newId: (kind: 'request' | 'record' | 'actionRequest') => string
 }
 
 export type KillPort = {
   /**
-   * Returns the kill switch entry that covers this agent and connector, or null. Pass null for a connector that is
-   * not known yet.
+   * Returns the kill switch entry that covers this agent and connector, or null. Pass null for a connector that is not
+   * determined yet.
    */
   match(subject: {
     agent: string | null
@@ -49,7 +49,7 @@ export type KillPort = {
 
 /** An intent in the journal that has no result yet. */
 export type OpenIntent = {
-  /** Handle of the open record in the registry of intents. */
+  /** Handle of the intent in the registry of open intents. */
   readonly handle: RegistryHandle<string>
   /** Resolves when the intent is in the journal (with `audit: sync` on disk). Rejects with `journal_unavailable`. */
   readonly written: Promise<undefined>
@@ -57,27 +57,28 @@ export type OpenIntent = {
 
 export type JournalPort = {
   /**
-   * False when the journal is full or cannot be written. Requests are then refused with 503 instead of forwarded;
-   * refusals continue.
+   * False when the journal is full or cannot be written. Requests that would be forwarded are then refused with 503.
+   * Refusals are not affected.
    */
   readonly isWritable: boolean
-  /** Reason why the journal cannot be written, and the remedy. */
+  /** Text with the reason why the journal cannot be written, and the remedy. */
   readonly problem: string
   /** Writes the intent. No request is sent upstream before its intent is written. */
   intent(record: TrafficRecord): OpenIntent
   /**
-   * Appends the finished record, as an object and as JSON, and closes its intent. Never throws: records that cannot be
-   * written count as lost.
+   * Appends the finished record, given as an object and as JSON, and closes its intent. Never throws: a record that
+   * cannot be written counts as lost.
    */
   result(record: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void
   nextSeq(): number
   /**
-   * Drops the intent of a request that an aggregate record counts. The request gets no record, and its sequence number
-   * is free again.
+   * Drops the intent of a request that an aggregate record counts. The request gets no record of its own, and its
+   * sequence number is assigned again.
    */
   drop(record: Pick<TrafficRecord, 'id' | 'seq'>, intent: OpenIntent): void
   /**
-   * Schedules an update of the aggregate record, at most once in a turn of the event loop, until `result` closes it.
+   * Schedules an update of the aggregate record. Updates are written at most once in a turn of the event loop, until
+   * `result` closes the record.
    */
   updateAggregate(row: AggregateRow): void
   readonly processId: string
@@ -88,16 +89,16 @@ export type AggregateRow = {
   readonly id: string
   /** Returns the whole record as JSON. */
   json(): string
-  /** Returns `{"id":…,"refusals":{…}}` without the targets, which is the part that changes with each refusal. */
+  /** Returns `{"id":…,"refusals":{…}}` without the targets: the part of the record that changes with each refusal. */
   tally(): string
-  /** Counts changes for which the whole record must be written. */
+  /** Number of changes for which the whole record must be written. */
   readonly revision: number
 }
 
 export type RefusalPort = {
   /**
-   * Sets the record id of a refused exchange: its own, or that of the aggregate record that counts it. Called once,
-   * before the response.
+   * Sets the record id of a refused exchange: that of its own record, or of the aggregate record that counts it. Called
+   * once, before the response.
    */
   assign(exchange: Exchange): void
   /** Adds the finished exchange to its aggregate record. Returns false when the exchange has its own record. */
@@ -105,7 +106,10 @@ export type RefusalPort = {
 }
 
 export type HoldPort = {
-  /** Waits for an approver. Resolves early when the signal fires. Rejects with ChaperoneError (503, 429). */
+  /**
+   * Waits for the verdict of an approver. Resolves early when the signal fires. Rejects with a ChaperoneError (503,
+   * 429).
+   */
   wait(hold: HoldBody, signal: ExchangeSignal): Promise<HoldOutcome>
 }
 
@@ -116,7 +120,10 @@ export type HoldOutcome =
       readonly approvalId: string
       readonly note: string | null
     }
-  /** The approval was created, and the control plane delivers its result later. The gateway does not wait. */
+  /**
+   * The approval was created for an order. The gateway does not wait, because the control plane delivers its verdict
+   * later.
+   */
   | { readonly kind: 'deferred'; readonly approvalId: string }
   | { readonly kind: 'aborted'; readonly approvalId: string | null }
 
@@ -125,7 +132,7 @@ export type HandlePort = {
   /** Returns the hash that represents the handle. */
   keyOf(bound: BoundConnector, handle: Handle): string
   give(key: string, agent: AgentEntry): void
-  /** Returns the owner of each key, in the same order; `unknown` without information. Never rejects. */
+  /** Returns the owner of each key, in the same order; `unknown` where there is no information. Never rejects. */
   ownersOf(
     keys: readonly string[],
     agent: AgentEntry,
@@ -137,7 +144,7 @@ export type HostedWorkPort = {
   started(bound: BoundConnector, agent: AgentEntry, work: StartedWork): void
   /** Reports that a resource with one of these ids ended. */
   ended(bound: BoundConnector, kind: string, ids: readonly string[]): void
-  /** Reports that work may have started with an unknown id, because the response was cut or has another format. */
+  /** Reports that work may have started whose id is not known, because the response was cut or has another format. */
   unidentified(): void
 }
 
@@ -147,9 +154,12 @@ export type LiveExchangePort = {
 }
 
 export type EventPort = {
-  /** Counts the exchange at accept. It is an active connection until the returned function is called. */
+  /** Counts an exchange when it is accepted. It counts as active until the returned function is called. */
   accepted(exchange: Exchange): () => void
-  /** Reports the record (as an object and as JSON), metrics and log line of a finished request. */
+  /**
+   * Adds a finished request to the recent records, the metrics and the log. The record is given as an object and as
+   * JSON.
+   */
   finished(exchange: Exchange, record: TrafficRecord, json: Buffer): void
   /** Counts a finished refusal of an aggregate record in the metrics. */
   counted(exchange: Exchange, record: TrafficRecord): void

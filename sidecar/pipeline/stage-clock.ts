@@ -1,9 +1,9 @@
-/** Longest synchronous run since the last call, in milliseconds. */
+/** Longest synchronous run of a stage since the last call, in milliseconds. */
 export type LongestRun = { readonly stage: string; readonly ms: number }
 
 /**
- * Measures how long each stage runs without giving way to the event loop. The pipeline enters a stage when it calls it
- * and when it resumes it; synchronous code in between counts for that stage.
+ * Measures how long each stage runs without returning to the event loop. The pipeline calls `enter` when it starts or
+ * resumes a stage; the synchronous code until the next call counts for that stage.
  */
 export type StageClock = {
   /** Starts the measurement of a stage and ends the previous one. */

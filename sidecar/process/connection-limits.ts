@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { QuotaLimits } from '../listener/connection-quotas.ts'
 
-/** Settings of the environment; null for the default. */
+/** Connection limits from the environment; null for the default. */
 export type ConnectionSettings = {
   readonly maxConnections: number | null
   readonly maxConnectionsPerAgent: number | null
@@ -13,8 +13,9 @@ export type ConnectionSettings = {
 const RESERVED_DESCRIPTORS = 64
 
 /**
- * Returns the connection limits. Never more than the descriptors of the process allow; each connection needs two, one
- * to the client and one to the upstream. `isSingleAgent`: all connections belong to one agent, as in a pod.
+ * Returns the connection limits, which never exceed what the file descriptors of the process allow. Each connection
+ * needs two descriptors, one to the client and one to the upstream. `isSingleAgent` is true when all connections belong
+ * to one agent, as in a pod.
  */
 export function connectionLimits(
   settings: ConnectionSettings,
@@ -43,13 +44,15 @@ export function connectionLimits(
   }
 }
 
-/** Returns the soft limit of descriptors, which Node raises to the hard limit at its start. */
+/** Returns the soft limit of file descriptors, which Node raises to the hard limit at its start. */
 export function descriptorLimit(): number {
   const found = /^Max open files +(\d+)/m.exec(readLimits())?.[1]
   return found === undefined ? DEFAULT_DESCRIPTORS : Number(found)
 }
 
-/** Number of descriptors without /proc, as on macOS: the minimum that launchd and Node guarantee. */
+/**
+ * Assumed number of file descriptors where /proc is missing, as on macOS: the minimum that launchd and Node guarantee.
+ */
 const DEFAULT_DESCRIPTORS = 10_240
 
 function readLimits(): string {

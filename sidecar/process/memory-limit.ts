@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os'
 
-/** Maximum of the body budget when no setting is given. */
+/** Maximum body budget in bytes when no setting is given. */
 const MAX_DEFAULT_BYTES = 1024 * 1024 * 1024
 
 /**

@@ -7,23 +7,23 @@ export type WatchdogDeps = {
   /** Threshold in milliseconds of a blocked event loop. */
   readonly config: Pick<GatewayConfig, 'eventLoopBlockedMs'>
   readonly clock: Pick<Clock, 'monotonicMs'>
-  /** Counts one report. `stage` is the name of a pipeline stage, or `other`. */
+  /** Counts one report of a blocked event loop. `stage` is the name of a pipeline stage, or `other`. */
   readonly onBlocked: (stage: string) => void
   readonly log: Pick<Log, 'warn'>
 }
 
 export type Watchdog = {
-  /** Receives the stage changes of the pipeline. */
+  /** Stage clock that the pipeline updates. */
   readonly stages: StageClock
-  /** Checks once; called by a timer. */
+  /** Checks the event loop once. A timer calls it. */
   check(): void
   close(): void
 }
 
 /**
- * Reports a blocked event loop, during which no request is served, and no kill switch is applied. A blocked loop runs
- * no timers, so the report follows the block. The report names the stage that ran for at least half of the time.
- * Otherwise it names `other`: other code, garbage collection, or a machine without spare CPU.
+ * Reports a blocked event loop, during which no request is served and no kill switch is applied. A blocked loop runs no
+ * timers, so the report follows after the block. The report names the stage that ran for at least half of the time, or
+ * `other`: other code, garbage collection, or a machine without spare CPU.
  */
 export function createWatchdog({ config, clock, onBlocked, log }: WatchdogDeps): Watchdog {
   const stages = createStageClock(clock.monotonicMs)

@@ -19,8 +19,8 @@ import type { DenyReason, Exchange } from '../exchange.ts'
 import { killedBy } from '../kill-switch.ts'
 
 /**
- * Returns the data of the audit events of a refused or killed exchange; null for others, so that records of allowed
- * traffic stay small. Null also for an order, whose events are written where it was issued.
+ * Returns the data of the audit events of a refused or killed exchange. Returns null for other exchanges, so that
+ * records of allowed traffic stay small, and for an order, because the control plane writes its audit events.
  */
 export function auditOf(exchange: Exchange): RecordAudit | null {
   if (exchange.actId === undefined || exchange.transport === 'order') return null
@@ -32,8 +32,9 @@ export function auditOf(exchange: Exchange): RecordAudit | null {
 }
 
 /**
- * Refusals with an audit event: decisions about an action, and the kill switch. Unreadable requests, inactive agents,
- * rate limits and a gateway that is not ready judge no action and are recorded as traffic only.
+ * Reasons of refusals with an audit event: decisions about an action, and the kill switch. Other refusals are recorded
+ * as traffic only, because they judge no action: unreadable requests, inactive agents, rate limits, and a gateway that
+ * is not ready.
  */
 const EVENTFUL: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'permission',
@@ -50,12 +51,12 @@ const EVENTFUL: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
 
 /** Returns true when the exchange gets an action id and audit events. A held exchange already has an action id. */
 export function isEventful(exchange: Exchange): boolean {
-  // A request of the gateway itself is not an action of the agent.
+  // Requests of the gateway itself are not actions of the agent.
   if (exchange.system !== undefined) return false
   return EVENTFUL.has(exchange.outcome.denyReason) || killedBy(exchange) !== null
 }
 
-/** Refusals that are decisions of a rule. Other refusals have another cause, so no rule is named for them. */
+/** Reasons of refusals that are decisions of a rule. For other refusals no rule is named. */
 const BY_RULE: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'permission',
   'policy',
@@ -84,7 +85,7 @@ function asked(exchange: Exchange): Asked {
   return { requested, risk_score: percent(riskScore) }
 }
 
-/** Returns the risk score of an action without a decision, because a kill switch covers it. */
+/** Returns the highest risk score of an action that has no decision, because a kill switch covers it. */
 function highestRisk(input: DecisionInput): number {
   const scores = placedInputs(input).map(({ action, isProduction }) => scoreRisk(action, isProduction).score)
   return Math.max(...scores)

@@ -1,10 +1,10 @@
-/** Size of a block in bytes, about twenty records. A larger record has its own buffer. */
+/** Size in bytes of a block of about twenty records. A larger record has a buffer of its own. */
 const BLOCK_BYTES = 16 * 1024
 
 /**
- * Encodes records as UTF-8 into blocks that contain only records. Node would allocate them from a pool shared with
- * short-lived buffers, and a record that waits for its upload would retain that pool: three times its own size. Space
- * is never reused; a block is freed with the last of its records.
+ * Creates the function that encodes records as UTF-8 into blocks that contain only records. Node would allocate records
+ * from a pool that is shared with short-lived buffers. A record that waits for its upload would retain that pool, three
+ * times its own size. Space is never reused; a block is freed with the last of its records.
  */
 export function createRecordBytes(): (json: string) => Buffer {
   let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)

@@ -1,8 +1,8 @@
 import type { TrafficRecord } from '../../../core/record.ts'
 
 /**
- * Returns the record as JSON, in the field order of the schema and equivalent to JSON.stringify. Implemented by hand,
- * because it runs twice for every request and most of its text is cached.
+ * Returns the record as JSON, in the field order of the schema and equivalent to JSON.stringify. The function
+ * concatenates texts, because it runs twice for every request and most texts are cached.
  */
 export function recordJson(record: TrafficRecord): string {
   const { process, rule, after } = partsOf(record)
@@ -18,10 +18,13 @@ function flat(json: string): string {
   return json
 }
 
-/** Fails at the first character. V8 flattens a string before it matches an expression. */
+/** Expression that fails at the first character. V8 flattens a string before it matches an expression. */
 const FLATTENS = /^\0/
 
-/** Cached text between the fields that differ for each request, for one combination of all other fields. */
+/**
+ * Cached texts of a record for one combination of fields that many requests share. Other fields are written between
+ * them.
+ */
 type Parts = {
   readonly of: TrafficRecord
   readonly process: string
@@ -29,10 +32,16 @@ type Parts = {
   readonly after: string
 }
 
-/** Cached texts by reason, which names permission or policy and action. Limited, because some reasons contain hosts. */
+/**
+ * Cached texts by reason, which names permission or policy and action. Their number is limited, because some reasons
+ * contain hosts.
+ */
 const known = new Map<string | null, Parts[]>()
 const MAX_REASONS = 128
-/** Limit of cached texts for one reason. They differ by agent, and by the action before and after the body was read. */
+/**
+ * Limit of cached texts for one reason. The texts differ by agent, and by the action before and after the body was
+ * read.
+ */
 const MAX_PARTS = 16
 
 function partsOf(record: TrafficRecord): Parts {
@@ -126,7 +135,7 @@ function afterText(record: TrafficRecord): string {
   )
 }
 
-/** Returns the fields of handles; empty for most requests, which name and receive none. */
+/** Returns the fields about handles; empty for most requests, which neither name nor receive handles. */
 function handleText({ handle, given }: TrafficRecord): string {
   const named = handle === null || handle === undefined ? '' : `,"handle":"${handle}"`
   return given === null || given === undefined ? named : `${named},"given":${JSON.stringify(given)}`
@@ -136,7 +145,7 @@ function whyText({ why }: TrafficRecord): string {
   return why === null || why === undefined ? '' : `,"why":${JSON.stringify(why)}`
 }
 
-/** Returns the audit data, which only refusals have. It differs for each request, so it is not cached. */
+/** Returns the audit data, which only refusals have. The data differ for each request, so they are not cached. */
 function auditText({ audit }: TrafficRecord): string {
   return audit === null || audit === undefined ? '' : `,"audit":${JSON.stringify(audit)}`
 }
@@ -145,7 +154,7 @@ function refusalsText({ refusals }: TrafficRecord): string {
   return refusals === null || refusals === undefined ? '' : `,"refusals":${JSON.stringify(refusals)}`
 }
 
-/** Characters that JSON must escape, and lone surrogates, which have no UTF-8 form. */
+/** Matches characters that JSON must escape, and lone surrogates, which have no UTF-8 form. */
 const NEEDS_ESCAPE = /[\u0000-\u001f"\\\ud800-\udfff\u2028\u2029]/
 
 function text(value: string): string {
@@ -156,7 +165,7 @@ function nullable(value: string | null): string {
   return value === null ? 'null' : text(value)
 }
 
-/** Returns the number as JSON. NaN and infinities have no JSON form; 0 keeps the record readable. */
+/** Returns the number as JSON. NaN and infinities have no JSON form; they become 0, which keeps the record readable. */
 function number(value: number): string {
   return Number.isFinite(value) ? String(value) : '0'
 }

@@ -2,12 +2,12 @@ import type { Decision } from '../../../core/decision/decision.ts'
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import type { RecordWhy } from '../../../core/record.ts'
 
-/** Cached by decision, because requests with the same line share one decision object. */
+/** Explanations by decision. They are cached, because requests with the same line share one decision object. */
 const known = new WeakMap<Decision, RecordWhy>()
 
 /**
- * Returns the explanation of a decision. Null without a decision, and for a plain allow, which permission and policies
- * explain.
+ * Returns the explanation of a decision. Returns null without a decision, and for a plain allow, because its permission
+ * and policies are recorded anyway.
  */
 export function whyOf(decision: Decision | undefined): RecordWhy | null {
   if (decision === undefined || (decision.verdict === 'allow' && decision.would === 'allow')) return null

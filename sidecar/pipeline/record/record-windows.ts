@@ -11,8 +11,8 @@ export type RecordWindowsDeps<T> = Parameters<typeof createRefusalWindows<T>>[0]
 
 /**
  * Creates the windows in which refusals are counted: a minute for most refusals, an hour for hosts that no connector
- * owns. In the latter the first refusal of each host has its own record, and one aggregate record counts the others.
- * Closes windows by a timer, with or without further requests.
+ * owns. Within the hour, the first refusal of each host has its own record, and one aggregate record counts the others.
+ * A timer closes the windows, with or without further requests.
  */
 export function createRecordWindows<T>(
   deps: RecordWindowsDeps<T>,
@@ -22,7 +22,7 @@ export function createRecordWindows<T>(
   const unowned = createRefusalWindows<T>({
     ...deps,
     ...{ windowMs: UNOWNED_WINDOW_MS, whole: 0 },
-    // Records of both windows count against the limit of the minute.
+    // The records of both windows count against the limit of records in a minute.
     claim: judged.take,
     open(agent) {
       judged.take(agent, monotonicMs(), true)

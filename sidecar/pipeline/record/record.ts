@@ -11,8 +11,8 @@ import { whyOf } from './record-why.ts'
 
 /**
  * Builds the record of an exchange in its current state: once for the intent, once at the end, with the same id and
- * sequence number. Times are in milliseconds. `overhead_ms` is the gateway's own time: it excludes the wait for an
- * approver and all time after the upstream request started.
+ * sequence number. Times are in milliseconds. `overhead_ms` is the time of the gateway itself: it excludes the wait for
+ * an approver and all time after the upstream request started.
  */
 export function buildRecord(
   exchange: Exchange,
@@ -24,7 +24,7 @@ export function buildRecord(
   const { outcome, request, raw, decision, snapshot } = exchange
   const would = wouldDecision(exchange)
   const now = ports.clock.monotonicMs()
-  // One object literal without spread, because it is built twice for every request.
+  // The record is one object literal without spread, because it is built twice for every request.
   return {
     id: exchange.recordId,
     process_id: ports.journal.processId,
@@ -64,7 +64,7 @@ export function buildRecord(
   }
 }
 
-/** Returns the candidate types when the class of the request stayed undetermined. */
+/** Returns the types of the candidates when the action of the request stayed undetermined; otherwise null. */
 function candidatesOf({ named }: Exchange): string[] | null {
   return named?.kind === 'candidates' ? [...new Set(named.candidates.map(({ type }) => type))] : null
 }
@@ -85,7 +85,7 @@ function actionCount({ named }: Exchange): number | null {
   return named?.kind === 'actions' && named.actions.length > 1 ? named.actions.length : null
 }
 
-/** Returns the decision under full enforcement when it differs; otherwise null. */
+/** Returns the decision at full enforcement when it differs from the actual decision; otherwise null. */
 function wouldDecision({ decision, outcome }: Exchange): LogDecision | null {
   if (decision === undefined || outcome.denyReason !== null) return null
   return decision.would === decision.verdict ? null : LOG_DECISION[decision.would]
@@ -95,7 +95,7 @@ function logDecision(exchange: Exchange): LogDecision {
   if (exchange.outcome.denyReason !== null) return 'DENY'
   if (exchange.isWaiting === true) return 'HOLD'
   if (exchange.approvalId !== undefined) return 'ALLOW'
-  // The client disconnected before a decision. No request was forwarded, so the record says DENY.
+  // When the client disconnected before a decision, no request was forwarded, so the record says DENY.
   return exchange.decision === undefined ? 'DENY' : LOG_DECISION[exchange.decision.verdict]
 }
 
@@ -129,7 +129,9 @@ function wouldNote(would: LogDecision): string {
   return would === 'HOLD' ? 'would hold' : 'would deny'
 }
 
-/** Returns `approved` after an approval, and `executed` for an order by token without one. */
+/**
+ * Returns the note of a forwarded request: `approved` after an approval, `executed` for an order without an approval.
+ */
 function passedNote({ approvalId, order, isWaiting, outcome, completedWith }: Exchange): string | null {
   if (outcome.denyReason !== null || isWaiting === true) return null
   if (approvalId !== undefined || (order?.approvalId ?? null) !== null) return approvedNote(completedWith)

@@ -1,7 +1,7 @@
 import type { TrafficRecord } from '../../../core/record.ts'
 import { type RefusalRow, refusalsText } from '../../../core/state/refusal-windows.ts'
 
-/** Aggregate record in progress. It contains the fields that all its requests have in common. */
+/** Aggregate record in progress, with the fields that all its requests have in common. */
 export type RefusalRecord = {
   readonly id: string
   readonly seq: number
@@ -9,9 +9,9 @@ export type RefusalRecord = {
   common: TrafficRecord | null
   /** Action id; set when one of the refusals has an audit event. */
   actId: string | null
-  /** Counts changes of the common fields. */
+  /** Number of changes of the common fields. */
   revision: number
-  /** True when its window is closed. */
+  /** True when the window of the aggregate record is closed. */
   isEnded: boolean
 }
 
@@ -23,7 +23,7 @@ export function addToRow(row: RefusalRecord, record: TrafficRecord): void {
   row.common = after
 }
 
-/** Returns the current aggregate record of the row; null until its first request is finished. */
+/** Returns the current state of an aggregate record; null until its first request is finished. */
 export function recordOfRow({ item, tally }: RefusalRow<RefusalRecord>): TrafficRecord | null {
   if (item.common === null) return null
   return {

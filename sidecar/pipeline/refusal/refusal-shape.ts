@@ -39,7 +39,7 @@ export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<
 }
 
 /**
- * Returns the error as an object for an event, in the format of the connector's type. Used for refusals and upstream
+ * Returns an error as the object of an event, in the format of the connector's type. Used for refusals and upstream
  * errors.
  */
 function errorObject(exchange: Exchange, status: number, body: ErrorObject): ErrorObject {
@@ -51,7 +51,10 @@ function errorObject(exchange: Exchange, status: number, body: ErrorObject): Err
   return { jsonrpc: '2.0', id, error: { code, message: text, data: body } }
 }
 
-/** Returns the upstream's error for an event. A response that already has the format of the API is not changed. */
+/**
+ * Returns the upstream's error as the object of an event. An error that already has the format of the API is returned
+ * unchanged.
+ */
 export function upstreamError(exchange: Exchange, { status, text, body }: UpstreamError): ErrorObject {
   const id = exchange.reply.events?.format.rpcId
   const isOwn =
@@ -64,8 +67,8 @@ function isMcp(exchange: Exchange): boolean {
 }
 
 /**
- * Returns the refusal as a JSON-RPC error, for decisions (403) only. Errors that a client should retry or fix keep
- * their HTTP status; null for them.
+ * Returns the refusal as a JSON-RPC error for decisions (403). Returns null for other errors, which keep their HTTP
+ * status, because a client should retry or fix the request.
  */
 function jsonRpcAnswer(exchange: Exchange, code: ErrorCode, body: Record<string, unknown>): Answer | null {
   if (ERRORS[code].status !== 403) return null

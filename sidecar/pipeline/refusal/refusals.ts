@@ -12,9 +12,9 @@ import { addToRow, type RefusalRecord, recordOfRow } from '../record/refusal-rec
 
 export type RefusalsDeps = Pick<PipelinePorts, 'journal' | 'events' | 'clock' | 'newId'> & {
   readonly windowMs?: number
-  /** Refusals of an agent in a window that each have their own record; 60 when absent. */
+  /** Number of refusals of an agent in a window that have a record of their own; 60 when absent. */
   readonly whole?: number
-  /** Returns the number of processes that serve an agent, which share the limits. One process when absent. */
+  /** Returns the number of processes that serve an agent. They share the limits. One process when absent. */
   readonly peers?: { processesOf(agent: string): number }
 }
 
@@ -24,15 +24,15 @@ export type Refusals = RefusalPort & {
 }
 
 const PORT = /:\d{1,5}$/
-/** Reason for a request whose client disconnected before a response. */
+/** Reason of a request whose client disconnected before a response. */
 const LEFT = 'left'
-/** Limit of cached ids of first records, by agent and host without a connector. */
+/** Limit of cached record ids, each of the first refusal of an agent at a host that no connector owns. */
 const REMEMBERED_HOSTS = 10_000
 
 /**
- * Limits the records of refusals. The first refusals of an agent in a minute and the first of each kind have their own
- * record; one aggregate record counts all others. For hosts that no connector owns, the first refusal of each host in
- * an hour has a record.
+ * Limits the number of records of refusals. The first refusals of an agent in a minute, and the first of each kind,
+ * have a record of their own; one aggregate record counts all others. For hosts that no connector owns, the first
+ * refusal of each host in an hour has a record.
  */
 export function createRefusals(deps: RefusalsDeps): Refusals {
   const { events, clock, newId, journal } = deps
@@ -52,7 +52,7 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
       writeRow(deps, row)
     },
   })
-  /** Ids of the first records, by agent and host. */
+  /** Ids of the first records, by agent and host that no connector owns. */
   const firstOfHost = createLru<string>(REMEMBERED_HOSTS)
 
   function assign(exchange: Exchange): void {
@@ -71,8 +71,8 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
   }
 
   /**
-   * Makes the response name the first record of the host, because the aggregate record is only written at the end of
-   * the hour.
+   * Makes the response name the first record of the host. The aggregate record cannot be found yet: it is only written
+   * at the end of the hour.
    */
   function nameFirst(exchange: Exchange, host: string): void {
     const { recordId, refusalRow } = exchange
@@ -101,7 +101,7 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
   }
 }
 
-/** Moves the exchange to an aggregate record and drops its own record. */
+/** Assigns the exchange to an aggregate record and drops its own record. */
 function moveTo(row: RefusalRow<RefusalRecord>, exchange: Exchange, { journal, newId }: RefusalsDeps): void {
   const { intent, recordId: id, intentSeq: seq } = exchange
   if (intent !== undefined && id !== undefined && seq !== undefined) journal.drop({ id, seq }, intent)
@@ -113,8 +113,8 @@ function moveTo(row: RefusalRow<RefusalRecord>, exchange: Exchange, { journal, n
 }
 
 /**
- * Writes an aggregate record that counts no further refusals. One without a finished request is written with its first
- * one.
+ * Writes an aggregate record that counts no further refusals. When none of its requests is finished, the record is
+ * written with the first one that finishes.
  */
 function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalRecord>): void {
   const record = recordOfRow(row)
@@ -125,8 +125,8 @@ function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalReco
 }
 
 /**
- * Returns true when an aggregate record may count the refusal. Requests that were forwarded, held or ordered have their
- * own record.
+ * Returns true when an aggregate record may count the refusal. Requests that were forwarded, held or ordered have a
+ * record of their own.
  */
 function isCountable(exchange: Exchange): boolean {
   const { outcome, transport, intent, holdId, approvalId, isWaiting } = exchange
@@ -134,7 +134,7 @@ function isCountable(exchange: Exchange): boolean {
   if (holdId !== undefined || approvalId !== undefined || isWaiting === true) return false
   if (outcome.denyReason === null) return hasLeft(exchange)
   if (outcome.denyReason === 'approval_denied' || outcome.denyReason === 'approval_expired') return false
-  // The address check runs before a connection is opened, but after the intent is written.
+  // The address check runs after the intent is written, but before a connection is opened.
   return intent === undefined || outcome.denyReason === 'address'
 }
 
@@ -150,7 +150,7 @@ function refusalOf(exchange: Exchange): Refusal {
   const action = primaryAction(exchange)
   const host = request?.host ?? raw.sources.connectAuthority ?? raw.sources.sni ?? ''
   if (outcome.denyReason === UNOWNED) {
-    // Groups refusals by host, whatever port and protocol.
+    // Refusals are grouped by host, independent of port and protocol.
     const target = request?.host ?? host.replace(PORT, '').replace(/^\[|\]$/g, '')
     return { action: null, target, rule: null, reason: UNOWNED, isJudged: true }
   }

@@ -11,20 +11,20 @@ import { shapeRefusal } from './refusal-shape.ts'
  */
 export type Refused = {
   readonly code: ErrorCode
-  /** Null for failures that are not denials: an upstream failure or an internal error. */
+  /** Reason of a denial; null for other failures (an upstream failure or an internal error). */
   readonly reason: DenyReason | null
   readonly detail: string
-  /** Replaces the default text of the error code in `error`. */
+  /** Text of the field `error` in place of the default text of the code. */
   readonly error?: string
   readonly retryAfterS?: number
-  /** Id that `message` names instead of the record id. */
+  /** Id that the field `message` names in place of the record id. */
   readonly reference?: string
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
 /**
- * Sends a refusal and notes it for the record. All refusals of the pipeline are sent here. Sends nothing when a
- * response has started.
+ * Sends a refusal and sets the outcome for the record. All refusals of the pipeline are sent by this function. Sends
+ * nothing when a response has started.
  */
 export function refuse(exchange: Exchange, refused: Refused): StageResult {
   const { outcome, reply } = exchange
@@ -40,8 +40,8 @@ export function refuse(exchange: Exchange, refused: Refused): StageResult {
 }
 
 /**
- * Returns the status for the record. In an open event stream a failure that is not a denial keeps its own status
- * instead of 200, because an execution with 200 counts as done.
+ * Returns the status for the record. In an open event stream, which has status 200, a failure that is not a denial is
+ * recorded with its own status, because an execution with status 200 counts as done.
  */
 function recordedStatus({ reply }: Exchange, { code, reason }: Refused, sent: number): number {
   return reply.events !== undefined && reason === null ? ERRORS[code].status : sent
@@ -58,7 +58,7 @@ export function refuseKilled(exchange: Exchange, entry: KillEntry): StageResult 
   return refuse(exchange, { code: 'kill_switch', reason: 'kill_switch', detail: text, error: text, extra })
 }
 
-/** Answers an exception: with its own code for a ChaperoneError, otherwise with 500. Never forwards the request. */
+/** Answers an exception: a ChaperoneError with its own code, any other error with 500. The request is not forwarded. */
 export function refuseFailure(exchange: Exchange, error: unknown): StageResult {
   const failure = error instanceof ChaperoneError ? error : new ChaperoneError('internal', { cause: error })
   const { code, options } = failure
@@ -98,7 +98,7 @@ const REASONS: Partial<Record<ErrorCode, DenyReason>> = {
   address_refused: 'address',
 }
 
-/** Codes after which the framing is not reliable. The connection is closed after the response. */
+/** Codes after which the framing of the connection is not reliable. The connection is closed after the response. */
 const CLOSING: ReadonlySet<ErrorCode> = new Set([
   'malformed_request',
   'ambiguous_request',
@@ -106,10 +106,7 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set([
 ])
 const DEFAULT_RETRY_S = 1
 
-/**
- * Returns the error body without creating an Error, because its stack trace would be most of the cost and is never
- * read.
- */
+/** Returns the error body. No Error is created, because its stack trace would be most of the cost and is never read. */
 function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
   const { code, error } = refused
   const detail = messageOf(exchange, refused)
@@ -128,12 +125,12 @@ function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
   })
 }
 
-/** Refusals by a rule or an approver. The same request would be refused again. */
+/** Codes of refusals by a rule or an approver. The same request would be refused again. */
 const FINAL: ReadonlySet<ErrorCode> = new Set(['denied', 'approval_denied'])
 
 /**
- * Returns the message, which a language model reads: the reason, the advice, and the id by which the owner of the agent
- * finds the request.
+ * Returns the message of the error body: the reason, the advice, and the id by which the owner of the agent finds the
+ * request. A language model may read the message.
  */
 function messageOf({ id, recordId }: Exchange, { code, detail, reference }: Refused): string {
   if (FINAL.has(code)) return `${detail} ${ADVICE} (${reference ?? recordId ?? id})`

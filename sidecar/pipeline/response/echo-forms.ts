@@ -1,8 +1,8 @@
-/** Minimum length of a form that is searched within other text. Shorter ones match by accident. */
+/** Minimum length of a form that is searched within other text. Shorter forms match by accident. */
 const MIN_LENGTH = 6
 
 export type EchoForms = {
-  /** Forms to search anywhere, longest first. */
+  /** Forms to search anywhere in a text, longest first. */
   readonly anywhere: readonly string[]
   /** Forms of a short credential, to search as whole words, longest first. */
   readonly words: readonly string[]
@@ -10,10 +10,10 @@ export type EchoForms = {
 
 /**
  * Returns the forms in which an upstream may echo a credential: as sent, without the authentication scheme, both halves
- * of a Basic pair, and each of them in base64 (at any alignment, so also within a longer text), percent-encoded, and
+ * of a Basic pair, and each of these in base64 (at any alignment, so also within a longer text), percent-encoded, and
  * escaped for JSON and HTML. Forms are in latin-1 and lower case, because HTTP/2 sends names in lower case and servers
- * escape in both cases. `sent` are the values of the header fields that the connector added, `secret` is the stored
- * credential; a value that does not contain it is ignored.
+ * escape in both cases. `sent` contains the values of the header fields that the connector added; values without the
+ * credential are ignored. `secret` is the stored credential.
  */
 export function echoForms(sent: readonly string[], secret: string): EchoForms {
   const bare = secret.trim()
@@ -22,14 +22,14 @@ export function echoForms(sent: readonly string[], secret: string): EchoForms {
   const forms = texts.flatMap((text) => [...spellings(text), ...base64Within(text)])
   return {
     anywhere: longestFirst(forms.filter((form) => form.length >= MIN_LENGTH)),
-    // Base64 within a longer text is never a whole word.
+    // Base64 within a longer text is never a whole word, so base64 forms are not searched as words.
     words: longestFirst(texts.flatMap(spellings).filter((form) => form !== '' && form.length < MIN_LENGTH)),
   }
 }
 
 /**
- * Returns true when the part contains the credential. A short one must be equal, because it may occur by accident in
- * other fields that a connector adds.
+ * Returns true when the part contains the credential. A short credential must be equal to the part, because it may
+ * occur by accident in other fields that a connector adds.
  */
 function carries(part: string, bare: string): boolean {
   return bare.length < MIN_LENGTH ? part === bare : part.includes(bare)
@@ -40,8 +40,8 @@ function longestFirst(forms: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns `Bearer abc` as `abc`. Returns `Basic …` also as the decoded pair and as the password, or as the user name
- * without a password.
+ * Returns the parts of a header value that may be the credential: `abc` of `Bearer abc`. For `Basic …` also the decoded
+ * pair and the password, or the user name when the password is empty.
  */
 function partsOf(value: string): readonly string[] {
   const bare = withoutScheme(value)
@@ -70,7 +70,7 @@ function percentEncoded(text: string): readonly string[] {
   return [encodeURI(text), component, strict, strict.replaceAll('~', '%7E'), strict.replaceAll('%20', '+')]
 }
 
-/** Returns the text as JSON encoders escape it (minimal, with slashes, with HTML characters) and as HTML. */
+/** Returns the text in the escaped forms of JSON encoders (minimal, with slashes, with HTML characters) and of HTML. */
 function escaped(text: string): readonly string[] {
   const json = JSON.stringify(text).slice(1, -1)
   const unicode = JSON_RESERVED.map((reserved) => json.replaceAll(reserved, (char) => `\\u${hex(char, 4)}`))
@@ -80,7 +80,9 @@ function escaped(text: string): readonly string[] {
   return [json, json.replaceAll('/', '\\/'), ...unicode, ...html]
 }
 
-/** Characters that encoders escape: Go, two encoders that escape for HTML, and encoders that write ASCII only. */
+/**
+ * Characters that JSON encoders escape: those of Go, those of two encoders that escape for HTML, and all outside ASCII.
+ */
 const JSON_RESERVED = [/[&<>]/g, /[&<>'=]/g, /[&<>'/=+]/g, /[\u0080-\uffff]/g]
 
 const HTML_ENTITIES: ReadonlyArray<Readonly<Record<string, string>>> = [
@@ -94,8 +96,8 @@ function hex(char: string, digits: number): string {
 }
 
 /**
- * Returns the secret as it appears within the base64 of a longer text, at each of the three alignments. Excludes the
- * characters that also depend on neighboring bytes.
+ * Returns the secret as it appears within the base64 of a longer text, at each of the three alignments. Characters that
+ * also depend on neighboring bytes are excluded.
  */
 function base64Within(text: string): readonly string[] {
   const bytes = Buffer.from(text)

@@ -5,13 +5,16 @@ import type { EchoForms } from './echo-forms.ts'
 import { createWordMask, isProtocolField, WORD_CONTEXT, type WordMask } from './word-mask.ts'
 
 /**
- * Masks the injected credential where an upstream echoes it. Limit: an upstream that cooperates with the agent can
- * return it in an encoding that is not searched.
+ * Masks the injected credential where an upstream echoes it. An upstream that cooperates with the agent can still
+ * return the credential in an encoding that is not searched.
  */
 export type EchoMask = {
-  /** Replaces every occurrence by `*` of the same length. Returns the same array when there is none. */
+  /** Replaces every occurrence by `*` of the same length. Returns the same array when the credential does not occur. */
   headers(raw: RawHeaders): RawHeaders
-  /** Returns an edit that masks an uncompressed text body. Null for other bodies, and when bodies are not masked. */
+  /**
+   * Returns an edit that masks an uncompressed text body. Returns null for other bodies, and when bodies are not
+   * masked.
+   */
   body(headers: RawHeaders): StreamEdit | null
 }
 
@@ -63,8 +66,8 @@ function lower(text: string): string {
 }
 
 /**
- * Masks all forms in linear time, because an upstream may repeat the secret without end. The search uses the original
- * text.
+ * Masks all forms in linear time, because an upstream may repeat the secret any number of times. The search uses the
+ * original text, so masked forms do not hide overlapping ones.
  */
 function masked(text: string, forms: readonly string[]): string {
   const searched = lower(text)
@@ -95,9 +98,9 @@ function isPlainText(headers: RawHeaders): boolean {
 type BodyOptions = { readonly maskWords: WordMask | null; readonly onMasked: () => void }
 
 function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyOptions): StreamEdit {
-  /** End of the received text that may be the beginning of a form. */
+  /** End of the received text that may be the beginning of a form. It is not forwarded yet. */
   let held = ''
-  /** End of the forwarded text. */
+  /** End of the forwarded text, the context for a word search. */
   let before = ''
 
   function mask(text: string, isWhole: boolean): string {
@@ -122,9 +125,9 @@ function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyO
 }
 
 /**
- * Returns the number of characters at the end that may be the beginning of a form. Only these wait for the next chunk.
+ * Returns the number of characters at the end that may be the beginning of a form, and must wait for the next chunk.
  * `missing` is the minimum number of characters that the form still lacks: 1, or 0 for whole words, because the text
- * after a word decides whether it is one.
+ * after a word decides whether it is a whole word.
  */
 function beginningAtEnd(text: string, forms: readonly string[], missing: 0 | 1): number {
   return Math.max(0, ...forms.map((form) => overlap(text, form, missing)))

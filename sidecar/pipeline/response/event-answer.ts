@@ -46,8 +46,8 @@ const LF = 0x0a
 const CR = 0x0d
 
 /**
- * Sends a JSON response as one event. Each line of it becomes a `data:` line, because line ends have no meaning in
- * JSON.
+ * Sends a JSON response as one event. Each line of the JSON becomes a `data:` line, because line ends have no meaning
+ * in JSON.
  */
 class JsonEvent implements ReplyStream {
   readonly #stream: ReplyStream
@@ -81,16 +81,18 @@ class JsonEvent implements ReplyStream {
   }
 }
 
-/** Starts a `data:` line for each line end. Latin-1 preserves every byte. */
+/** Returns the chunk with a new `data:` line after each line end. Latin-1 preserves every byte. */
 function onDataLines(chunk: Buffer): Buffer {
   return Buffer.from(chunk.toString('latin1').replaceAll(/[\r\n]/g, '\ndata: '), 'latin1')
 }
 
-/** Limit of a quoted error body in bytes. */
+/** Limit in bytes of an error body that is read to quote from it. */
 const MAX_ERROR = 64 * 1024
 const MAX_QUOTED = 500
 
-/** Sends an event for a response that cannot be embedded: an error, another media type, or a compressed body. */
+/**
+ * Sends one event in place of a response that cannot be embedded: an error, another media type, or a compressed body.
+ */
 class FailureEvent implements ReplyStream {
   readonly #stream: ReplyStream
   readonly #head: AnswerHead
@@ -117,7 +119,7 @@ class FailureEvent implements ReplyStream {
   end(): void {
     const { status } = this.#head
     const { format, errorOf, isReadable } = this.#writing
-    // A success without a body ends the stream without an event.
+    // A success response without a body ends the stream without an event.
     if (status >= 300 || this.#bytes > 0) {
       const text = isReadable ? Buffer.concat(this.#parts).toString('utf8') : ''
       const error = errorOf({ status, text: this.#describe(text), body: jsonObject(text) })
@@ -150,7 +152,7 @@ function jsonObject(text: string): ErrorObject | null {
   }
 }
 
-/** Returns false when the same request may succeed later. */
+/** Returns true when a repetition of the same request would have the same result, false for temporary errors. */
 export function isFinalStatus(status: number): boolean {
   return status < 500 && status !== 429 && status !== 408
 }

@@ -17,9 +17,9 @@ export type EventReplyDeps = {
 }
 
 /**
- * Reply to a held request whose client accepts server-sent events. When no response is sent in time, it starts an event
- * stream that reports the wait, and sends the response as the rest of that stream. `isStarted` is true only after a
- * response: until then the request can be refused.
+ * Reply to a held request whose client accepts server-sent events. When no response is sent in time, the reply starts
+ * an event stream with keep-alive events, and sends the response as the rest of that stream. `isStarted` is true only
+ * after the response: until then the request can be refused.
  */
 export class EventReply implements Reply {
   readonly #reply: Reply
@@ -48,7 +48,7 @@ export class EventReply implements Reply {
     return this.#stream === null ? undefined : { format: this.#deps.format, cut: this.#cut }
   }
 
-  /** Called when the hold has ended. If no event stream was started, this reply then behaves like the wrapped one. */
+  /** Called when the hold has ended. Without a started event stream, this reply then behaves like the wrapped reply. */
   released(): void {
     this.#isWaiting = false
     if (this.#stream === null) this.stop()

@@ -8,8 +8,9 @@ import type { Exchange } from '../exchange.ts'
 import type { HandlePort } from '../ports.ts'
 
 /**
- * Returns a watch that records the ids of resources that the provider creates, while the response is forwarded: the
- * agent may use them before it has ended. Null when the operation creates none.
+ * Returns a watch that records the ids of resources that the provider creates. It reads the response while it is
+ * forwarded, because the agent may use the ids before the response has ended. Returns null when the operation creates
+ * no resources.
  */
 export function handleWatchOf(exchange: Exchange, handles: HandlePort): HandleWatch | null {
   const { connector, actions = [] } = exchange
@@ -37,7 +38,7 @@ type Deps = {
 }
 
 export class HandleWatch implements AnswerWatch {
-  /** True when the ids are in the body. The response must then be uncompressed. */
+  /** True when the ids are in the response body, which must then be uncompressed. */
   readonly readsBody: boolean
   readonly #exchange: Exchange
   readonly #deps: Deps
@@ -82,12 +83,11 @@ export class HandleWatch implements AnswerWatch {
   }
 }
 
-/** Limit of handles in a record. */
+/** Maximum number of handles in a record. */
 const MAX_GIVEN = 8
 
 /**
- * Records the agent of the exchange as the owner of the handle. A response does not change the owner of an id that the
- * request itself named.
+ * Records the agent of the exchange as the owner of the handle. An id that the request itself named keeps its owner.
  */
 function noteGiven(exchange: Exchange, handle: Handle, handles: HandlePort): void {
   const { agent, connector } = exchange

@@ -16,9 +16,9 @@ import type { Exchange } from '../exchange.ts'
 import type { Pacer, TimeBudget } from '../pacer.ts'
 
 /**
- * Returns an edit that removes the tools from a `tools/list` response that the agent may not call. Null for other
- * requests, without `mcp.filterTools` on the Connector, and when no tool is denied. The record contains the number of
- * removed tools.
+ * Returns an edit that removes the tools that the agent may not call from a `tools/list` response. Returns null for
+ * other requests, without `mcp.filterTools` on the Connector, and when no tool is denied. The record contains the
+ * number of removed tools.
  */
 export function toolFilterOf(exchange: Exchange, nowMs: number, pacer: Pacer): AnswerEdit | null {
   const { connector: bound, snapshot, agent, request } = exchange
@@ -49,7 +49,7 @@ function isFiltered({ connector, actions = [] }: Exchange): boolean {
   )
 }
 
-/** Replaces Accept-Encoding by `identity`, because the gateway cannot read a compressed response. */
+/** Returns the headers with `Accept-Encoding: identity`, because the gateway cannot read a compressed response. */
 export function askForPlain(rawHeaders: RawHeaders): string[] {
   const out: string[] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -67,8 +67,8 @@ type Given = {
 }
 
 /**
- * Returns the edit for a response body; null for a compressed one, which is forwarded unfiltered. Filtering is a
- * convenience, because each call is decided separately.
+ * Returns the edit for a response body. Returns null for a compressed body, which is forwarded unfiltered: filtering is
+ * a convenience, because each tool call is decided separately.
  */
 function bodyEdit(headers: RawHeaders, given: Given): BodyEdit | null {
   const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase()
@@ -100,8 +100,8 @@ async function editEvents(body: Buffer, given: Given): Promise<Buffer> {
 const LINE_END = /[\r\n]/
 
 /**
- * Filters events in latin-1, so that binary data and split characters are preserved. Splitting and filtering count
- * against the time budget; beyond it the rest of the response is forwarded unchanged.
+ * Filters events in latin-1, so that binary data and split characters are preserved. Splitting and filtering use up the
+ * time budget; beyond the budget the rest of the response is forwarded unchanged.
  */
 function eventEdit(given: Given): PacedEdit {
   const { exchange, pacer, budget } = given

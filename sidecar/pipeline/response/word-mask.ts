@@ -2,24 +2,24 @@
 export type WordSearch = { readonly isWhole: boolean }
 
 /**
- * Replaces whole words by `*` of the same length and returns the text from `from` on. The text before `from` is
- * context.
+ * Replaces whole words by `*` of the same length and returns the text from index `from` on. The text before `from`
+ * serves only as context.
  */
 export type WordMask = (text: string, from: number, search: WordSearch) => string
 
-/** Length of the text before a word that determines whether the word begins there. */
+/** Number of characters before a word that determine whether the word begins there. */
 export const WORD_CONTEXT = 6
 
 const WORD = '[\\w\\x80-\\xff-]'
 /**
- * Beginning of a word: not within a longer word. An escape sequence (percent, JSON or string) before it ends the
- * previous word.
+ * Expression for the beginning of a word, which is not inside a longer word. An escape sequence (percent, JSON or
+ * string) before the word ends the previous word.
  */
 const BEGIN = `(?<!${WORD})|(?<=%[\\da-f]{2}|\\\\u[\\da-f]{4}|\\\\[bfnrt])`
 
 /**
- * Creates the mask. `words` has one character for each byte; no word is empty, and the longest are first. The search
- * ignores case.
+ * Creates the mask for `words`, which have one character for each byte, are not empty, and are sorted by length,
+ * longest first. The search ignores case.
  */
 export function createWordMask(words: readonly string[]): WordMask {
   const whole = expression(words, `(?!${WORD})`)
@@ -52,8 +52,8 @@ const PROTOCOL_FIELDS = new Set([
 ])
 
 /**
- * Returns true for fields whose values HTTP defines. An upstream echoes no credential in them, and a short one may
- * equal such a value by accident.
+ * Returns true for fields whose values HTTP defines. An upstream echoes no credential in these fields, and a short
+ * credential may equal a defined value by accident.
  */
 export function isProtocolField(name: string): boolean {
   return PROTOCOL_FIELDS.has(name.toLowerCase())

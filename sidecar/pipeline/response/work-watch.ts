@@ -11,12 +11,12 @@ import { isEvents } from './handle-watch.ts'
 
 export type WorkWatch = AnswerWatch & {
   /**
-   * Called when the response is over. `isCut` is true when the client disconnected or a kill switch cut the exchange.
+   * Called when the response has ended. `isCut` is true when the client disconnected or a kill switch cut the exchange.
    */
   over(isCut: boolean): void
 }
 
-/** Returns a watch that records hosted work which the provider starts or ends; null when the request does neither. */
+/** Returns a watch that records hosted work that the provider starts or ends; null when the request does neither. */
 export function workWatchOf(exchange: Exchange, port: HostedWorkPort): WorkWatch | null {
   const { connector, agent, request, actions = [], system } = exchange
   const work = connector?.connector.hostedWork
@@ -110,7 +110,10 @@ class StartWatch implements WorkWatch {
     else if (body.found.has(this.#members.length)) this.#wasRefused = true
   }
 
-  /** Reports the end of the work when an event stream ends, because the stream lasts as long as the work. */
+  /**
+   * Called when the response has ended. Reports the end of the work for an event stream, because the stream lasts as
+   * long as the work.
+   */
   end(): void {
     if (this.#isStream && this.#id !== null) this.#notes.isEnded([this.#id])
   }

@@ -27,8 +27,8 @@ import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 
 /**
- * Creates the stage that classifies the request. It reads the body only when the decision depends on it or the
- * connector requires a scan. A body is streamed when all candidates get the same verdict.
+ * Creates the stage that classifies the request. The stage reads the body only when the decision depends on it or the
+ * connector requires a scan. When all candidates get the same verdict, the body is streamed instead.
  */
 export function createClassify(deps: ClassifyDeps): Stage {
   return {
@@ -64,7 +64,7 @@ function name(exchange: Exchange, given: Given): StageResult | Promise<StageResu
   const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
   if (!isRefusal(provisional)) return classifyByBody(exchange, provisional, given)
   nameUnserved(exchange, given)
-  // Some requests can only be classified by their body (MCP, GraphQL). Others are refused.
+  // Some requests can only be classified by their body (MCP, GraphQL). Other requests without a class are refused.
   return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, provisional)
 }
 
@@ -81,7 +81,7 @@ function classifyByBody(
   const isAsked =
     !exchange.body.isEmpty && areAskedFor(cachedDecisionsFor(provisional, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
-  // A policy needs facts of the body, but the body has no readable format.
+  // When a policy needs facts of the body but the body has no readable format, the request is refused.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
   if (!isSettledBy(provisional, exchange, ports)) return readAndClassify(exchange, given)
@@ -89,8 +89,8 @@ function classifyByBody(
 }
 
 /**
- * Returns the reader of an uploaded file; null for JSON. A provider rejects JSON in place of a file, and policies read
- * it as JSON.
+ * Returns the reader of an uploaded file. Returns null for JSON: providers reject JSON in place of a file, and policies
+ * read a JSON body as JSON.
  */
 function uploadReader(exchange: Exchange, { bound, request }: Given): UploadReader | null {
   const hasFile = !exchange.body.isEmpty && !isPlainJson(request.body)
@@ -141,8 +141,8 @@ function wasRead(exchange: Exchange): boolean {
 }
 
 /**
- * Returns true when the line settles the decision. False when the candidates get different verdicts and the body must
- * determine the candidate.
+ * Returns true when the request line settles the decision. Returns false when the candidates get different verdicts, so
+ * that the body must determine the candidate.
  */
 function isSettledBy(
   provisional: ProvisionalClassification,
@@ -162,8 +162,8 @@ function isSettledBy(
 }
 
 /**
- * Returns true when the body has arrived. The refusal can then name the actual action instead of the strictest
- * candidate, without waiting.
+ * Returns true when the whole body has arrived. The refusal can then name the actual action, without waiting, instead
+ * of the strictest candidate.
  */
 function isHere(exchange: Exchange): boolean {
   const { length, encoding } = exchange.request?.body ?? {}
@@ -181,15 +181,15 @@ async function readAndClassify(exchange: Exchange, given: Given): Promise<StageR
   const view = await viewBody(exchange, { ...given, bytes, keep })
   if (isRefusal(view) && isHeldUnread(exchange, given, view)) return 'continue'
   const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
-  // The decision by line remains when no rule reads the body and the body adds no action.
+  // The decision by the request line remains valid when no rule reads the body and the body adds no action.
   if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.decision = undefined
   return settle(exchange, named)
 }
 
 /**
  * Classifies an unreadable message without its body when the decision is a hold and the approval card quotes the body.
- * Returns false when rules alone would allow the message; it is then refused, because a server that reads it could
- * perform a denied action.
+ * Returns false otherwise. Where rules alone would allow the message it is refused, because a server that can read it
+ * could perform a denied action.
  */
 function isHeldUnread(
   exchange: Exchange,
@@ -241,7 +241,7 @@ type ByHead = Given & { readonly head: HeadReader }
 
 /**
  * Classifies a request by the first bytes of its body; the rest is streamed. A request that is denied with any body is
- * denied by its line without waiting. Only a short body that has already arrived is read, for the record.
+ * denied by its line without waiting for the body. For its record, only a short body that has already arrived is read.
  */
 function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<StageResult> {
   const named = given.head.announced()
@@ -252,7 +252,7 @@ function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<St
   return 'continue'
 }
 
-/** Limit in bytes, the same as for requests that are refused before classification. */
+/** Limit in bytes of a body that is read for a record only, as for requests that are refused before classification. */
 const SHORT_BYTES = 16 * 1024
 
 function isHereShort({ request, body }: Exchange): boolean {

@@ -11,7 +11,8 @@ import { type EchoForms, echoForms } from '../response/echo-forms.ts'
 import { createEchoMask } from '../response/echo-mask.ts'
 
 /**
- * Creates the stage that removes the agent's own credentials and injects the connector's. No other stage uses a secret.
+ * Creates the stage that removes the agent's own credentials and injects that of the connector. No other stage uses a
+ * secret.
  */
 export function createCredential(budget: BodyBudget): Stage {
   const formsOf = createFormsCache()
@@ -63,8 +64,8 @@ function inject(edit: OutboundEdit, { bound, request, secret, scheme }: Injectio
 type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => EchoForms
 
 /**
- * Limit of cached forms for each connector. A connector sends its credential in one or two ways; one that computes a
- * value for each request must not fill the memory.
+ * Limit of cached forms for each connector. Most connectors send their credential in one or two ways. A connector that
+ * computes a value for each request must not fill the memory.
  */
 const MAX_WAYS = 4
 

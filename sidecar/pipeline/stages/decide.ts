@@ -12,13 +12,13 @@ import { refuseReading } from '../refusal/refuse.ts'
 import { refuseLost } from './guards.ts'
 
 /**
- * Creates the decision stage. It adds the state of the gateway to the decision: the lease, and whether the connector
- * has a credential.
+ * Creates the stage that decides. Besides the rules, the decision takes into account the lease of the gateway, and
+ * whether the connector has a credential.
  */
 export function createDecide(ports: PipelinePorts): Stage {
   return {
     name: 'decide',
-    // The `route` stage has decided about a host without a connector.
+    // For a host without a connector, the `route` stage has already decided.
     run: (exchange) => (exchange.connector === undefined ? 'continue' : decide(exchange, ports)),
   }
 }
@@ -46,7 +46,9 @@ function judgeActionCount({ named, snapshot }: Exchange): Refusal | null {
   return refusal('too_many_actions', detail)
 }
 
-/** Refuses a write that lost a query parameter, because it would act on another target. */
+/**
+ * Refuses a write whose query lost a parameter with the removal of credentials, because it would act on another target.
+ */
 function judgeLostParameter({ losesParameter, connector, actions = [] }: Exchange): Refusal | null {
   if (losesParameter !== true || connector === undefined) return null
   return actions.some(({ effect }) => effect === 'write') ? lostParameter(connector) : null

@@ -50,8 +50,8 @@ const HTTPS_PORT = 443
 
 /**
  * Returns the rule for the first bytes of a tunnel. On port 443, and for a connector with TLS passthrough, they must be
- * TLS to the host that was decided. Other ports allow any protocol, but a ClientHello must not name another host.
- * `egress.tcp` and the enforcement level `monitor` have no check.
+ * TLS to the host for which the decision was made. Other ports allow any protocol, but a ClientHello must not name
+ * another host. For `egress.tcp` and at the enforcement level `monitor` there is no check.
  */
 function helloRule({ connector, snapshot }: Exchange, { host, port }: CanonicalRequest): HelloRule {
   if (snapshot === undefined || snapshot.gateway.level === 'monitor') return 'any'
@@ -114,7 +114,10 @@ function both(one: AnswerWatch | null, other: AnswerWatch | null): AnswerWatch |
   }
 }
 
-/** Frees the body when the response begins. The request is not sent again, and its response may take minutes. */
+/**
+ * Frees the memory of the request body when the response begins. The request is not sent again, and its response may
+ * take minutes.
+ */
 function discardBody(exchange: Exchange, budget: BodyBudget): void {
   exchange.bodyBytes = undefined
   exchange.scan = undefined
@@ -123,8 +126,8 @@ function discardBody(exchange: Exchange, budget: BodyBudget): void {
 }
 
 /**
- * Returns true when the gateway must read the response: to mask credentials, or to embed it in an event stream. It must
- * then be uncompressed.
+ * Returns true when the gateway must read the response, to mask credentials or to embed it in an event stream. The
+ * response must then be uncompressed.
  */
 function isReadHere({ connector, echoMask, reply }: Exchange): boolean {
   return reply.events !== undefined || (connector?.entry.scrubResponses === true && Boolean(echoMask))

@@ -19,7 +19,10 @@ export function createKillGuard(ports: PipelinePorts): Stage {
   }
 }
 
-/** Checks every request before its classification: the lease, the rate limit and the concurrency. */
+/**
+ * Creates the stage that checks every request before its classification: the lease of the gateway, the rate limit and
+ * the number of concurrent requests of the agent.
+ */
 export function createGuards(ports: PipelinePorts, concurrency: Concurrency): Stage {
   function judge(exchange: Exchange, slot: Taken, perMinute: number): StageResult {
     if (!slot.ok) return refuseRate(exchange, slot.retryAfterS, `${perMinute} requests in one minute`)
@@ -38,7 +41,7 @@ export function createGuards(ports: PipelinePorts, concurrency: Concurrency): St
   }
 }
 
-/** Refuses a request after the control plane was lost for longer than the gateway's failurePolicy allows. */
+/** Refuses a request because the control plane was lost for longer than the `failurePolicy` of the Gateway allows. */
 export function refuseLost(exchange: Exchange): StageResult {
   const detail =
     'The gateway has lost its control plane for longer than failurePolicy allows for this action. Try again when it is back.'

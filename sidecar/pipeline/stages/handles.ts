@@ -9,7 +9,10 @@ import type { PipelinePorts } from '../ports.ts'
 import { deny } from '../refusal/deny.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 
-/** Determines the owners of the provider handles that the request names. Skipped for denied requests. */
+/**
+ * Creates the stage that determines the owners of the provider handles that the request names, and may deny the request
+ * for them. Requests that were already denied do not reach the stage.
+ */
 export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stage {
   return {
     name: 'handles',
@@ -47,7 +50,10 @@ function namedHandles({
     : distinctHandles([...named, ...uploadedHandles], MAX_UPLOADED_HANDLES)
 }
 
-/** The handle of a request that may name any, because the gateway does not read its body. Its owner is unknown. */
+/**
+ * Handle of a request that may name any handle, because the gateway does not read its body. Its owner counts as
+ * unknown.
+ */
 const ANY: readonly Handle[] = [{ kind: 'resource', id: '' }]
 
 function unreadHandles({ connector: bound, request, uploadedHandles }: Exchange): readonly Handle[] {

@@ -20,8 +20,8 @@ import { replyWithEvents } from '../response/held-events.ts'
 import { runAll } from './renew.ts'
 
 /**
- * Limit of approval cards for one request. Rules may change while the request is held; after this number the agent must
- * send it again.
+ * Maximum number of approvals for one request. Rules may change while the request is held. Beyond the maximum the agent
+ * must send the request again.
  */
 const MAX_ROUNDS = 3
 
@@ -32,14 +32,14 @@ const MAX_ROUNDS = 3
 const OPEN_AFTER_MS = 1_000
 
 /**
- * Stages that a held request runs again. `name` classifies and decides it after its body was read. `recheck` does so
- * under the current rules after the approval.
+ * Stages that a held request runs again. `name` classifies and decides the request after its body was read. `recheck`
+ * does the same under the current rules after the approval.
  */
 export type HoldStages = { readonly name: readonly Stage[]; readonly recheck: readonly Stage[] }
 
 /**
- * Creates the stage that waits for an approver. `recheck` then decides again under the current rules: a deny wins, and
- * an approval is void when the rules that it was bound to have changed.
+ * Creates the stage that waits for an approver. After an approval, `recheck` decides under the current rules: a deny
+ * takes precedence, and the approval is void when the rules to which it was bound have changed.
  */
 export function createHold(ports: PipelinePorts, bodies: HoldBodies, stages: HoldStages): Stage {
   return {
@@ -60,7 +60,7 @@ async function hold(exchange: Exchange, { ports, bodies, stages }: Holding): Pro
   const events = replyWithEvents(exchange, ports)
   try {
     const result = await holdUntilSettled(exchange, ports, stages.recheck)
-    // An event stream may have started with status 200. From here on the upstream's status is recorded.
+    // An event stream may have set status 200 for the record. The status of the upstream replaces it.
     if (result === 'continue') exchange.outcome.status = null
     return result
   } finally {
@@ -103,7 +103,8 @@ async function holdOnce(
 }
 
 /**
- * Refuses a request whose approved state changed. The approval is spent, so it does not apply if the old state returns.
+ * Refuses a request because its approved state changed. The approval is spent, so it does not apply again when the old
+ * state returns.
  */
 function refuseVoid(exchange: Exchange, approvalId: string, changed: string): StageResult {
   const detail = `${changed} The approval is void, and nothing was sent. Send the request again to ask for the present state.`
@@ -124,8 +125,8 @@ function isStillHeld(exchange: Exchange): boolean {
 
 /**
  * Reads a held body completely, because the approval is for exactly these bytes and the approver sees their fields. A
- * gRPC client may wait for responses before it sends more. When its bodies are declared opaque, the call is held by its
- * name, like a WebSocket upgrade, and the card says so. Its messages stay in the buffer.
+ * gRPC client may wait for responses before it sends more. If its bodies are declared opaque, such a call is held by
+ * its name, like a WebSocket upgrade; the card says so, and the received messages stay in the buffer.
  */
 async function readWhole(
   exchange: Exchange,
@@ -150,7 +151,7 @@ async function goesOn({ raw, body }: Exchange): Promise<boolean> {
   return isGrpc(raw.rawHeaders) && !(await body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))
 }
 
-/** Classifies the request again if its body was read only to check a form for a method override. */
+/** Classifies the request again if its body was read before only to find a method override in a form. */
 function nameRead(exchange: Exchange, name: readonly Stage[]): StageResult | Promise<StageResult> {
   return exchange.provisional === undefined ? 'continue' : nameAnew(exchange, name)
 }
@@ -180,8 +181,8 @@ function refuseRestless(exchange: Exchange): StageResult {
 }
 
 /**
- * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so the record says
- * HOLD and not DENY.
+ * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so that the record
+ * says HOLD and not DENY.
  */
 function refuseDeferred(exchange: Exchange, approvalId: string): StageResult {
   const detail = `Approval ${approvalId} is pending. Execute the action again once it is approved.`

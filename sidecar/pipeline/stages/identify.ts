@@ -5,7 +5,7 @@ import type { Credentials, Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
 
-/** Loads the snapshot of the request and identifies its agent. */
+/** Creates the stage that loads the snapshot for the request and identifies its agent. */
 export function createIdentify(ports: PipelinePorts): Stage {
   return {
     name: 'identify',
@@ -19,7 +19,7 @@ export function createIdentify(ports: PipelinePorts): Stage {
   }
 }
 
-/** Refuses a malformed or oversized head for any agent, then an unknown or inactive agent. */
+/** Refuses a malformed or oversized request head for any agent, and then an unknown or inactive agent. */
 function judge(exchange: Exchange): StageResult {
   const { malformed, snapshot, agent } = exchange
   if (malformed?.code === 'not_ready') return refuse(exchange, { ...malformed, reason: 'not_ready' })
@@ -41,7 +41,7 @@ export function createRefresh(ports: PipelinePorts): Stage {
       if (snapshot === null) return refuseNotReady(exchange)
       const agent = snapshot.agentsByName.get(exchange.agent?.name ?? '')
       exchange.snapshot = snapshot
-      // Another agent may have the same name by now. It must not inherit the approval.
+      // Another agent may have the same name since the hold began. It must not inherit the approval.
       if (agent === undefined || agent.id !== exchange.agent?.id) return refuseUnknown(exchange)
       exchange.agent = agent
       for (const stale of ['connector', 'provisional', 'actions', 'decision', 'named'] as const)

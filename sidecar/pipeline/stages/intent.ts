@@ -4,8 +4,8 @@ import { buildRecord } from '../record/record.ts'
 import { refuse } from '../refusal/refuse.ts'
 
 /**
- * Creates the stage that writes the intent before the first byte is sent upstream. Without a writable journal no
- * request is forwarded.
+ * Creates the stage that writes the intent to the journal before the first byte is sent upstream. When the journal is
+ * not writable, no request is forwarded.
  */
 export function createIntent(ports: PipelinePorts): Stage {
   return {

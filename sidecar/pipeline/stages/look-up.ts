@@ -18,8 +18,8 @@ import type { PipelinePorts } from '../ports.ts'
 /**
  * Creates the stage that reads missing facts from the provider, for example the owner of an id, or whether a number is
  * a pull request. It sends look-ups only when the decision or the approval card depends on the answer. Unknown facts
- * can only make a decision stricter, so an allowed request needs none; a request that is denied with any answer reaches
- * no provider.
+ * can only make a decision stricter, so an allowed request needs no look-up. For a request that is denied with any
+ * answer, no look-up is sent either.
  */
 export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): Stage {
   return {
@@ -71,8 +71,8 @@ function placeOf({ request, connector }: Exchange): LookUpPlace | null {
 type Decided = { readonly decision: Decision; readonly named: Named }
 
 /**
- * Returns true when the answer of a look-up can change the decision or the card. `certain` is the decision without
- * actions that are only possible.
+ * Returns true when the answer of a look-up can change the decision or the approval card. `certain` is the decision
+ * without the actions that are only possible.
  */
 function matters(exchange: Exchange, certain: Decision, { decision, named }: Decided): boolean {
   if (decision.verdict === 'allow' && decision.would === 'allow') return false
@@ -83,8 +83,8 @@ function matters(exchange: Exchange, certain: Decision, { decision, named }: Dec
 }
 
 /**
- * Returns true when a policy condition mentions `resource`. A match inside a string literal costs a look-up and changes
- * no decision.
+ * Returns true when a policy condition mentions `resource`. A match inside a string literal causes an unnecessary
+ * look-up, but changes no decision.
  */
 function asksForTarget(snapshot: Snapshot | undefined, { type }: Action): boolean {
   const policies = snapshot?.policies.matching(type) ?? []
@@ -93,7 +93,10 @@ function asksForTarget(snapshot: Snapshot | undefined, { type }: Action): boolea
   )
 }
 
-/** Returns each look-up once. An action whose look-ups would exceed the limit gets none and stays unknown. */
+/**
+ * Returns the look-ups for the actions without duplicates. An action whose look-ups would exceed the limit gets none,
+ * and its facts stay unknown.
+ */
 function questionsOf(actions: readonly Action[], lookUps: LookUps, place: LookUpPlace): readonly LookUp[] {
   const questions = new Map<string, LookUp>()
   for (const action of actions) {

@@ -4,7 +4,7 @@ import { bindConnector } from '../bind-connector.ts'
 import type { Stage } from '../exchange.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 
-/** Parses the request once. All later stages use this result. */
+/** Parses the request. All later stages use this one result. */
 export const normalise: Stage = {
   name: 'normalise',
   run(exchange) {

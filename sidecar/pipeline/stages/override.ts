@@ -9,9 +9,9 @@ import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 
 /**
- * Creates the stage that refuses a POST whose body makes the server use another method than the decided one. Forms are
- * always read. JSON bodies, and bodies above the read limit, are checked only if another method would get another
- * verdict.
+ * Creates the stage that refuses a POST whose body makes the server use another method than the one of the decision.
+ * Forms are always read. JSON bodies, and bodies above the read limit, are checked only if another method would get
+ * another verdict.
  */
 export function createOverride(ports: PipelinePorts, budget: BodyBudget): Stage {
   return {

@@ -3,11 +3,11 @@ import type { PipelinePorts } from '../ports.ts'
 
 /**
  * Creates the stage that decides again when the snapshot has changed since the decision. An agent may take hours to
- * send its body, and may have been suspended or lost a permission or credential by then. Without a change it costs one
- * comparison.
+ * send its body, and may since have been suspended or have lost a permission or credential. When nothing has changed,
+ * the stage costs one comparison.
  */
 export function createRenew(ports: Pick<PipelinePorts, 'snapshot'>, stages: readonly Stage[]): Stage {
-  // An approved request was already decided again after its approval, and has not waited since.
+  // An approved request was decided again after its approval, and has not waited since.
   const isStale = (exchange: Exchange): boolean =>
     ports.snapshot() !== exchange.snapshot && exchange.approvalId === undefined
   return {
@@ -23,7 +23,7 @@ export function createRenew(ports: Pick<PipelinePorts, 'snapshot'>, stages: read
   }
 }
 
-/** Runs stages in order until one has responded. Throws when the exchange was aborted. */
+/** Runs stages in order until one has responded. Rejects when the exchange was aborted. */
 export async function runAll(stages: readonly Stage[], exchange: Exchange): Promise<StageResult> {
   for (const stage of stages) {
     exchange.abort.signal.throwIfAborted()

@@ -3,7 +3,10 @@ import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { deny } from '../refusal/deny.ts'
 import { refuse } from '../refusal/refuse.ts'
 
-/** Governs a host that a connector owns. Other hosts are refused, or forwarded without decryption and recorded. */
+/**
+ * Stage for hosts that no connector owns: refuses the request, or lets it pass without decryption and with a record.
+ * Later stages govern hosts that a connector owns.
+ */
 export const route: Stage = {
   name: 'route',
   run(exchange) {
@@ -13,12 +16,14 @@ export const route: Stage = {
     const decision = decideUnowned(snapshot, request.host, request.port)
     exchange.decision = decision
     if (decision.verdict !== 'allow') return deny(exchange, decision, 'unknown_host')
-    // Decrypted traffic of a host without a connector: the connector was removed while the tunnel was open.
+    // A decrypted request to a host without a connector means that the connector was removed while the tunnel was open.
     return exchange.kind !== 'tunnel' && request.scheme === 'https' ? refuseStale(exchange) : 'continue'
   },
 }
 
-/** Refuses a tunnel to a host without TLS passthrough: its connector was added while the agent connected. */
+/**
+ * Refuses a tunnel to a host whose connector has no TLS passthrough: the connector was added while the agent connected.
+ */
 function checkTunnel(exchange: Exchange, tlsMode: string): StageResult {
   return exchange.kind === 'tunnel' && tlsMode !== 'passthrough' ? refuseStale(exchange) : 'continue'
 }

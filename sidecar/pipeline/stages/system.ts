@@ -12,8 +12,8 @@ export function systemStages(ports: Pick<PipelinePorts, 'snapshot'>): readonly S
 }
 
 /**
- * Creates the stage that loads the snapshot. The agent is the one that started the work, even if it was suspended or
- * deleted since.
+ * Creates the stage that loads the snapshot. The agent of the exchange is the one that started the work, even if it was
+ * suspended or deleted since.
  */
 function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
   return {
@@ -29,8 +29,9 @@ function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
 }
 
 /**
- * Replaces kill switch, limits, decision and hold, because the request is sent by the gateway itself for a kill switch.
- * It is sent only through the connector that started the work, with its credential.
+ * Stage in place of kill switch, limits, decision and hold for requests that the gateway itself sends because of a kill
+ * switch. Such a request is sent only through the connector that started the work, with the credential of that
+ * connector.
  */
 const authoriseSystem: Stage = {
   name: 'decide',
