@@ -17,26 +17,26 @@ const DAY_MS = 86_400_000
 const LEAF_LIFETIME_MS = 7 * DAY_MS
 
 export type Leaf = {
-  /** PEM of the private key, which all leaves of this process share. */
+  /** PEM of the private key. All leaves of this process share it. */
   readonly key: string
-  /** PEM of the leaf, followed by the issuer unless that is a root. */
+  /** PEM of the leaf, followed by the issuer unless the issuer is a root. */
   readonly cert: string
   /** End of validity in epoch milliseconds. */
   readonly notAfterMs: number
   /**
-   * Time in epoch milliseconds after which a new leaf is minted. It is before the end of validity, because the clocks
-   * of clients differ and connections last.
+   * Time in epoch milliseconds after which a new leaf is minted. The time is before the end of validity, because the
+   * clocks of clients differ and connections last.
    */
   readonly freshUntilMs: number
 }
 
 export type CertificateAuthority = {
   readonly certPem: string
-  /** The trust anchor that clients install: the last certificate of the chain. */
+  /** PEM of the trust anchor that clients install: the last certificate of the chain. */
   readonly caPem: string
   /** True when Name Constraints (X.509) restrict the names for which the CA can sign leaves. */
   readonly isConstrained: boolean
-  /** Mints a leaf for a host name or an IP address (without brackets): one signature, 50-100 us. */
+  /** Mints a leaf for a host name or an IP address (without brackets). A leaf costs one signature, 50-100 us. */
   mint(host: string): Leaf
 }
 
@@ -47,8 +47,8 @@ export type CertificateAuthorityFiles = {
 }
 
 /**
- * Loads the CA, or creates a P-256 root when none exists (key 0600), and writes the bundle of the public roots and
- * this CA. Throws an Error that names the wrong file and a remedy.
+ * Loads the CA. When none exists, creates a P-256 root (key with mode 0600). Writes the bundle of the public roots and
+ * this CA. Throws an error that names the invalid file and a remedy.
  */
 export async function loadCertificateAuthority(
   files: CertificateAuthorityFiles,
@@ -62,7 +62,7 @@ export async function loadCertificateAuthority(
   return createCertificateAuthority(key, chain, nowMs)
 }
 
-/** The signing certificate, followed by its issuers. The root is last. */
+/** Chain of a CA: the signing certificate, followed by its issuers. The root is last. */
 export type Chain = readonly [X509Certificate, ...X509Certificate[]]
 
 export function createCertificateAuthority(
@@ -82,7 +82,7 @@ export function createCertificateAuthority(
     isConstrained: chain.some(({ raw }) => namesPermittedBy(raw) !== null),
     mint(host) {
       const now = nowMs()
-      // Some clients refuse a leaf that outlives its issuer.
+      // Some clients refuse a leaf whose validity ends after that of its issuer.
       const notAfterMs = Math.min(now + LEAF_LIFETIME_MS, Date.parse(issuer.validTo))
       const cert = pem('CERTIFICATE', template(host, now, notAfterMs)) + suffix
       return { key: leafKey, cert, notAfterMs, freshUntilMs: freshUntil(now, notAfterMs) }
@@ -91,14 +91,14 @@ export function createCertificateAuthority(
 }
 
 /**
- * Returns the time at which a leaf is replaced: a day before its end, or after two thirds of a lifetime below three
- * days.
+ * Returns the time at which a leaf is replaced: a day before the end of its validity, or after two thirds of a validity
+ * below three days.
  */
 function freshUntil(now: number, notAfterMs: number): number {
   return Math.max(notAfterMs - DAY_MS, now + ((notAfterMs - now) * 2) / 3)
 }
 
-/** Runs `parse`, and replaces its error: errors of OpenSSL do not name the file. */
+/** Runs `parse` and replaces its error, because errors of OpenSSL do not name the file. */
 function read<T>(parse: () => T, problem: string, files: readonly string[]): T {
   try {
     return parse()
@@ -152,8 +152,8 @@ async function createRoot(
   { name, nowMs }: NewRoot,
 ): Promise<X509Certificate> {
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' })
-  // Each root has a random suffix in its name. With equal names, a client that trusts the roots of two installations
-  // selects the wrong key.
+  // The name of each root has a random suffix. With equal names, a client that trusts the roots of two installations
+  // would select the wrong key.
   const root = makeRoot(key, spki, `${name} ${randomBytes(4).toString('hex')}`, nowMs)
   await writeAtomically(certFile, pem('CERTIFICATE', root), 0o644)
   return new X509Certificate(root)

@@ -8,7 +8,7 @@ import {
 
 const DAY_MS = 86_400_000
 
-/** The issuer: private key, DER name and key identifier. */
+/** Issuer of a certificate: private key, DER name and key identifier. */
 export type Issuer = { readonly key: KeyObject; readonly name: Uint8Array; readonly keyId: Uint8Array }
 
 /** Returns the DER of a self-signed P-256 root, valid from a day ago for ten years. */
@@ -18,7 +18,8 @@ export function makeRoot(key: KeyObject, spki: Uint8Array, commonName: string, n
 }
 
 /**
- * Returns a template for DER leaves, valid from a day before `nowMs` until `notAfterMs`. A leaf costs one signature.
+ * Returns a template for DER leaves that are valid from a day before `nowMs` until `notAfterMs`. With the template, a
+ * leaf costs one signature.
  */
 export function leafTemplate(
   { key, name, keyId }: Issuer,
@@ -29,8 +30,8 @@ export function leafTemplate(
 }
 
 /**
- * Returns the key identifier: SHA-1 of the public key bits (RFC 5280, section 4.2.1.2, method 1). The identifier has no
- * relevance for security.
+ * Returns the key identifier: SHA-1 of the public key bits (RFC 5280, section 4.2.1.2, method 1). No security property
+ * depends on the identifier.
  */
 export function keyIdentifier(spki: Uint8Array): Uint8Array {
   // A P-256 SubjectPublicKeyInfo ends with the 65 bytes of the uncompressed point.

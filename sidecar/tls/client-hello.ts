@@ -1,6 +1,6 @@
 export type ClientHello =
   | { readonly kind: 'incomplete' }
-  /** The bytes are no ClientHello. The TLS library then produces the error. */
+  /** The bytes are not a ClientHello. The TLS library reads them then and produces the error. */
   | { readonly kind: 'invalid' }
   | { readonly kind: 'hello'; readonly serverName: string | null }
 
@@ -9,14 +9,17 @@ const INVALID: ClientHello = { kind: 'invalid' }
 const HANDSHAKE_RECORD = 22
 const CLIENT_HELLO = 1
 const SERVER_NAME = 0
-/** Maximum bytes of a ClientHello. Post-quantum key shares take about 2 KiB. */
+/** Maximum size of a ClientHello in bytes. Post-quantum key shares take about 2 KiB. */
 const MAX_HELLO_BYTES = 32 * 1024
-/** Maximum bytes including record headers: a client may send a record for every byte. */
+/**
+ * Maximum size in bytes including record headers. A client may send each byte in a record of its own, with a header of
+ * 5 bytes.
+ */
 const MAX_BYTES = 6 * MAX_HELLO_BYTES
 
 /**
- * Reads the server name of the ClientHello at the start of `bytes`, also when it spans several records. Reading it
- * before the handshake avoids the SNI callback and an unused default certificate.
+ * Reads the server name of the ClientHello at the start of `bytes`, even if the ClientHello spans several records.
+ * Reading the name before the handshake avoids the SNI callback and an unused default certificate.
  */
 export function readClientHello(bytes: Buffer): ClientHello {
   const { message, isEnded } = handshakeMessage(bytes)
@@ -29,7 +32,7 @@ export function readClientHello(bytes: Buffer): ClientHello {
   try {
     return { kind: 'hello', serverName: serverNameOf(message.subarray(4, 4 + length)) }
   } catch (error) {
-    // A length field exceeds the buffer. Any other error is a bug.
+    // A length field exceeds the buffer. An error of another type is a bug.
     if (error instanceof RangeError) return INVALID
     throw error
   }
@@ -37,7 +40,7 @@ export function readClientHello(bytes: Buffer): ClientHello {
 
 type Handshake = {
   readonly message: Buffer
-  /** True when a record of another type follows, so that the message stays incomplete. */
+  /** True when a record of another type follows, after which the ClientHello cannot become complete. */
   readonly isEnded: boolean
 }
 

@@ -12,7 +12,10 @@ export async function readIfPresent(path: string): Promise<string | null> {
   }
 }
 
-/** Writes atomically, also across a crash: to a temporary file beside the target, flushed, then renamed. */
+/**
+ * Writes a file atomically, also across a crash: to a temporary file in the same folder, which is flushed and then
+ * renamed.
+ */
 export async function writeAtomically(path: string, text: string | Uint8Array, mode: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const draft = `${path}.${randomBytes(4).toString('hex')}.tmp`

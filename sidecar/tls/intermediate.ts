@@ -3,18 +3,19 @@ import type { Log } from '../process/log.ts'
 import { type Issued, issueCa, type Sign } from './issued-ca.ts'
 
 /**
- * The intermediate CA certificate of a pod: renewed at two thirds of its lifetime, reissued when the terminated hosts
- * change.
+ * The intermediate CA certificate of a pod. It is renewed at two thirds of its lifetime, and reissued when the
+ * terminated hosts change.
  */
 export type Intermediate = {
   readonly current: Issued | null
   /**
-   * Requests the first certificate. Resolves with false when the control plane signs none within `patienceMs`; the pod
-   * then has no intermediate.
+   * Requests the first certificate. Resolves with false when the control plane signs none within `patienceMs`
+   * milliseconds; the pod then has no intermediate.
    */
   first(patienceMs: number): Promise<boolean>
   /**
-   * Sets the hosts whose TLS is terminated. Requests another certificate when the current one permits other names.
+   * Sets the hosts whose TLS is terminated. Requests another certificate when the permitted names of the current one
+   * differ.
    */
   cover(hosts: readonly string[]): void
   close(): void
@@ -23,7 +24,7 @@ export type Intermediate = {
 export type IntermediateDeps = {
   readonly name: string
   readonly sign: Sign
-  /** Called when another certificate signs leaves. */
+  /** Called when a new intermediate has been issued, which signs leaves from then on. */
   readonly onIssued: () => void
   readonly random: () => number
   readonly log: Pick<Log, 'info' | 'warn'>
@@ -32,13 +33,13 @@ export type IntermediateDeps = {
 const RETRY_MS = 1_000
 const RENEW_RETRY_MS = 60_000
 /**
- * Maximum random delay before a request, which spreads the requests of a fleet after a change of Connectors. It is well
- * below the 5 s within which certificates are reissued.
+ * Maximum random delay of a request in milliseconds. It spreads the requests of a fleet after a change of Connectors,
+ * and is well below the 5 s within which certificates are reissued.
  */
 const SPREAD_MS = 1_500
 /**
- * Maximum back-off while certificates permit other names than requested. A replica may lag by seconds; a longer
- * difference has another cause, for example different versions of the program.
+ * Maximum back-off while certificates permit other names than requested. A replica may lag by seconds; a difference
+ * that lasts longer has another cause, for example different versions of the program.
  */
 const MAX_BACKOFF_MS = 600_000
 
@@ -99,7 +100,9 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
   }
 }
 
-/** Requests another certificate while the current one permits other names than those of the terminated hosts. */
+/**
+ * Keeps the permitted names of the certificate equal to the names of the terminated hosts, by requests for new ones.
+ */
 function createReissue(
   { random, log }: IntermediateDeps,
   permitted: () => PermittedNames | null,
@@ -115,7 +118,7 @@ function createReissue(
   /** Requests another certificate if needed. Open connections keep the replaced certificate, which stays valid. */
   function compare(): void {
     const present = permitted()
-    // `present` is also null with an earlier version of the control plane, whose certificates permit every name.
+    // `present` is also null when the control plane has an earlier version, whose certificates permit every name.
     if (present === null || wanted === null || isSame(present, wanted)) return
     if (isIssuing || isClosed) return
     const backoffMs = attempts === 0 ? 0 : Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_BACKOFF_MS)

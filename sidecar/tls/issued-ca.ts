@@ -4,7 +4,7 @@ import { pem } from '../../core/x509/der.ts'
 import { namesPermittedBy, type PermittedNames } from '../../core/x509/name-constraints.ts'
 import { type CertificateAuthority, type Chain, createCertificateAuthority } from './certificate-authority.ts'
 
-/** Signs a PKCS#10 request (PEM). Resolves with the certificate followed by its issuers, PEM. */
+/** Signs a PKCS#10 request (PEM). Resolves with the certificate, followed by its issuers, as PEM. */
 export type Sign = (request: string) => Promise<string>
 
 export type Issued = {
@@ -15,8 +15,8 @@ export type Issued = {
 }
 
 /**
- * Creates a CA whose key is generated here and never leaves this process, with a certificate from `sign`. Rejects
- * when the request is refused, or when the certificate is for another key.
+ * Creates a CA with a new key that never leaves this process, and with a certificate from `sign`. Rejects when the
+ * request is refused, or when the certificate is for another key.
  */
 export async function issueCa(
   name: string,

@@ -4,22 +4,24 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { createLru } from '../collections/lru.ts'
 import type { CertificateAuthority, Leaf } from './certificate-authority.ts'
 
-/** Maximum numbers of cached names: of hosts that a connector owns, and of refused hosts, which agents choose. */
+/**
+ * Maximum numbers of cached names. `owned`: hosts that a connector owns. `refused`: refused hosts, which agents choose.
+ */
 export const MAX_LEAVES = { owned: 5_000, refused: 1_000 } as const
 /**
- * Maximum number of cached contexts. A context takes tens of KiB of OpenSSL state, a leaf below 1 KiB, so only the most
- * recent names keep a context.
+ * Maximum number of cached TLS contexts. A context takes tens of KiB of OpenSSL state, a leaf less than 1 KiB, so only
+ * the most recently used names keep a context.
  */
 const MAX_CONTEXTS = 200
 const HOST_NAME =
   /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62}))*$/
 
 export type LeafCache = {
-  /** Returns the TLS context of a host name or address. Throws RangeError for other text. */
+  /** Returns the TLS context for a host name or IP address. Throws RangeError for any other text. */
   contextFor(host: string): SecureContext
   /** Mints the leaves of these hosts in advance, so that the first request to each is not delayed. */
   preMint(hosts: readonly string[]): void
-  /** Discards all leaves, because another certificate signs new ones. Open connections keep theirs. */
+  /** Discards all leaves after another certificate has become the signer. Open connections keep their leaf. */
   clear(): void
 }
 
@@ -38,7 +40,7 @@ export function createLeafCache(
     Math.min(max, MAX_CONTEXTS),
     (entry) => release(entry.context),
   )
-  // All contexts share ticket keys, so that clients resume sessions after a context was evicted.
+  // All contexts share ticket keys, so that clients can resume sessions after a context was evicted.
   const ticketKeys = randomBytes(48)
 
   function contextFor(host: string): SecureContext {
@@ -51,7 +53,8 @@ export function createLeafCache(
     const context = createSecureContext({
       key: leaf.key,
       cert: leaf.cert,
-      // The list is empty, because no client certificates are requested. OpenSSL then loads no public roots.
+      // The list of CAs is empty, because no client certificates are requested. Without the list OpenSSL would load the
+      // public roots.
       ca: [],
       minVersion: 'TLSv1.2',
       ticketKeys,
@@ -91,7 +94,7 @@ export function createLeafCache(
 
 /**
  * Frees the OpenSSL state of a context. The garbage collector counts only the small JavaScript objects, so unused
- * contexts would accumulate (60 MiB for 2,500 names). Open connections have a reference of their own.
+ * contexts would accumulate (60 MiB for 2,500 names). Open connections hold their own reference to the state.
  */
 function release({ context }: SecureContext): void {
   if (typeof context?.close === 'function') context.close()

@@ -12,7 +12,8 @@ export type PodCa = {
   readonly isReady: boolean
   /**
    * Resolves with the root certificates (PEM) for the agent: the root of the pod, and the root of the control plane
-   * unless it signs no certificate within `patienceMs`. Rejects when the root of the pod cannot be loaded.
+   * unless the control plane signs no certificate within `patienceMs` milliseconds. Rejects when the root of the pod
+   * cannot be loaded.
    */
   ready(patienceMs: number): Promise<readonly string[]>
   /** Sets the hosts whose TLS is terminated. */
@@ -22,18 +23,18 @@ export type PodCa = {
 
 export type PodCaDeps = IntermediateDeps & {
   /**
-   * Files of the pod's own root. They are kept, so that the agent still trusts the root after a restart of this
-   * process.
+   * Files of the root of the pod. The files remain on disk, so that the agent still trusts the root after a restart of
+   * this process.
    */
   readonly own: CertificateAuthorityFiles
   readonly nowMs?: () => number
 }
 
 /**
- * Creates the CA of a governed pod: an intermediate of the control plane for the terminated hosts, restricted to them
- * by Name Constraints, and a root of the pod for all other names. Other names are refused, and the refusal must be sent
- * inside TLS, also without a control plane. The root also serves new hosts until the intermediate is reissued. Only the
- * agent of this pod trusts the root, so its key has no use elsewhere.
+ * Creates the CA of a governed pod. An intermediate of the control plane signs for the terminated hosts, and is
+ * restricted to them by Name Constraints. A root of the pod signs for all other names: their requests are refused, and
+ * the refusal must be sent inside TLS, also without a control plane. The root also signs for new hosts until the
+ * intermediate is reissued. Only the agent of this pod trusts the root, so its key has no use elsewhere.
  */
 export function createPodCa(deps: PodCaDeps): PodCa {
   const { nowMs = Date.now } = deps
@@ -42,8 +43,8 @@ export function createPodCa(deps: PodCaDeps): PodCa {
 
   function authorityFor(host: string): CertificateAuthority {
     const { current } = intermediate
-    // Clients refuse leaves of an expired intermediate. It expires only when the control plane has not renewed it for a
-    // long time.
+    // Clients refuse leaves of an expired intermediate. The intermediate only expires when the control plane could not
+    // renew it for a long time.
     if (current === null || current.notAfterMs <= nowMs()) return present(root)
     const isCovered = current.permitted === null || isPermitted(current.permitted, host)
     return isCovered ? current.ca : present(root)

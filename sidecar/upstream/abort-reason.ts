@@ -1,8 +1,8 @@
 import type { ExchangeSignal } from '../pipeline/exchange-abort.ts'
 
 /**
- * Returns the reason of an abort as an error. A reason that is not an error means that the client disconnected or the
- * kill switch cut the exchange.
+ * Returns the reason of an abort as an error. A reason of another type means that the client disconnected or the kill
+ * switch cut the exchange.
  */
 export function abortReason(signal: ExchangeSignal): Error {
   return signal.reason instanceof Error

@@ -8,9 +8,9 @@ export type AnswerEdit = {
 }
 
 /**
- * How a response body is edited. `whole`: the head is delayed until the body is complete, because its length may
- * change; a body longer than `maxBytes` is forwarded unchanged. `edit` returns the same buffer when nothing changed,
- * and the head then stays the same. `paced`: chunks are edited and forwarded in order.
+ * Edit of a response body. `whole`: the head is delayed until the body is complete, because its length may change; a
+ * body longer than `maxBytes` is forwarded unchanged. When `edit` returns the same buffer, the head is not changed
+ * either. `paced`: chunks are edited and forwarded in order.
  */
 export type BodyEdit =
   | { readonly kind: 'whole'; readonly maxBytes: number; edit(body: Buffer): Promise<Buffer> }
@@ -23,15 +23,15 @@ export type PacedEdit = {
   end(): Buffer
 }
 
-/** Edits a stream of chunks. `push` returns the bytes to forward now, `end` the remaining ones. */
-
+/** Edit of a stream of chunks. `push` returns the bytes to forward at once, `end` the remaining bytes. */
 export type StreamEdit = { push(chunk: Buffer): Buffer; end(): Buffer }
 
 /** Receiver of a response: the agent, or an edit in front of it. */
 export type AnswerSink = Pick<Reply, 'stream'>
 
 /**
- * Adds a second edit behind any other edit of the body. `editOf` returns null for bodies that are forwarded unchanged.
+ * Returns a sink that applies another edit after all earlier edits of the body. `editOf` returns null for bodies that
+ * are forwarded unchanged.
  */
 export function editingSink(
   sink: AnswerSink,
@@ -50,7 +50,7 @@ export function editingSink(
 /** Head of a response as the agent receives it. */
 export type AnswerHead = { readonly status: number; readonly headers: RawHeaders }
 
-/** Returns the stream to which the upstream's body is written. It edits the body and sends it to the agent. */
+/** Returns the stream to which the upstream's body is written. The stream edits the body and sends it to the agent. */
 export function editedStream(reply: AnswerSink, head: AnswerHead, edit: BodyEdit): ReplyStream {
   return edit.kind === 'whole' ? new WholeEdit(reply, head, edit) : new QueuedEdit(reply, head, edit)
 }
@@ -64,7 +64,7 @@ class WholeEdit implements ReplyStream {
   readonly #edit: Whole
   #held: Buffer[] = []
   #heldBytes = 0
-  /** Set after the head was sent. */
+  /** Stream to the agent; null until the head is sent. */
   #stream: ReplyStream | null = null
   #isDestroyed = false
 
@@ -128,7 +128,7 @@ class QueuedEdit implements ReplyStream {
   ended: Promise<undefined> | null = null
   readonly #stream: ReplyStream
   readonly #edit: PacedEdit
-  /** Promise of the last chunk in editing; null when no chunk is pending. */
+  /** Promise of the last chunk that is being edited; null when there is none. */
   #pending: Promise<undefined> | null = null
   #isDestroyed = false
 
@@ -169,7 +169,7 @@ class QueuedEdit implements ReplyStream {
       this.#pass(bytes)
       return undefined
     })
-    // The exchange has ended; the code that ended it destroys the stream.
+    // An edit rejects when its exchange was aborted. The code that aborted the exchange destroys the stream.
     pending.catch(ignore)
     this.#pending = pending
   }

@@ -20,8 +20,8 @@ import type { UpstreamTarget } from './target.ts'
 
 export type Dialer = {
   /**
-   * Opens a connection and resolves when data can be sent (TLS verified). Rejects with `address_refused`,
-   * `upstream_tls`, `upstream_timeout` or `upstream_failed`. No credential was sent in any of these cases.
+   * Opens a connection. Resolves when data can be sent (TLS verified). Rejects with `address_refused`, `upstream_tls`,
+   * `upstream_timeout` or `upstream_failed`; no credential was sent then.
    */
   dial(target: UpstreamTarget, alpn?: readonly string[]): Promise<Socket>
   /** Opens a connection without TLS, for tunnels in which the agent itself speaks TLS with the server. */
@@ -119,7 +119,7 @@ function ready(socket: Socket, event: string, timeoutMs: number, target: Upstrea
     socket.once(event, () => {
       clearTimeout(timer)
       socket.removeListener('close', onClose)
-      // The `error` listener stays, because an `error` event without a listener ends the process.
+      // The `error` listener stays attached, because an `error` event without a listener would end the process.
       resolve(socket)
     })
   })

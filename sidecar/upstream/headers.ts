@@ -1,6 +1,6 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
 
-/** Hop-by-hop fields (RFC 9110, section 7.6.1), which the gateway does not forward. */
+/** Hop-by-hop fields (RFC 9110, section 7.6.1). The gateway does not forward them. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -21,14 +21,14 @@ const ANSWER_ONLY: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'alt-svc'])
 const ANSWER_LENGTHS: ReadonlySet<number> = new Set([...ANSWER_ONLY].map((name) => name.length))
 
 /**
- * Request headers that are not forwarded. Host is set from the target, the gateway itself answers Expect, and it does
- * not offer h2c.
+ * Request headers that are not forwarded. The gateway sets Host from the target, answers Expect itself, and does not
+ * offer h2c.
  */
 const REQUEST_ONLY: ReadonlySet<string> = new Set(['host', 'expect', 'http2-settings'])
 
 /**
  * Returns the end-to-end headers of the request in their order and case, with Host first. `length` in bytes replaces
- * the declared Content-Length of a body that was buffered and may have been changed; with `undefined` the declared
+ * the declared Content-Length of a body that was buffered and may have been changed. With `undefined` the declared
  * header is kept.
  */
 export function outboundHeaders(raw: RawHeaders, host: string, length: number | undefined): string[] {
@@ -62,16 +62,16 @@ export function switchingHeaders(raw: RawHeaders): string[] {
 }
 
 /**
- * Returns true when the gateway does not forward the header. The length of the name rules most headers out without a
- * comparison.
+ * Returns true when the gateway does not forward the header. A comparison of lengths excludes most names without a
+ * comparison of text.
  */
 function endsHere(name: string): boolean {
   return (ANSWER_LENGTHS.has(name.length) && ANSWER_ONLY.has(name.toLowerCase())) || OURS.test(name)
 }
 
 /**
- * Headers of the gateway's own responses. Agents and tests read from them which component refused a request, so an
- * upstream must not set them.
+ * Matches headers of the gateway's own responses. Agents and tests read from these headers which component refused a
+ * request, so an upstream must not set them.
  */
 const OURS = /^x[-_]service[-_]/i
 

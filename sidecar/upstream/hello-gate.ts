@@ -2,8 +2,8 @@ import { normaliseHost } from '../../core/request/authority.ts'
 import { readClientHello } from '../tls/client-hello.ts'
 
 /**
- * Requirement on the first bytes of a tunnel. `required`: a TLS ClientHello that names the host (none for an
- * address). `matching`: any protocol, but a ClientHello must name the host or nothing. `any`: no check.
+ * Requirement for the first bytes of a tunnel. `required`: a TLS ClientHello that names the host (no name for an IP
+ * address). `matching`: any protocol, but a ClientHello must name the host or no host. `any`: no check.
  */
 export type HelloRule = 'required' | 'matching' | 'any'
 
@@ -16,8 +16,8 @@ const PASS: GateVerdict = { kind: 'pass' }
 const TLS_HANDSHAKE = 22
 
 /**
- * Checks the first bytes that a client sends into a tunnel to `host`. A CDN serves many customers at one address, and
- * the server name, not the target of CONNECT, selects the customer.
+ * Checks the first bytes that a client sends into a tunnel to `host`. A CDN serves many customers at one address, where
+ * the server name in the ClientHello selects the customer, not the target of CONNECT.
  */
 export function judgeHello(bytes: Buffer, host: string, rule: HelloRule): GateVerdict {
   if (rule === 'any' || (rule === 'matching' && bytes[0] !== TLS_HANDSHAKE)) return PASS
@@ -34,8 +34,8 @@ function judgeName(name: string | null, host: string, rule: HelloRule): GateVerd
 }
 
 /**
- * Returns true when a ClientHello without a server name is valid: an IP address is not a server name (RFC 6066, section
- * 3).
+ * Returns true when a ClientHello without a server name is valid for the host: an IP address is not a server name (RFC
+ * 6066, section 3).
  */
 function mayBeNameless(host: string, rule: HelloRule): boolean {
   return rule === 'matching' || isAddress(host)

@@ -20,14 +20,14 @@ import { createTunnels } from './tunnel.ts'
 
 export type Upstream = {
   /**
-   * Sends one request (or upgrade) and forwards the response to the agent. Rejects with a ChaperoneError (502, 504) or
-   * the abort reason when no response was started. A failure after the head cuts the response, and the promise
+   * Sends one request (or upgrade) and forwards the response to the agent. When no response was started, rejects with a
+   * ChaperoneError (502, 504) or the abort reason. A failure after the response head cuts the response, and the promise
    * resolves.
    */
   forward(exchange: Exchange, outbound: Outbound): Promise<undefined>
   /**
-   * Opens a CONNECT tunnel without decryption: resolves, checks and dials the host, and answers 200. Forwards the
-   * client's first bytes only when they satisfy `hello`.
+   * Opens a CONNECT tunnel without decryption: resolves, checks and dials the host, and answers 200. The client's first
+   * bytes are forwarded only when they satisfy `hello`.
    */
   tunnel(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
   /** Look-ups: reads from a provider by the gateway itself. */
@@ -53,7 +53,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   const lookUps = createLookUps({ reader, monotonicMs, onAsked: deps.onLookUp ?? (() => undefined) })
   const relayDeps: RelayDeps = { monotonicMs, idle, join: tunnels.join }
 
-  // Not an async function: it returns the promise of the relay and saves one promise for each request.
+  // `forward` is not an async function. It returns the promise of the relay, which saves one promise for each request.
   function forward(exchange: Exchange, outbound: Outbound): Promise<undefined> {
     const { signal } = exchange.abort
     if (signal.aborted) return Promise.reject(abortReason(signal))
@@ -73,7 +73,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   function dialAndSend(target: UpstreamTarget, request: WireRequest, relay: Relay): void {
     pool.dial(target).then(
       (connection) => {
-        // The client disconnected while we were dialing. Nothing was sent; discard the connection.
+        // The client disconnected while the connection was dialed. Nothing was sent, so the connection is discarded.
         if (relay.isOver) connection.socket.destroy()
         else sendOn(connection, request, relay)
       },

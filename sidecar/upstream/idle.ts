@@ -1,11 +1,11 @@
 import { Registry, type RegistryHandle } from '../collections/registry.ts'
 
-/** A transfer with an idle limit. Each chunk sets `quiet` to 0, which costs one assignment. */
+/** A transfer with an idle limit. Each chunk resets `quiet` to 0, which costs one assignment; a timer increases it. */
 export type Watched = { quiet: number; onIdle(): void }
 
 /**
- * Watches all exchanges with one timer. It checks each entry twelve times within the limit, so an exchange without a
- * byte in either direction ends after the limit and at most a twelfth more.
+ * Watches all exchanges with one timer, which checks each exchange twelve times within the idle limit. An exchange
+ * without a byte in either direction therefore ends after the limit and at most a twelfth of it more.
  */
 export type IdleWatch = {
   add(entry: Watched): RegistryHandle<Watched>
@@ -23,7 +23,7 @@ export function createIdleWatch(limitMs: number): IdleWatch {
     for (const entry of watched.all()) {
       entry.quiet += 1
       if (entry.quiet <= TICKS) continue
-      // `onIdle` is called only once, because the entry stays in the registry until the exchange has ended.
+      // The entry stays in the registry until the exchange has ended. This value prevents a second call of `onIdle`.
       entry.quiet = Number.NEGATIVE_INFINITY
       entry.onIdle()
     }

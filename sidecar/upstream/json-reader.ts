@@ -10,14 +10,16 @@ import { createPool } from './http1/pool.ts'
 import { targetOf } from './target.ts'
 
 export type JsonReader = {
-  /** Resolves with the JSON of a 200 response. Rejects for any other status, after 5 s, and beyond 1 MiB. */
+  /**
+   * Resolves with the JSON of a response with status 200. Rejects for any other status, after 5 s, and beyond 1 MiB.
+   */
   read(reading: Reading): Promise<unknown>
   close(): void
 }
 
 export type Reading = {
   readonly bound: BoundConnector
-  /** Request that causes the look-up. The look-up uses its scheme and port. */
+  /** Request that causes the look-up. The look-up uses the scheme and port of this request. */
   readonly request: CanonicalRequest
   readonly question: Pick<LookUp, 'method' | 'host' | 'target' | 'body'>
 }
@@ -28,15 +30,15 @@ export type JsonReaderDeps = {
   readonly readTimeoutMs?: number
 }
 
-/** User-Agent of look-ups. It identifies requests of the gateway itself in the provider's audit log. */
+/** User-Agent of look-ups, by which the provider's audit log shows them as requests of the gateway itself. */
 export const LOOK_UP_AGENT = 'chaperone-look-up'
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
 
 /**
- * Creates the reader for look-ups at a provider. It checks addresses, injects the connector's credential, and has its
- * own connection pool.
+ * Creates the reader for look-ups at a provider. The reader checks addresses, injects the credential of the connector,
+ * and has its own connection pool.
  */
 export function createJsonReader({
   dialer,
@@ -95,7 +97,7 @@ function withCredential(bound: BoundConnector, request: CanonicalRequest): RawHe
   return edit.rawHeaders
 }
 
-/** Buffers one response. */
+/** Buffers one response in memory. */
 class WholeAnswer implements ResponseHandler {
   readonly done: Promise<Buffer>
   readonly #settle: PromiseWithResolvers<Buffer>

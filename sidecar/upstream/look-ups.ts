@@ -6,7 +6,9 @@ import { createLru } from '../collections/lru.ts'
 import type { JsonReader } from './json-reader.ts'
 
 export type LookUpPort = {
-  /** Reads values from the provider for a request. Resolves with null when there is no answer; never rejects. */
+  /**
+   * Reads values from the provider for a request. Resolves with null when the provider gives no answer. Never rejects.
+   */
   ask(asking: LookUpContext, lookUp: LookUp): Promise<LookUpValues>
 }
 
@@ -19,8 +21,8 @@ export type LookUpContext = {
 }
 
 /**
- * Result of a look-up for the metrics. `kept`: the answer was cached. `limited`: the agent caused too many look-ups, or
- * too many are in flight.
+ * Result of a look-up for the metrics. `kept`: the answer came from the cache. `limited`: the agent caused too many
+ * look-ups, or too many are in flight.
  */
 export type LookUpOutcome = 'answered' | 'kept' | 'failed' | 'limited'
 
@@ -31,8 +33,8 @@ export type LookUpDeps = {
 }
 
 /**
- * Limit of look-ups in a minute for each agent and connector. Look-ups with cached and with uncached answers are
- * limited separately.
+ * Maximum number of look-ups in a minute for each agent and connector. Look-ups whose answers are cached, and those
+ * whose answers are not, are counted separately.
  */
 export const LOOK_UPS_PER_MINUTE = 120
 const MAX_IN_FLIGHT = 32
@@ -43,8 +45,8 @@ type Kept = { readonly values: LookUpValues; readonly until: number }
 type Counter = { count: number; readonly until: number }
 
 /**
- * Creates look-ups with the credential of the connector. Answers are cached for the time in the catalogue. Concurrent
- * requests share one look-up when its answer is cached.
+ * Creates the look-ups, which use the credential of the connector. Answers are cached for the time in the catalogue.
+ * Concurrent requests share one look-up when its answer may be cached.
  */
 export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): LookUpPort {
   const kept = createLru<Kept>(MAX_KEPT)
@@ -78,8 +80,8 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
   }
 
   /**
-   * Counts the look-up and returns false beyond the limit. Look-ups for approval cards have a separate limit, so that
-   * other requests cannot exhaust it.
+   * Counts the look-up. Returns false beyond the limit. Look-ups whose answers are not cached, as those for approval
+   * cards, have a separate limit, so that other requests cannot exhaust it.
    */
   function mayAsk({ agent, bound }: LookUpContext, { keepMs }: LookUp): boolean {
     const key = JSON.stringify([agent, bound.entry.id, keepMs > 0])

@@ -4,13 +4,13 @@ import type { EchoMask } from '../pipeline/response/echo-mask.ts'
 import type { AnswerEdit } from './answer-edit.ts'
 import type { UpstreamTarget } from './target.ts'
 
-/** One outbound request, with the credential. `path` is sent byte for byte. */
+/** One outbound request, including the credential. `path` is sent byte for byte. */
 export type Outbound = {
   readonly target: UpstreamTarget
   readonly method: string
   readonly path: string
   readonly rawHeaders: RawHeaders
-  /** Set to null when the request is sent, because the response may take minutes and the buffer can be freed. */
+  /** Request body. Set to null when the request is sent, so that the buffer is freed: the response may take minutes. */
   body: Buffer | Readable | null
   readonly watch?: BodyWatch | null
   /** Called when the response head arrives. */
@@ -31,8 +31,8 @@ export type AnswerWatch = {
 
 /** Observes the request body without changing it. */
 export type BodyWatch = {
-  /** Called with every chunk, or with the whole body at once. */
+  /** Called with every chunk of a streamed body, or once with the whole body. */
   push(chunk: Buffer): void
-  /** Called when the agent received a response, complete or cut. Not called when no response was started. */
+  /** Called when the agent has received a response, complete or cut. Not called when no response was started. */
   answered(): void
 }

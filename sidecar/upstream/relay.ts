@@ -35,7 +35,7 @@ export type Carrier = {
 
 /**
  * Forwards one upstream response to the agent: interim responses, head, chunks, trailers, and back-pressure. `done`
- * settles once. It rejects only when no response was started, so that the caller can still send one.
+ * settles once. It rejects only when no response was started, so that the caller can still send a response.
  */
 export class Relay implements ResponseHandler, Watched {
   quiet = 0
@@ -60,12 +60,12 @@ export class Relay implements ResponseHandler, Watched {
     return this.#settled.promise
   }
 
-  /** True when the exchange was answered, cut or failed. Nothing more must be sent upstream. */
+  /** True when the exchange was answered, cut or has failed. Nothing may be sent upstream then. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** Sets the transport that carries the exchange, when it is open. */
+  /** Sets the open transport that carries the exchange. */
   startsOn(carrier: Carrier): void {
     this.#carrier = carrier
   }
@@ -130,7 +130,7 @@ export class Relay implements ResponseHandler, Watched {
       this.#ended()
       return
     }
-    // The upstream has finished. Only the edit of the response is pending.
+    // The upstream has finished, so there is no transport to abort. Only the edit of the response is pending.
     this.#carrier = null
     edited.then(this.#ended, (error: unknown) => this.error(error as Error))
   }
@@ -162,7 +162,7 @@ export class Relay implements ResponseHandler, Watched {
     if (this.#isOver) return
     this.#over()
     const failure = asFailure(error, this.#outbound.target.host)
-    // A response that is edited as a whole may be buffered, with no byte sent to the agent yet.
+    // A response that is edited as a whole may still be buffered, with no byte sent to the agent.
     if (this.#stream === null || !this.#exchange.reply.isStarted) {
       this.#settled.reject(failure)
       return
@@ -184,8 +184,8 @@ export class Relay implements ResponseHandler, Watched {
   }
 
   /**
-   * Pings both ends and resolves with true when both answer. A gRPC call may be silent for any time while both ends
-   * answer; other exchanges have no ping and time out.
+   * Pings the client and the upstream. Resolves with true when both answer. A gRPC call may be silent for any time
+   * while both answer. Other exchanges have no ping and therefore time out.
    */
   async #areBothThere(): Promise<boolean> {
     const ends = [this.#carrier?.isThere?.(), this.#exchange.reply.isThere?.()]
@@ -224,8 +224,8 @@ function asFailure(error: Error, host: string): Error {
 }
 
 /**
- * Error for a success response without an upgrade. The decision was about a WebSocket, so the response of a plain
- * request must not be forwarded.
+ * Returns the error for a response without an upgrade to an upgrade request. The decision was about a WebSocket, so the
+ * response of a plain request must not be forwarded.
  */
 function notSwitched(host: string): ChaperoneError {
   const detail = `${host} answered as if no WebSocket had been asked for: there is none at this address. Send the request without Upgrade.`

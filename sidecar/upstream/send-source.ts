@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 
 export type SourceSink = {
-  /** The stream that emits `drain` when it accepts more. */
+  /** The stream that emits `drain` when the sink accepts more bytes. */
   readonly wire: Writable
   /** Returns false when the sink is full; writing continues after `drain`. Throws for a chunk that must not be sent. */
   readonly write: (chunk: Buffer) => boolean
@@ -16,7 +16,7 @@ export type SourceEvents = {
 
 /**
  * Sends the agent's body upstream with back-pressure, independent of the response. The source is never destroyed,
- * because the agent's connection must carry the response. Returns the function that stops sending.
+ * because the agent's connection must still carry the response. Returns a function that stops sending.
  */
 export function sendSource(
   source: Readable,
@@ -26,7 +26,8 @@ export function sendSource(
   const stop = (): void => {
     source.off('data', onData).off('end', onEnd).off('error', fail).off('close', onClose)
     wire.off('drain', onDrain)
-    // The listener handles later errors of the source. This handler keeps an `error` event from ending the process.
+    // This listener handles errors after sending has stopped. Without a listener, an `error` event would end the
+    // process.
     source.on('error', () => source.resume())
   }
   const fail = (error: Error): void => {
@@ -53,7 +54,7 @@ export function sendSource(
     onFinished()
   }
   const onClose = (): void => {
-    // A body with broken framing may have failed during the dial, before this listener.
+    // A body with broken framing may have failed during the dial, before a listener was attached.
     if (!source.readableEnded)
       fail(source.errored ?? new Error('the agent closed its request before the end'))
   }

@@ -9,23 +9,25 @@ export type SpliceOptions = {
   readonly upstream: Duplex
   readonly signal: ExchangeSignal
   readonly idle: IdleWatch
-  /** Checks the client's first bytes before any of them is sent upstream. It receives all bytes so far. */
+  /** Check of the client's first bytes, before any of them is sent upstream; absent for no check. */
   readonly gate?: ClientGate | undefined
-  /** Updated with every chunk, so that the record has the byte counts however the tunnel ends. */
+  /** Byte counts, which are updated with every chunk, so that the record has them however the tunnel ends. */
   readonly counts: SpliceCounts
 }
 
 export type ClientGate = {
-  /** True when the client must send first. The timeout then starts at once, otherwise with the first byte. */
+  /**
+   * True when the client must send first. The timeout then starts at once, otherwise with the first byte of the client.
+   */
   readonly isClientFirst: boolean
-  /** Timeout in milliseconds for the verdict. */
+  /** Timeout in milliseconds until the bytes must suffice for a verdict. */
   readonly timeoutMs: number
   readonly judge: (bytes: Buffer) => 'more' | 'pass' | 'refuse'
 }
 
 /**
- * Cause of a tunnel's end: both sides closed, the exchange was aborted, no byte passed for the idle limit, or the gate
- * refused.
+ * Cause of the end of a tunnel: both sides closed, the exchange was aborted, no byte passed within the idle limit, or
+ * the gate refused the first bytes.
  */
 export type SpliceEnd = 'closed' | 'aborted' | 'idle' | 'refused'
 
@@ -36,7 +38,7 @@ export function splice(options: SpliceOptions): Promise<SpliceEnd> {
     let how: SpliceEnd = 'closed'
     let open = 2
     const cut = (why: SpliceEnd) => {
-      // Destroying the client aborts the exchange. The first cause is kept.
+      // Destroying the client also aborts the exchange, so only the first cause is kept.
       if (how === 'closed') how = why
       client.destroy()
       upstream.destroy()
@@ -131,7 +133,7 @@ function relay(from: Duplex, to: Duplex, count: (bytes: number) => void): void {
     if (!to.destroyed) to.end()
   })
   from.on('error', () => to.destroy())
-  // When one side has closed, the other may flush its data and is then closed.
+  // When one side has closed, the other side flushes its data and is then closed.
   from.on('close', () => {
     if (to.writableFinished || to.destroyed) to.destroy()
     else to.end(() => to.destroy())

@@ -7,8 +7,8 @@ import { headerValues } from '../../core/request/headers.ts'
 const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /**
- * Returns why a 101 response does not open the requested WebSocket (RFC 6455, section 4.1); null when it does. After
- * any other 101 the bytes belong to a protocol for which there was no decision.
+ * Returns the reason why a 101 response does not open the requested WebSocket (RFC 6455, section 4.1); null when it
+ * does. After any other 101 the bytes would belong to a protocol for which there was no decision.
  */
 export function switchingProblem(asked: RawHeaders, answer: RawHeaders): string | null {
   const [upgrade, ...otherUpgrades] = headerValues(answer, 'upgrade')
@@ -38,7 +38,8 @@ function protocolProblem(asked: RawHeaders, answer: RawHeaders): string | null {
 }
 
 /**
- * Returns a problem when the server selects an extension that was not offered. Extensions change the meaning of frames.
+ * Returns a problem when the server selects an extension that the client did not offer. Extensions change the meaning
+ * of frames.
  */
 function extensionProblem(asked: RawHeaders, answer: RawHeaders): string | null {
   const offered = new Set(extensionNames(asked))
@@ -48,8 +49,8 @@ function extensionProblem(asked: RawHeaders, answer: RawHeaders): string | null 
 }
 
 /**
- * Returns the names of the extensions. A quoted value may contain a comma; the part after it then counts as a name that
- * was not offered. No extension in use has such values.
+ * Returns the names of the extensions. A comma in a quoted value splits the value, and the rest of it counts as a name
+ * that was not offered. No extension in use has values with commas.
  */
 function extensionNames(headers: RawHeaders): readonly string[] {
   return headerValues(headers, 'sec-websocket-extensions')

@@ -3,20 +3,20 @@ import { leavesInClear } from '../../core/connectors/credentials/clear-text.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 
-/** Upstream of a request and its authentication. Connections with equal `key` may be shared. */
+/** Upstream of a request, with the expected identity of its server. Connections with equal `key` may be shared. */
 export type UpstreamTarget = {
   readonly key: string
   readonly isTls: boolean
-  /** Name or IP literal that is resolved and dialled. */
+  /** Host name or IP literal that is resolved and dialed. */
   readonly host: string
   readonly port: number
-  /** SNI; empty for IP literals. */
+  /** Server name (SNI) of the TLS handshake; empty for IP literals. */
   readonly servername: string
-  /** Accepted host names. The certificate must be valid for at least one of them. */
+  /** Host names of which the certificate must be valid for at least one. */
   readonly identities: readonly string[]
   /** Value of the Host header: always the host that the agent requested. */
   readonly hostHeader: string
-  /** Prefix of every path, from the path of the connector's own URL. */
+  /** Prefix that is added to every path: the path of the connector's own URL. */
   readonly pathPrefix: string
   readonly allowPrivateAddresses: boolean
   readonly caBundle: string | null
@@ -28,8 +28,8 @@ const HTTPS_PORT = 443
 const cached = new WeakMap<ConnectorEntry, Map<string, UpstreamTarget>>()
 
 /**
- * Returns the upstream of a request. Cached for each connector entry and host; entries are immutable and replaced on
- * change.
+ * Returns the upstream of a request. Results are cached for each connector entry and host. Entries are immutable and
+ * replaced on change.
  */
 export function targetOf(entry: ConnectorEntry, request: CanonicalRequest): UpstreamTarget {
   const known = cached.get(entry) ?? new Map<string, UpstreamTarget>()
@@ -43,7 +43,10 @@ export function targetOf(entry: ConnectorEntry, request: CanonicalRequest): Upst
 /** Limit of cached targets for each connector, because a wildcard domain allows any number of hosts. */
 const MAX_CACHED = 256
 
-/** Returns the upstream of a request to an allowed host that no connector owns: exactly the requested one. */
+/**
+ * Returns the upstream of a request to an allowed host that no connector owns. It is exactly the requested host and
+ * port.
+ */
 export function plainTarget(request: CanonicalRequest, allowPrivateAddresses: boolean): UpstreamTarget {
   const isTls = request.scheme === 'https'
   return {
@@ -61,7 +64,7 @@ export function plainTarget(request: CanonicalRequest, allowPrivateAddresses: bo
 }
 
 /**
- * Returns the upstream of a connector. It always uses TLS, unless the connector's own URL says `http` and private
+ * Returns the upstream of a connector. It uses TLS, unless the connector's own URL has the scheme `http` and private
  * addresses are allowed.
  */
 function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): UpstreamTarget {
@@ -86,8 +89,8 @@ function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): Upst
 }
 
 /**
- * Returns the host and port of the connector's own URL. The certificate may also be for the requested host, for example
- * when the URL has an IP address.
+ * Returns the host and port of the connector's own URL. The certificate may also be valid for the requested host
+ * instead, for example when the URL has an IP address.
  */
 function reroutedTo(base: URL, request: CanonicalRequest, allowPrivate: boolean) {
   const isTls = !leavesInClear({ url: base.href, allowPrivateAddresses: allowPrivate })

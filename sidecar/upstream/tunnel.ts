@@ -22,7 +22,7 @@ export type Tunnels = {
   join(exchange: Exchange, upstream: Duplex, head: string): Promise<void>
 }
 
-/** Timeout in milliseconds for the ClientHello, the same as for a request head. */
+/** Timeout in milliseconds for the ClientHello. It is the same as for a request head. */
 const HELLO_TIMEOUT_MS = 10_000
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 
@@ -85,7 +85,7 @@ export function createTunnels({ dialer, idle, monotonicMs }: TunnelDeps): Tunnel
 type Messages = { readonly protocol: MessageProtocol; readonly inner: InnerExchanges }
 type JoiningMessages = Messages & { readonly head: string }
 
-/** Returns the protocol for reading the messages of this WebSocket; null when its bytes are forwarded unread. */
+/** Returns the protocol by which the messages of this WebSocket are read; null when its bytes are forwarded unread. */
 function messagesOf({ connector: bound, request, inner }: Exchange): Messages | null {
   if (bound === undefined || request === undefined || inner === undefined) return null
   const { messages: protocol } = bound.connector
@@ -100,7 +100,7 @@ function noteEnd({ outcome }: Exchange, how: SpliceEnd): void {
 type Joining = { readonly head: string; readonly gate: ClientGate | undefined }
 
 /**
- * Returns the check of the tunnel's first bytes; undefined without a rule. A refused tunnel is recorded as a denial
+ * Returns the check of the first bytes of a tunnel; undefined without a rule. A refused tunnel is recorded as a denial
  * although the client received 200, because none of its bytes were forwarded.
  */
 function gateOf(exchange: Exchange, rule: HelloRule): ClientGate | undefined {

@@ -130,7 +130,8 @@ function wouldNote(would: LogDecision): string {
 }
 
 /**
- * Returns the note of a forwarded request: `approved` after an approval, `executed` for an order without an approval.
+ * Returns the note of an exchange that was not refused: `approved` after an approval, `executed` for an order without
+ * an approval, otherwise null.
  */
 function passedNote({ approvalId, order, isWaiting, outcome, completedWith }: Exchange): string | null {
   if (outcome.denyReason !== null || isWaiting === true) return null

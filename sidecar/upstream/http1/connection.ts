@@ -15,11 +15,11 @@ import { type Asked, type ResponseHead, readResponseHead } from './response-head
 
 export type WireRequest = RequestLine & {
   readonly body: Buffer | Readable | null
-  /** Called with every chunk of a streamed body; null for other bodies. */
+  /** Called with every chunk of a streamed body; null for a body that is not streamed. */
   readonly onBodyChunk: ((chunk: Buffer) => void) | null
 }
 
-/** Events of one request. No call follows `end`, `upgrade` or `error`. */
+/** Events of the response to one request. No call follows `end`, `upgrade` or `error`. */
 export type ResponseHandler = {
   interim(status: number, headers: readonly string[]): void
   head(status: number, headers: readonly string[], hasBody: boolean): void
@@ -32,7 +32,8 @@ export type ResponseHandler = {
 
 export type ConnectionOwner = {
   /**
-   * Called when the connection may be reused. `keepAliveSeconds` is the server's idle timeout; null when not declared.
+   * Called when the connection may be reused. `keepAliveSeconds` is the idle timeout that the server declared; null
+   * when it declared none.
    */
   idle(connection: UpstreamConnection, keepAliveSeconds: number | null): void
   closed(connection: UpstreamConnection): void
@@ -41,15 +42,15 @@ export type ConnectionOwner = {
 /** Largest body in bytes that is written together with the head: one TLS record, one system call. */
 const JOIN_BYTES = 16 * 1024
 /**
- * Larger bodies are written in pieces of this size in bytes. TLS encrypts each write in one turn of the event loop and
- * needs its size again in memory.
+ * Size in bytes of the pieces in which larger bodies are written. TLS encrypts each write in one turn of the event
+ * loop, and needs memory of the same size again.
  */
 const PIECE_BYTES = 256 * 1024
 const MAX_INTERIMS = 64
 
 /**
- * One HTTP/1.1 connection to an upstream, with one request at a time. It is reused only when the response ended as
- * framed, the request was sent completely, and no other bytes arrived.
+ * One HTTP/1.1 connection to an upstream, with one request at a time. The connection is reused only when the response
+ * ended as framed, the request was sent completely, and no other bytes arrived.
  */
 export class UpstreamConnection implements BodySink {
   readonly socket: Socket
@@ -61,7 +62,7 @@ export class UpstreamConnection implements BodySink {
   #keepAlive = false
   #keepAliveSeconds: number | null = null
   #interims = 0
-  /** Cancels sending of the request body; null when the body is complete. */
+  /** Function that cancels sending of the request body; null when the whole body is sent. */
   #stopSending: (() => void) | null = null
 
   constructor(socket: Socket, owner: ConnectionOwner) {
@@ -155,7 +156,8 @@ export class UpstreamConnection implements BodySink {
 
   readonly #onData = (chunk: Buffer): void => {
     const handler = this.#handler
-    // An unsolicited response must not be taken for the response to the next request.
+    // Bytes without a request are an unsolicited response, which must not be taken for the response to the next
+    // request.
     if (handler === null) this.socket.destroy()
     else this.#read(chunk, handler)
   }
@@ -193,7 +195,10 @@ export class UpstreamConnection implements BodySink {
     }
   }
 
-  /** Handles one response head. Returns the bytes in which the next head starts; null after the final response. */
+  /**
+   * Handles one response head. Returns the bytes after an interim response, in which the next head starts; null after
+   * the final response.
+   */
   #take(head: ResponseHead, rest: Buffer | null, handler: ResponseHandler): Buffer | null {
     if (head.status === 101) this.#upgrade(head, rest, handler)
     else if (head.status < 200) {
@@ -228,7 +233,7 @@ export class UpstreamConnection implements BodySink {
   #feed(decoder: BodyDecoder, bytes: Buffer): void {
     const rest = decoder.feed(bytes)
     if (decoder.problem !== null) this.#fail(new Error(`the answer is malformed: ${decoder.problem}`))
-    // The response was valid, but unsolicited bytes follow it.
+    // The response was valid. The connection is not reused, because unsolicited bytes follow the response.
     else if (rest !== null) this.socket.destroy()
   }
 

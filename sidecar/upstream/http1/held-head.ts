@@ -1,7 +1,7 @@
 import { addChunk } from '../../collections/chunk-list.ts'
 import { HEAD_END, MAX_HEAD_BYTES } from './response-head.ts'
 
-/** Buffers an incomplete response head. Bytes that were searched for its end are not searched again. */
+/** Buffers an incomplete response head. Each byte is searched only once for the end of the head. */
 export class HeldHead {
   #chunks: Buffer[]
   #length: number
@@ -14,7 +14,7 @@ export class HeldHead {
     this.#tail = bytes.subarray(1 - HEAD_END.length)
   }
 
-  /** Adds a chunk. Returns all bytes when the head is complete or too long; null before. */
+  /** Adds a chunk. Returns all bytes when the head is complete or too long, otherwise null. */
   push(chunk: Buffer): Buffer | null {
     addChunk(this.#chunks, chunk)
     this.#length += chunk.length

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 
-/** Returns the bytes as a stream of pieces, which share the memory of `bytes`. */
+/** Returns the bytes as a stream of pieces. The pieces share the memory of `bytes`. */
 export function inPieces(bytes: Buffer, size: number): Readable {
   let at = 0
   return new Readable({

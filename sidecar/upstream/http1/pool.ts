@@ -6,7 +6,8 @@ export type Pool = {
   /** Returns the most recently used idle connection to the target; null when there is none and the caller must dial. */
   take(target: UpstreamTarget): UpstreamConnection | null
   /**
-   * Dials a new connection, which is then in use. The pool has no limit, because concurrency is limited for each agent.
+   * Dials a new connection, which is then in use. The pool needs no limit, because the concurrency of each agent is
+   * limited.
    */
   dial(target: UpstreamTarget): Promise<UpstreamConnection>
   /** Destroys all connections. Requests in flight fail. */
@@ -16,12 +17,12 @@ export type Pool = {
 type Idle = { readonly connection: UpstreamConnection; readonly until: number }
 
 /**
- * Idle timeout in milliseconds when the server declares none. Many servers close after 5 s; a shorter timeout avoids
- * sending a request on a connection that is closing.
+ * Idle timeout in milliseconds when the server declares none. Many servers close a connection after 5 s. A shorter
+ * timeout avoids sending a request on a connection that the server is closing.
  */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MAX_MS = 60_000
-/** Margin in milliseconds before the server's idle timeout. A connection is not reused within it. */
+/** Margin in milliseconds before the end of the server's idle timeout. Within the margin a connection is not reused. */
 const MARGIN_MS = 1_000
 const SWEEP_MS = 1_000
 const MAX_IDLE_PER_TARGET = 256
@@ -93,7 +94,7 @@ export function createPool(dialer: Dialer, monotonicMs: () => number): Pool {
   return { take, dial, close }
 }
 
-/** Destroys expired connections. Each one leaves the stack by its `close` event. */
+/** Destroys expired connections. The `close` event of a connection removes it from the stack. */
 function destroyExpired(stack: readonly Idle[], now: number): void {
   for (const { connection, until } of stack) if (until <= now) connection.socket.destroy()
 }

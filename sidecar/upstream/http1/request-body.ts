@@ -9,7 +9,7 @@ export type BodyOptions = SourceEvents & {
   readonly onChunk: ((chunk: Buffer) => void) | null
 }
 
-/** Sends a body in the framing that its head declared. Returns a function that cancels sending. */
+/** Sends a body in the framing that the request head declared. Returns a function that cancels sending. */
 export function sendBody(source: Readable, options: BodyOptions): () => void {
   const { socket, length, onChunk } = options
   let sent = 0

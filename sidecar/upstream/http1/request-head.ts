@@ -18,14 +18,14 @@ export type RequestFraming =
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const TARGET = /^[\x21-\xff]+$/
 /**
- * Characters that are forbidden in a header value. Node truncates characters beyond latin-1 to one byte, which could be
- * a line feed.
+ * Matches characters that are forbidden in a header value. Node truncates characters beyond latin-1 to one byte, which
+ * could be a line feed.
  */
 const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
 /**
- * Returns the request head as latin-1 text. Throws for values that could be read as more than one line. All values were
- * validated when the request was parsed; this check is the second line of defense.
+ * Returns the request head as latin-1 text. Throws for values that could be read as more than one line. The parser of
+ * the request has refused these values already; this check is the second line of defense.
  */
 export function requestHead(line: RequestLine, framing: RequestFraming): string {
   if (!TOKEN.test(line.method) || !TARGET.test(line.path))

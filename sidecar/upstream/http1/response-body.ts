@@ -4,7 +4,9 @@ import { parseFields } from './response-head.ts'
 /** Receives the decoded body. */
 export type BodySink = {
   data(chunk: Buffer): void
-  /** Called when the body is complete. In `trailers` names and values alternate; it is empty when there are none. */
+  /**
+   * Called when the body is complete. `trailers` contains names and values, alternating; it is empty without trailers.
+   */
   complete(trailers: readonly string[]): void
 }
 
@@ -46,7 +48,7 @@ export class LengthDecoder implements BodyDecoder {
   }
 }
 
-/** Decodes a body that ends when the connection closes. The owner of the connection then calls `complete`. */
+/** Decodes a body that ends when the connection closes. The owner of the connection calls `complete` at that moment. */
 export class CloseDecoder implements BodyDecoder {
   isDone = false
   readonly problem = null
@@ -72,7 +74,8 @@ const CR = 13
 const LF = 10
 const MAX_SIZE_LINE = 4_096
 /**
- * Fields that are forbidden in trailers. A client that merges trailers into the headers would read another body length.
+ * Matches fields that are forbidden in trailers. A client that merges trailers into the headers would read another body
+ * length.
  */
 const FRAMING = /^(content-length|transfer-encoding)$/i
 const MAX_TRAILER_BYTES = 64 * 1024

@@ -1,11 +1,11 @@
-/** Describes how to read the bytes after a response head, and whether the connection may be reused. */
+/** Framing of a response: how to read the bytes after its head, and whether the connection may be reused. */
 export type Framing = {
   /** `close`: the body ends with the connection. */
   readonly body: 'none' | 'length' | 'chunked' | 'close'
   /** Declared length in bytes; 0 unless `body` is `length`. */
   readonly length: number
   readonly keepAlive: boolean
-  /** Idle timeout declared by the server in seconds; null when not declared. */
+  /** Idle timeout in seconds that the server declared; null when it declared none. */
   readonly keepAliveSeconds: number | null
 }
 
@@ -29,7 +29,8 @@ export function noFields(): FramingFields {
 }
 
 /**
- * Collects a header field that determines framing. The length of the name rules most fields out without a comparison.
+ * Collects a header field if it determines framing. A comparison of lengths excludes most names without a comparison of
+ * text.
  */
 export function noteField(fields: FramingFields, name: string, value: string): void {
   switch (name.length) {
@@ -65,7 +66,10 @@ export type FramingInput = {
   readonly isUpgrade: boolean
 }
 
-/** Returns the framing, or as text the reason why two HTTP parsers could read different messages. */
+/**
+ * Returns the framing of a response. Returns a text instead when two HTTP parsers could read different messages; the
+ * text is the reason.
+ */
 export function framingOf(input: FramingInput): Framing | string {
   const { status, isHttp10, fields } = input
   const problem = problemOf(input)
@@ -112,8 +116,8 @@ function isBodiless(status: number): boolean {
 }
 
 /**
- * Returns true when a response that cannot have a body declares one. It is read without a body (RFC 9112, section 6.3),
- * and the connection is not reused.
+ * Returns true when a response that cannot have a body declares one. Such a response is read without a body (RFC 9112,
+ * section 6.3), and the connection is not reused.
  */
 function isOdd(status: number, transferEncoding: string | null, length: number): boolean {
   return (status === 204 || status < 200) && (transferEncoding !== null || length > 0)

@@ -3,7 +3,8 @@ import { type Framing, framingOf, noFields, noteField } from './response-framing
 export type ResponseHead = {
   readonly status: number
   /**
-   * Names and values alternate, in latin-1. Order, case and duplicates are kept; whitespace around values is removed.
+   * Header names and values, alternating, in latin-1. Order, case and duplicates are kept; whitespace around values is
+   * removed.
    */
   readonly headers: readonly string[]
   readonly framing: Framing
@@ -54,7 +55,7 @@ function parseHead(text: string, { end, asked }: { end: number; asked: Asked }):
     : { kind: 'head', head: { status, headers, framing }, end }
 }
 
-/** Parses header fields into `out`. Returns the problem, or null. Also parses trailers, which have the same syntax. */
+/** Parses header fields, or trailers in the same syntax, into `out`. Returns the problem with a field, or null. */
 export function parseFields(text: string, from: number, out: string[]): string | null {
   let at = from
   while (at < text.length) {

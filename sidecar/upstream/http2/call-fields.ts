@@ -4,12 +4,15 @@ import type { UpstreamTarget } from '../target.ts'
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/
-/** Length of the Host header and its value, which `outboundHeaders` puts first. HTTP/2 sends `:authority` instead. */
+/**
+ * Number of elements of the Host header, name and value, which `outboundHeaders` puts first. HTTP/2 sends `:authority`
+ * instead.
+ */
 const HOST_PAIR = 2
 
 /**
  * Returns the header list of a gRPC call: pseudo-header fields, then the fields that HTTP/1.1 would send, in lower
- * case. `te: trailers` is hop-by-hop, but gRPC servers require it, so the gateway adds it again.
+ * case. The gateway adds `te: trailers` again, which is hop-by-hop but required by gRPC servers.
  */
 export function callFields({ method, path, headers }: WireRequest, target: UpstreamTarget): string[] {
   const scheme = target.isTls ? 'https' : 'http'

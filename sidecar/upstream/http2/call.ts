@@ -14,8 +14,8 @@ type Answer = (headers: IncomingHttpHeaders, flags: number, raw: readonly string
 
 /**
  * One request on one stream of a session. Request and response run concurrently, each with its own back-pressure. The
- * handler receives the same events as from an HTTP/1.1 connection, and none after `end` or `error`; a stream that is
- * not finished by then is reset.
+ * handler receives the same events as from an HTTP/1.1 connection, and no event after `end` or `error`. A stream that
+ * has not finished by then is reset.
  */
 export class UpstreamCall {
   readonly #stream: ClientHttp2Stream
@@ -26,7 +26,7 @@ export class UpstreamCall {
   #interims = 0
   #error: Error | null = null
   #isOver = false
-  /** Cancels sending of the request body; null when the body is complete. */
+  /** Function that cancels sending of the request body; null when the whole body is sent. */
   #stopSending: (() => void) | null = null
 
   constructor({ stream, cancel, isThere }: OpenedStream, handler: ResponseHandler) {
@@ -72,7 +72,9 @@ export class UpstreamCall {
     this.#stream.resume()
   }
 
-  /** Returns true when the server answers a ping. A server that does not read the request counts as unreachable. */
+  /**
+   * Resolves with true when the server answers a ping. A server that does not read the request counts as unreachable.
+   */
   async isThere(): Promise<boolean> {
     return this.#stream.writableLength === 0 && (await this.#answers())
   }
@@ -93,8 +95,8 @@ export class UpstreamCall {
   }
 
   /**
-   * Forwards the head and only then reads the stream, because data of the same packet must not be forwarded before the
-   * head.
+   * Forwards the head, and starts to read the stream afterwards. Data of the same packet must not be forwarded before
+   * the head.
    */
   readonly #onResponse: Answer = (headers, flags, raw) => {
     if (this.#isOver) return
@@ -118,8 +120,8 @@ export class UpstreamCall {
   }
 
   /**
-   * Completes the response. The HTTP/2 module also ends a stream that was reset, so only trailers or a stream without a
-   * reset count as complete.
+   * Completes the response. Node also emits `end` for a stream that was reset, so the response counts as complete only
+   * with trailers or without a reset.
    */
   readonly #onEnd = (): void => {
     const isCut = this.#stream.destroyed || this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR
@@ -127,7 +129,8 @@ export class UpstreamCall {
   }
 
   /**
-   * Completes or fails the call. Some servers reset the stream after a complete response, and not always with NO_ERROR.
+   * Completes or fails the call. Some servers reset the stream after a complete response, even with a code other than
+   * NO_ERROR.
    */
   readonly #onClose = (): void => {
     if (this.#isOver) return
@@ -145,7 +148,7 @@ export class UpstreamCall {
   #complete(trailers: readonly string[]): void {
     const isSent = this.#stopSending === null && (this.#stream.writableFinished || this.#stream.closed)
     this.#settle()
-    // A server that has sent its whole response does not read further, so the rest of the request is not sent.
+    // The rest of the request is not sent, because a server that has sent its whole response does not read it.
     if (!isSent) this.#cancel()
     this.#handler.end(trailers)
   }
@@ -155,7 +158,7 @@ export class UpstreamCall {
     this.#stopSending?.()
     this.#stopSending = null
     this.#stream.removeListener('data', this.#onData)
-    // Drains the response, because a stream with unread data does not close.
+    // The response is drained, because a stream with unread data does not close.
     this.#stream.resume()
   }
 }
@@ -165,8 +168,8 @@ function statusOf(headers: IncomingHttpHeaders): number {
 }
 
 /**
- * Returns the error of a refused stream. REFUSED_STREAM guarantees that the server processed nothing, but the agent
- * decides about a retry.
+ * Returns the error of a refused stream. REFUSED_STREAM guarantees that the server processed nothing, but only the
+ * agent may decide about a retry.
  */
 function refused(): ChaperoneError {
   const detail =

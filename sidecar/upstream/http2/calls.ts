@@ -7,7 +7,7 @@ import { callFields } from './call-fields.ts'
 import { createSessions } from './sessions.ts'
 
 export type Calls = {
-  /** Sends one request over HTTP/2 and reports every outcome to the relay. */
+  /** Sends one request over HTTP/2. The relay receives every outcome. */
   start(target: UpstreamTarget, request: WireRequest, relay: Relay): void
   /** Aborts all calls in progress. */
   close(): void

@@ -13,8 +13,8 @@ const ALPN = ['h2'] as const
 
 /**
  * Opens a new session on a connection of the dialer, which resolves, checks and pins the address and verifies the
- * certificate. Without TLS it uses HTTP/2 with prior knowledge. Rejects with the errors of the dialer, and with
- * `upstream_failed` when the server does not speak HTTP/2.
+ * certificate. Without TLS the session uses HTTP/2 with prior knowledge. Rejects with the errors of the dialer, and
+ * with `upstream_failed` when the server does not support HTTP/2.
  */
 export async function dialSession(
   dialer: Dialer,

@@ -13,8 +13,8 @@ export type OpenedStream = {
 
 const WINDOW_BYTES = 256 * 1024
 /**
- * Session flow-control window in bytes. nghttp2 acknowledges received data at once and each stream has its own limit,
- * so a large session window needs no memory.
+ * Flow-control window of a session in bytes. A large window needs no memory, because nghttp2 acknowledges received data
+ * at once and each stream has its own limit.
  */
 const SESSION_WINDOW_BYTES = 16 * 1024 * 1024
 /** Time in milliseconds that a server has to answer a ping during a silent call. */
@@ -31,13 +31,13 @@ const OPTIONS = {
 }
 
 /**
- * One HTTP/2 connection to an upstream. It accepts calls until it is full, received GOAWAY, failed, or was retired.
- * Calls in progress then continue where the connection allows it.
+ * One HTTP/2 connection to an upstream. It accepts calls until it is full, has received GOAWAY, has failed, or was
+ * retired. Calls in progress then continue where the connection allows it.
  */
 export class UpstreamSession {
   /** Number of calls in progress. */
   calls = 0
-  /** Sweeps of the pool without a sign of life of the server. Each response, trailer or ping answer resets it to 0. */
+  /** Number of pool sweeps since the last response, trailer or ping answer of the server. */
   quiet = 0
   /** Number of pool sweeps since the session was opened. */
   age = 0
@@ -57,8 +57,8 @@ export class UpstreamSession {
   }
 
   /**
-   * Opens a session and resolves when the server has sent its SETTINGS. They contain the limit of concurrent streams,
-   * and prove before a credential is sent that the server speaks HTTP/2. Rejects when they do not arrive.
+   * Opens a session. Resolves when the SETTINGS of the server have arrived, and rejects when they do not. SETTINGS
+   * contain the limit of concurrent streams, and prove before a credential is sent that the server supports HTTP/2.
    */
   static open(
     socket: Socket,
@@ -105,10 +105,10 @@ export class UpstreamSession {
     return this.calls >= Math.min(maxConcurrentStreams, MAX_STREAMS)
   }
 
-  /** Opens a stream. Returns null when the session is full or closing; nothing was sent then. */
+  /** Opens a stream. Returns null, and sends nothing, when the session is full or closing. */
   begin(fields: readonly string[], hasBody: boolean): OpenedStream | null {
     if (this.isOver || this.isFull) return null
-    // `close` would end the request body normally, and the server could take it for complete. An abort resets the
+    // `close` would end the request body normally, and the server could take the body for complete. An abort resets the
     // stream.
     const reset = new AbortController()
     const options = { endStream: !hasBody, signal: reset.signal }
@@ -117,7 +117,7 @@ export class UpstreamSession {
     stream.once('close', () => {
       this.calls -= 1
     })
-    // The end of the stream does not count as a sign of life: an abandoned call also ends.
+    // The end of a stream does not prove that the server responds, because the streams of abandoned calls end too.
     const onHeard = (): void => {
       this.quiet = 0
     }
@@ -125,14 +125,14 @@ export class UpstreamSession {
     return { stream, cancel: () => reset.abort(), isThere: () => this.probe(THERE_MS) }
   }
 
-  /** Pings the server. Resolves with true when it answers in time. */
+  /** Pings the server. Resolves with true when the server answers within `timeoutMs`. */
   async probe(timeoutMs: number): Promise<boolean> {
     const isThere = await answersPing(this.#session, timeoutMs)
     if (isThere) this.quiet = 0
     return isThere
   }
 
-  /** Accepts no new calls, and closes after the last call in progress. */
+  /** Makes the session accept no new calls, and closes it after the last call in progress. */
   retire(): void {
     this.#isRetired = true
     if (!this.#session.destroyed) this.#session.close()

@@ -8,8 +8,8 @@ import type { OpenedStream, UpstreamSession } from './session.ts'
 export type Sessions = {
   /**
    * Opens a stream for one call, on a session with capacity or on a new one. Rejects with `upstream_failed` when the
-   * upstream does not speak HTTP/2 or accepts no calls, and with the errors of the dialer. Nothing of the call was sent
-   * then.
+   * upstream does not support HTTP/2 or accepts no calls, and with the errors of the dialer. After a rejection, nothing
+   * of the call was sent.
    */
   begin(target: UpstreamTarget, call: Call): Promise<OpenedStream>
   /** Destroys all sessions. Calls in progress fail. */
@@ -19,28 +19,29 @@ export type Sessions = {
 export type Call = {
   readonly fields: readonly string[]
   readonly hasBody: boolean
-  /** Returns true when the call has been abandoned. */
+  /** Returns true when the exchange of the call has ended, so that nothing must be sent. */
   isOver(): boolean
 }
 
 export type SessionsOptions = { readonly probeMs?: number }
 
 const SWEEP_MS = 1_000
-/** Number of sweeps without a sign of life. Beyond it a session is pinged before its next call. */
+/** Number of sweeps without a response of the server, from which on a session is pinged before its next call. */
 const QUIET_SWEEPS = 5
 /**
- * Idle limit in sweeps. Servers announce their close by GOAWAY, but middleboxes may drop a silent connection sooner.
+ * Idle limit of a session in sweeps. Servers announce their close by GOAWAY, but middleboxes may drop a silent
+ * connection sooner.
  */
 const IDLE_SWEEPS = 60
-/** Maximum age of a session in sweeps. A changed DNS record or certificate is then noticed in time. */
+/** Maximum age of a session in sweeps. The limit makes changed DNS records and certificates take effect. */
 const AGE_SWEEPS = 600
 const PROBE_MS = 2_000
-/** Limit of consecutive sessions that closed before they accepted the call. */
+/** Maximum number of sessions that may close, one after the other, before they accept the call. */
 const MAX_LOST = 3
 
 /**
- * Creates the pool of sessions by target. A target has one session until that one is full. Like the HTTP/1.1 pool it
- * has no limit.
+ * Creates the pool of sessions by target. A target gets another session only when none of its sessions has capacity.
+ * Like the HTTP/1.1 pool it has no limit.
  */
 export function createSessions(dialer: Dialer, options: SessionsOptions = {}): Sessions {
   const { probeMs = PROBE_MS } = options
@@ -102,7 +103,7 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
   return { begin, close }
 }
 
-/** Returns a session with capacity. Pings a session first that was silent too long; null when no session is left. */
+/** Returns a session with capacity; null when there is none. A session without a recent response is pinged first. */
 async function free(
   of: ReadonlySet<UpstreamSession> | undefined,
   probeMs: number,
@@ -116,8 +117,8 @@ async function free(
 }
 
 /**
- * Opens the stream on the session. The client may have disconnected during the dial; the session then stays for later
- * calls.
+ * Opens the stream on the session. Throws when the client disconnected during the dial; the session then stays
+ * available for later calls.
  */
 function beginOn(session: UpstreamSession, call: Call): OpenedStream | null {
   if (call.isOver()) throw new DOMException('the exchange was ended', 'AbortError')
@@ -125,16 +126,16 @@ function beginOn(session: UpstreamSession, call: Call): OpenedStream | null {
 }
 
 /**
- * Returns true when the session cannot accept calls. A full session only counts as useless when it has no call in
- * progress, because it then never accepts one.
+ * Returns true when the session cannot accept calls. A full session without a call in progress counts too, because it
+ * never accepts one.
  */
 function isUseless(session: UpstreamSession): boolean {
   return session.isOver || session.calls === 0
 }
 
 /**
- * Ages one session. Retires an old or idle one. A retired session that has not closed by itself is destroyed at the
- * next sweep.
+ * Increases the age of one session. Retires an old or idle session. A retired session that has not closed by itself is
+ * destroyed at the next sweep.
  */
 function look(session: UpstreamSession): void {
   session.age += 1
