@@ -21,7 +21,7 @@ export function agentName(metadata: Metadata): string {
   return metadata.name || (metadata.generateName ?? '').replace(/[-.]+$/, '') || 'agent'
 }
 
-/** Returns the user-created workload of a pod, `KIND NAME`; null for a pod without one. */
+/** Returns the workload that a user created for the pod, as `KIND NAME`; null if the pod has no workload. */
 export function workloadOf(metadata: Metadata): string | null {
   const owner = owningController(metadata)
   if (owner === undefined) return null

@@ -9,7 +9,6 @@ export type TextEdit = { readonly start: number; readonly end: number; readonly 
 /** Member of a YAML mapping, as parsed from `source`. */
 export type Member = { readonly map: YAMLMap; readonly pair: Pair; readonly source: string }
 
-/** Applies the edits and returns the resulting text. */
 export function applyEdits(source: string, edits: readonly TextEdit[]): string {
   const lastFirst = edits.toSorted((a, b) => b.start - a.start)
   return lastFirst.reduce(
@@ -18,13 +17,11 @@ export function applyEdits(source: string, edits: readonly TextEdit[]): string {
   )
 }
 
-/** Renames the key of the member. */
 export function renameKey({ pair }: Member, to: string): TextEdit {
   const [start, end] = rangeOf(pair.key)
   return { start, end, text: to }
 }
 
-/** Replaces the key and the value of the member. */
 export function replaceMember(member: Member, text: string): TextEdit {
   return { start: rangeOf(member.pair.key)[0], end: endOf(member), text }
 }
@@ -49,7 +46,6 @@ export function removeMember(member: Member): TextEdit {
   return { start: lineStart, end: lineEnd < 0 ? source.length : lineEnd + 1, text: '' }
 }
 
-/** Replaces the value of a node. */
 export function replaceNode(node: unknown, source: string, text: string): TextEdit {
   const [start, end] = rangeOf(node)
   return { start, end: withoutBlanks(source, start, end), text }

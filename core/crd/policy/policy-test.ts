@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { described } from '../described.ts'
 import { boundedMap } from '../fields.ts'
 
-/** Action of a policy test. */
 export const PolicyTestAction = z.strictObject({
   type: described(z.string().min(1).max(300), 'Name of the action.', 'codehost.pr.merge'),
   resource: described(

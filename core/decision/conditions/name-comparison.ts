@@ -21,8 +21,8 @@ export type NameComparison = {
   readonly literals: { readonly node: CelNode; readonly isCompared: boolean }[]
   readonly patterns: CelNode[]
   /**
-   * Functions and operators that the expression applies to a fact. Their result differs from the fact, so equality
-   * rules for names do not fit it.
+   * Functions and operators that the expression applies to a fact. The compared value is their result, which differs
+   * from the fact.
    */
   readonly operations: CelNode[]
   hasMap: boolean

@@ -47,7 +47,6 @@ export function isWithinReach(
   return namespace === null || [gateway, agent].some((name) => namespaceOf(name) === namespace)
 }
 
-/** Reports whether the source is a ConfigMap. */
 export function isConfigMapSource(source: string): boolean {
   return source === EMERGENCY_SOURCE || source.startsWith(OF_NAMESPACE)
 }

@@ -10,7 +10,7 @@ import { nearest } from '../../nearest.ts'
 import { unknownActions } from '../policies/policy-warnings.ts'
 import type { RuleDecision } from '../vocabulary.ts'
 
-/** One rule of a permission. */
+/** Rule of a permission: a decision about the actions of one connector type that match a pattern. */
 export type PatternRule = {
   readonly connectorType: string
   readonly actionPattern: string
