@@ -62,7 +62,7 @@ function keysOf(list: readonly unknown[]): readonly string[] | null {
   return named.length === list.length && new Set(named).size === list.length ? named : null
 }
 
-/** Returns an own property of the object, because the name of a label may be `constructor`. */
+/** Returns a member of the object. Only own properties count, because the name of a label may be `constructor`. */
 function member(object: Json, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
