@@ -7,7 +7,9 @@ import { createOperator } from './operator.ts'
 /** Time limit of a graceful stop. It must stay below the grace period of the process that sends SIGTERM. */
 const STOP_MS = 4_500
 
-/** Starts the operator. Sends `ready` over IPC when it works; stops when its parent disconnects. */
+/**
+ * Starts the operator. Sends `ready` over IPC once the operator is running, and stops it when the parent disconnects.
+ */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const name = config.mode === 'folder' ? 'manifests' : 'operator'

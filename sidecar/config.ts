@@ -9,7 +9,7 @@ export type GatewayConfig = {
   readonly host: string
   /** Port to listen on; 0 selects any free port. */
   readonly port: number
-  /** URL without a slash at the end. */
+  /** URL of the control plane, without a slash at the end. */
   readonly controlPlaneUrl: string
   /** File with the token of the enrolled gateway. */
   readonly gatewayTokenFile: string

@@ -41,7 +41,7 @@ export function createEvents({ metrics, recent, unlistedPorts, log }: EventsDeps
     finished(exchange, record, json) {
       counted(exchange, record)
       recent.add(json)
-      // At level info, allowed requests would flood the log: there can be 10,000 a second.
+      // Allowed requests are not logged at level info, because there can be 10,000 a second.
       if (record.decision !== 'ALLOW' || record.note !== null) log.info(lineOf(record), 'request')
       else if (log.isLevelEnabled('debug')) log.debug(lineOf(record), 'request')
     },

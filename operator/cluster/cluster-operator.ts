@@ -67,11 +67,11 @@ export type ClusterOperatorDeps = {
   readonly config: ClusterConfig
   readonly log: Logger
   readonly timing?: ClusterTiming
-  /** Opens the admission of pods. Null or absent: no pods are injected. */
+  /** Opens the admission component. Null or absent when no pods are injected. */
   readonly openAdmission?: ((deps: AdmissionDeps) => Promise<AdmissionComponent>) | null
 }
 
-/** A watch without data for longer than this is stale: the API server sends a bookmark about once a minute. */
+/** Time without data after which a watch counts as stale. The API server sends a bookmark about once a minute. */
 const MAX_STALENESS_MS = 180_000
 
 /**

@@ -5,10 +5,13 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { keyOf, RESOURCES } from '../kube/objects.ts'
 import type { CustomResource } from './custom-resources.ts'
 
-/** Delays the deletion of a Gateway until the control plane has removed it, with a deadline. */
+/** Finalizer that delays the deletion of a Gateway until the control plane has removed it, for a limited time. */
 export type Finalizer = {
   ensure(gateway: CustomResource<'Gateway'>): Promise<void>
-  /** Releases a Gateway that is being deleted. Returns the milliseconds until the next attempt, null when it is done. */
+  /**
+   * Removes the finalizer of a Gateway that is being deleted, once `remove` has succeeded or the deadline has passed.
+   * Returns the milliseconds until the next attempt; null when the finalizer is removed.
+   */
   release(gateway: CustomResource<'Gateway'>, remove: () => Promise<void>): Promise<number | null>
 }
 

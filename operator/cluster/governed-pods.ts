@@ -71,7 +71,7 @@ function json(text = 'null'): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // A text that is not JSON does not come from the injector, and is ignored.
+    // An annotation that is not JSON was not written by the injector, and is ignored.
     return null
   }
 }

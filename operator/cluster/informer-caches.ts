@@ -19,7 +19,7 @@ import { createPodIndex, type PodIndex } from './pod-index.ts'
 /** Receives the keys of changed objects. */
 export type InformerListener = {
   changed(kind: ResourceKind, key: string): void
-  /** Called with the Gateways for which the facts about their pods changed. */
+  /** Called with the Gateways (`namespace/name`) whose facts about pods changed. */
   podsChanged(gateways: ReadonlySet<string>): void
   podMetadataChanged(key: string): void
 }

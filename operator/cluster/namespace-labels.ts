@@ -42,7 +42,7 @@ export async function reportNamespaceLabels(deps: NamespaceLabelsDeps): Promise<
   }
 }
 
-/** Reports the labels once. False while the control plane is unreachable. */
+/** Reports the labels once. Returns false while the control plane is unreachable. */
 async function report(
   { controlPlane, signal, onRebound }: NamespaceLabelsDeps,
   all: ReturnType<Namespaces['list']>,

@@ -9,7 +9,7 @@ export type PodFacts = {
   readonly changingUser: number
   /** Pods whose sidecar has not been ready for over 60 s, as `namespace/name`. */
   readonly notReady: readonly string[]
-  /** For each agent of this Gateway that also runs under other Gateways, a text that names those. */
+  /** Texts about agents that run both under this Gateway and under others. Each text names the other Gateways. */
   readonly sharedAgents: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export type PodIndex = {
   agentElsewhere(admitted: AdmittedPod): GovernedPod | undefined
 }
 
-/** A sidecar that is not ready for longer than this degrades its Gateway. */
+/** Time after which a sidecar that is not ready degrades its Gateway. */
 const NOT_READY_MS = 60_000
 
 export function createPodIndex(monotonicMs: () => number = () => performance.now()): PodIndex {
@@ -96,7 +96,7 @@ type Group = {
   ready: number
   cooperative: number
   changingUser: number
-  /** Since when each pod is not ready, the longest first. */
+  /** Monotonic time in milliseconds since which a pod is not ready, by key of the pod, earliest first. */
   readonly notReadySince: Map<string, number>
 }
 
@@ -154,7 +154,7 @@ function isSame(before: GovernedPod | undefined, now: GovernedPod | undefined): 
   )
 }
 
-/** Running pods by key, by Gateway. */
+/** Running pods of an agent, by Gateway and key of the pod. */
 type PodsByGateway = Map<string, Map<string, GovernedPod>>
 
 /** Index of the running pods by agent. */
@@ -187,7 +187,7 @@ function createAgentIndex(): AgentIndex {
     byAgent.set(agent, gateways.set(gateway, known.set(key, pod)))
   }
 
-  /** Stores a text, or removes it. Returns true when it changed. */
+  /** Stores the text about an agent, or removes it when `text` is null. Returns true when the stored text changed. */
   function putText(gateway: string, agent: string, text: string | null): boolean {
     const known = texts.get(gateway) ?? new Map<string, string>()
     if ((known.get(agent) ?? null) === text) return false

@@ -2,7 +2,9 @@ import type { KillWatch } from '../control/kill-watch.ts'
 import type { ReadinessCheck } from '../health-server.ts'
 import type { Informers } from './informer-caches.ts'
 
-/** Returns the readiness checks of a replica. None checks the control plane, because pods are admitted without it. */
+/**
+ * Returns the readiness checks of a replica. No check concerns the control plane, because pods are admitted without it.
+ */
 export function readinessChecks(
   informers: Pick<Informers, 'isSynced' | 'stalenessS'>,
   killWatch: Pick<KillWatch, 'stalenessMs'>,

@@ -36,7 +36,7 @@ export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<voi
   }
 }
 
-/** A cache without data for longer than this may lack objects: its watch may be half-open. */
+/** Time without data after which a cache may lack objects, because its watch may be half-open. */
 const MAX_STALENESS_MS = 90_000
 
 /**

@@ -30,7 +30,7 @@ export type AcknowledgementsDeps = {
   readonly onGateways: (gateways: ReadonlySet<string> | null) => void
   /** Called when an outage of all replicas has lasted for 30 s, and when it ends. */
   readonly onStale: () => void
-  /** Called with the pods whose sidecars a replica refuses, after every reply that contains some. */
+  /** Called with the pods whose sidecars a replica refuses, after every reply that names refused pods. */
   readonly onRefused: (pods: readonly PodRef[]) => void
   /** Shortest interval between two replies of one replica. */
   readonly pauseMs?: number
@@ -59,7 +59,10 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
     onStale()
   }
 
-  /** Reads the state of one replica. With `known`, the replica replies once it has another state, or after a while. */
+  /**
+   * Reads the state of one replica. With `known`, the replica replies when its state differs, or when the long poll
+   * ends.
+   */
   async function readReplica(replica: Replica, ended: AbortSignal, known?: string): Promise<void> {
     const name = replicaName(replica)
     try {

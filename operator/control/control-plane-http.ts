@@ -123,7 +123,8 @@ async function reach<T>({ path }: ControlPlaneCall, work: () => Promise<T>): Pro
 }
 
 /**
- * Returns the message of an error, else its code: an error about several failed addresses has a code and no message.
+ * Returns the message of an error, or its code when the message is empty, as for an error about several failed
+ * addresses.
  */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)

@@ -84,7 +84,7 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
       try {
         await createEmpty(client, namespace, signal)
       } catch (error) {
-        // The namespace was deleted, or the operator is stopping.
+        // The error is expected when the namespace was deleted or the operator is stopping.
         if (signal.aborted || hasCode(error, 'not_found')) continue
         log.warn({ err: error, namespace }, `emergency ConfigMap not created`)
       }

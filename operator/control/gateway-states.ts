@@ -15,7 +15,7 @@ export type GatewayState = {
 
 /** The states of all Gateways, by `namespace/name`. */
 export type GatewayStates = {
-  /** Stores the state of all replicas. Returns the Gateways whose status it can change; null: all. */
+  /** Stores the state of all replicas. Returns the Gateways whose status may change by it; null: all. */
   put(state: OperatorState): ReadonlySet<string> | null
   /** Returns null before the first state. */
   of(gateway: string): GatewayState | null
@@ -23,7 +23,7 @@ export type GatewayStates = {
   dueMs(gateway: string): number | null
 }
 
-/** A process that has not applied a version this long after its publication is lagging. */
+/** Time after the publication of a version from which a process that has not applied the version counts as lagging. */
 const LAG_MS = 60_000
 
 /** A process that is behind: the version that it has to apply, and when that version was first seen. */

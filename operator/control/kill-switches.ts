@@ -129,7 +129,7 @@ export function isInForce(killSwitch: RelayedKillSwitch, effective: readonly Kil
 }
 
 /**
- * Returns the resource version as a number. 0 for an API server whose versions are not numbers: every revision is then
+ * Returns the resource version as a number. Returns 0 for a version that is not a number; every revision is then
  * accepted.
  */
 function revisionOf({ resourceVersion }: { readonly resourceVersion: string }): number {

@@ -17,7 +17,7 @@ import { clearedKillSwitch, type GatewayObject, killSwitchOfGateway } from './ki
 export type KillWatch = AsyncDisposable & {
   /** Called when a Gateway changed in its informer cache. */
   gatewayChanged(key: string): void
-  /** Milliseconds since the API server last sent all kill switches, by watch or list. */
+  /** Returns the milliseconds since the API server last sent all kill switches, by watch or list. */
   stalenessMs(): number
 }
 

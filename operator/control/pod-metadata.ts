@@ -38,7 +38,7 @@ function json(text = 'null'): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // A text that is not JSON does not come from the injector, so the pod counts as not injected.
+    // An annotation that is not JSON was not written by the injector, so the pod counts as not injected.
     return null
   }
 }

@@ -9,8 +9,8 @@ import { createOutageLog } from './outage-log.ts'
  */
 export type Replicas = {
   /**
-   * Resolves with at least one replica. While the host does not resolve: the last known replicas, or the URL of the
-   * control plane.
+   * Resolves with at least one replica. While the host cannot be resolved, these are the last known replicas, or else
+   * the URL of the control plane.
    */
   find(): Promise<readonly Replica[]>
 }

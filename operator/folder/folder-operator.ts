@@ -38,7 +38,7 @@ export function createFolderOperator({ config, log }: { config: FolderConfig; lo
   const reconciler = createReconciler<Observed, SetResult>({
     async observe() {
       set = nextSet(set, await readFolder(config.manifestsDir))
-      // Logged before the push, because the control plane may be unreachable.
+      // Problems of files are logged before the push, because the control plane may be unreachable.
       report.fileProblems(set.problems)
       return { set, items: folderItems(set) }
     },

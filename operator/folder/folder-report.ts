@@ -57,8 +57,8 @@ function logReply(log: Logger, { object }: FolderItem, reply: PushReply): void {
 }
 
 /**
- * Returns the refusals of an object, with file and line of the field. None for an object of a broken file, whose
- * problems are reported already.
+ * Returns the refusals of an object, with file and line of the field. Returns none for an object of a broken file,
+ * whose problems are already reported.
  */
 function refusalProblems({ object, body }: FolderItem, reply: PushReply): ManifestProblem[] {
   if (body.problems !== undefined) return []

@@ -39,7 +39,7 @@ export function watchFolder(dir: string, onChange: () => void): Disposable {
     lastSignature = now
     const inode = await inodeOf(dir)
     if (inode !== watchedInode) {
-      // The folder was replaced, and the old watcher still watches the previous inode.
+      // The folder was replaced, so the open watcher still watches the previous inode.
       watcher?.close()
       watcher = null
       watchedInode = inode
@@ -67,7 +67,8 @@ function openWatcher(dir: string, onEvent: () => void, onLost: () => void): FSWa
     })
     return watcher
   } catch {
-    // The folder is missing or inotify is exhausted: the poll detects changes and opens the watcher later.
+    // The folder is missing or inotify is exhausted. The poll detects changes in the meantime, and opens the watcher
+    // later.
     return null
   }
 }

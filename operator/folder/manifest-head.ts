@@ -6,7 +6,7 @@ import { unstorableIn } from '../../core/storable.ts'
 
 /** The kind, name and place of a document, as far as they are legible. The document may be broken. */
 export type ManifestHead = {
-  /** `unknown`: possibly a Policy. `other`: not a Policy. */
+  /** `unknown`: the document may be a Policy. `other`: the document is not a Policy. */
   readonly kind: 'Policy' | 'unknown' | 'other'
   /** `Kind/namespace/name`; null when a part is illegible. */
   readonly key: string | null

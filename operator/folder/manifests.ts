@@ -244,7 +244,8 @@ function yamlProblem(
   error: { pos: [number, number]; message: string; code: string },
   source: Source,
 ): ManifestProblem {
-  // The library appends the position and an excerpt. The position has its own field in a ManifestProblem.
+  // The YAML library appends the position and an excerpt to its message. A ManifestProblem has a field for the
+  // position.
   const [message] = error.message.split(/ at line \d+|\n/)
   return {
     file: source.file,

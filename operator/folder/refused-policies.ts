@@ -31,7 +31,8 @@ const MAX_PROBLEMS = 20
 
 /**
  * Returns the policies of a broken file that have no last good version. A kept object that no legible document names is
- * matched with one illegible document, which is most likely its new version and is left out.
+ * matched with one illegible document. That document is left out, because it is most likely the new version of the
+ * object.
  */
 export function refusedPolicies({
   file,

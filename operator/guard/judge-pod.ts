@@ -69,8 +69,8 @@ function startsFirst({ metadata, spec }: Pod): boolean {
 }
 
 /**
- * Returns the name of a container that runs as this user. Only the status shows the actual user, because an image can
- * specify any.
+ * Returns the name of a container that runs as this user. Only the status of a pod shows the actual user, because an
+ * image can specify any user.
  */
 function runningAs({ status }: RunningPod, uid: number | undefined): string | undefined {
   const statuses = [

@@ -119,7 +119,7 @@ function volumeKinds(): readonly Validation[] {
   ]
 }
 
-/** Demands exactly one container of this name, because a second one could be another proxy. */
+/** Returns the rule that demands exactly one container of this name, because a second one could be another proxy. */
 function once(name: string): Validation {
   return demand(
     `variables.inits.filter(c, c.name == ${text(name)}).size() == 1`,
@@ -136,8 +136,8 @@ function nonRoot({ strictGateways }: GuardOptions): Validation {
 }
 
 /**
- * Refuses volumes with the token of the proxy. Applies to ungoverned pods too: with this token a pod could impersonate
- * the proxy of a governed pod.
+ * Returns the rule that refuses volumes with the token of the proxy. The rule applies to ungoverned pods too: with this
+ * token a pod could impersonate the proxy of a governed pod.
  */
 function foreignToken(): Validation {
   return demand(

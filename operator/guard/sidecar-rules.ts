@@ -14,7 +14,9 @@ import { demand, metadataOf, security, text, texts, type Validation } from './ex
 import type { GuardOptions } from './guard-options.ts'
 
 const { rules: RULES, proxy: PROXY } = CONTAINERS
-/** The allowed variables of the proxy. Any other could load foreign code or trust foreign certificates. */
+/**
+ * Allowed environment variables of the proxy. Other variables could load foreign code or trust foreign certificates.
+ */
 const PROXY_VARIABLES = texts([
   ...Object.values(PROXY_ENV),
   'DATA_DIR',

@@ -11,15 +11,15 @@ import type { InjectionConfig } from './config.ts'
 import { createTrustPublisher } from './control-plane-trust.ts'
 import { startPodWatchdog } from './pod-watchdog.ts'
 
-/** Interval of maintenance: a changed Gateway takes effect in admission policies and namespaces within this time. */
+/** Interval of maintenance. Within this time a changed Gateway takes effect in admission policies and namespaces. */
 const MAINTENANCE_MS = 5_000
 
 /** Intervals that tests shorten, in milliseconds. */
 export type InjectionTiming = { readonly maintenanceMs?: number; readonly sweepMs?: number }
 
 /**
- * Composes the admission of pods, which runs on every replica: the webhook, the admission policies that hold without it,
- * the trust bundle of sidecars in their namespaces, and the watchdog.
+ * Composes the admission of pods, which runs on every replica: the webhook, the admission policies, which apply even
+ * without the webhook, the trust bundle of sidecars in their namespaces, and the watchdog.
  */
 export function admissionComponent(
   config: InjectionConfig,

@@ -26,13 +26,13 @@ const REPEAT_MS = 5 * 60_000
 
 export type TrustScope = {
   readonly gateways: readonly InjectGateway[]
-  /** Returns all namespaces of the cluster. */
+  /** All namespaces of the cluster. */
   readonly namespaces: readonly RequestingNamespace[]
 }
 
 /**
- * Creates the publisher of the trust bundle for every namespace in which a pod may be governed. It makes no call when
- * nothing has changed.
+ * Creates the publisher of the trust bundle for every namespace in which a pod may be governed. A namespace is written
+ * again only when the bundle has changed or the last write is older than `REPEAT_MS`.
  */
 export function createTrustPublisher(
   client: KubeClient,
@@ -73,7 +73,7 @@ export async function publishControlPlaneTrust(
       },
     })
   } catch (error) {
-    // The namespace does not exist or is being deleted.
+    // These errors mean that the namespace does not exist or is being deleted.
     if (!hasCode(error, 'not_found') && !hasCode(error, 'forbidden')) throw error
   }
 }

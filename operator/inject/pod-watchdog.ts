@@ -9,7 +9,9 @@ import { createReflector, type Reflector } from '../kube/reflector.ts'
 import type { InjectionConfig } from './config.ts'
 
 const SWEEP_MS = 30_000
-/** Discards counts of this watch, because the metrics cover the watches of custom resources only. */
+/**
+ * Reflector metrics that discard all counts, because the operator's metrics cover the watches of custom resources only.
+ */
 const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 
 export type PodWatchdog = {

@@ -41,7 +41,7 @@ function messageOf(body: string): string {
     if (typeof message === 'string') return message.slice(0, 2_000)
     if (typeof reason === 'string') return reason
   } catch {
-    // The response comes from a proxy in between, so its body is not a Status object.
+    // The body is no Status object when the response comes from a proxy in front of the API server.
   }
   return body.slice(0, 500)
 }

@@ -5,9 +5,9 @@ import { pathOf, RESOURCES } from './objects.ts'
 import { sleep } from './sleep.ts'
 
 export type LeaseTiming = {
-  /** Another candidate acquires the lease after this long without a renewal. */
+  /** Time without a renewal after which another candidate acquires the lease. */
   readonly durationMs: number
-  /** The leader stops after this long without a successful renewal. */
+  /** Time without a successful renewal after which the leader stops. */
   readonly renewDeadlineMs: number
   readonly retryMs: number
 }
@@ -102,7 +102,10 @@ async function keepRenewing(lock: LeaseLock, timing: LeaseTiming, signal: AbortS
 }
 
 type LeaseLock = {
-  /** Acquires a free lease or renews our own. False when another process holds it or the API server did not answer. */
+  /**
+   * Acquires a free lease, or renews the lease of this process. Returns false when another process holds the lease or
+   * the API server did not answer.
+   */
   tryAcquire(signal: AbortSignal): Promise<boolean>
   /** Returns the time at which the last successful renewal was sent, by the monotonic clock. */
   renewedAt(): number
@@ -160,8 +163,8 @@ function createLeaseLock(deps: ElectionDeps, timing: LeaseTiming): LeaseLock {
 }
 
 /**
- * Returns a function that reports whether a lease is free: it is our own, or it did not change for its duration by the
- * local clock.
+ * Returns a function that reports whether this process may take a lease: the lease has no holder, this process is its
+ * holder, or the lease did not change for its duration by the local clock.
  */
 function createExpiry(identity: string, { durationMs }: LeaseTiming): (lease: Lease) => boolean {
   let last: { readonly text: string; readonly at: number } | null = null

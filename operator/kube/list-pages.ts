@@ -5,7 +5,7 @@ export type Selection = {
   readonly path: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
-  /** True: reads PartialObjectMetadata, which has neither spec nor status. */
+  /** True to read PartialObjectMetadata, which has neither spec nor status. */
   readonly metadataOnly?: boolean
 }
 export type Listed<T> = { readonly items: readonly T[]; readonly resourceVersion: string }

@@ -63,7 +63,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
   }
 
   async function run(key: string): Promise<void> {
-    // Continue in a later microtask: the work must not run inside the call of `add`.
+    // The work starts in a later microtask, because it must not run inside the call of `add`.
     await Promise.resolve()
     try {
       await work(key)
@@ -133,7 +133,7 @@ function createFailures({
       const retryMs = Math.max(state.backOff.next(), retryAfterMs(error) ?? 0)
       state.failures += 1
       const { failures } = state
-      // An expected failure, such as an outage, has no stack in the log.
+      // Expected failures, such as an outage, are logged without a stack.
       const cause = error instanceof ChaperoneError ? { error: error.message } : { err: error }
       if (isPowerOfTwo(failures))
         log.warn({ key, failures, retry_ms: Math.round(retryMs), ...cause }, failureMessage(error))
@@ -168,7 +168,7 @@ function createGroupCount(groups: WorkQueueDeps['groups']) {
   }
 }
 
-/** Selects the failures to log: of consecutive failures the 1st, 2nd, 4th, 8th, … */
+/** Reports whether to log the failure with this count: of consecutive failures the 1st, 2nd, 4th, 8th, … */
 function isPowerOfTwo(count: number): boolean {
   return (count & (count - 1)) === 0
 }

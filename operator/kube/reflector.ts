@@ -59,7 +59,7 @@ export type ReflectorDeps<T extends KubeObject> = {
 }
 
 const WATCH_TIMING: ReflectorTiming = { watchS: [290, 590], idleMs: 90_000, minMs: 800, maxMs: 30_000 }
-/** A watch that lasted this long was healthy, and resets the back-off. */
+/** Time after which a watch counts as healthy and resets the back-off. */
 const HEALTHY_MS = 10_000
 
 export function createReflector<T extends KubeObject>(deps: ReflectorDeps<T>): Reflector<T> {
@@ -109,7 +109,7 @@ async function run<T extends KubeObject>(
     state.isBroken = failure !== null
     const isHealthy = performance.now() - startedAt > HEALTHY_MS
     if (isHealthy) backOff.reset()
-    // The API server ends every watch. A pause after a regular end would delay a kill switch.
+    // The API server ends every watch at its timeout. A pause after such an end would delay a kill switch.
     if (failure === null && isHealthy) continue
     await sleep(Math.max(backOff.next(), retryAfterMs(failure) ?? 0), signal)
   }

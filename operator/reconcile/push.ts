@@ -14,7 +14,10 @@ export type PushResult = {
   readonly isNew: boolean
 }
 
-/** Pushes single objects. Objects that change at nearly the same time share a change set; an unchanged one costs no call. */
+/**
+ * Pushes single objects. Objects that change at nearly the same time share a change set. An unchanged object causes no
+ * call.
+ */
 export type Push = {
   /** Pushes one object. An unreachable control plane and a refused call are a `failure`, not a rejection. */
   put(key: string, body: PushBody): Promise<PushResult>

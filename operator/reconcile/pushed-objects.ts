@@ -10,7 +10,7 @@ export type PushedObjects = {
   find(key: string, body: PushBody): { readonly reply: PushReply; readonly isDue: boolean } | null
   record(key: string, body: PushBody, reply: PushReply): void
   remove(key: string): void
-  /** Discards all keys except these. */
+  /** Discards all objects except those with these keys. */
   retain(keys: ReadonlySet<string>): void
   /** Makes the object due for another push: an object that it refers to has changed, or the control plane lost it. */
   invalidate(key: string): void

@@ -3,7 +3,7 @@ export function createLimit(most: number): <T>(work: () => Promise<T>) => Promis
   const waiting: (() => void)[] = []
   let running = 0
   return async (work) => {
-    // A finished task passes its slot to the next one in line, so that a later call cannot take it.
+    // A finished task passes its slot to the task that waits longest, so that a later call cannot take the slot.
     if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve))
     else running += 1
     try {

@@ -7,7 +7,7 @@ import { conditionsOf, type Verdict } from './conditions.ts'
 import { type GatewayPart, gatewayPart } from './gateway-status.ts'
 import type { StatusFacts } from './status-facts.ts'
 
-/** Computes the complete status of an object. Pure: equal facts give equal texts. */
+/** Computes the complete status of an object. The function is pure: equal facts give equal texts. */
 export function planStatus(kind: ResourceKind, object: CustomResource, facts: StatusFacts): ResourceStatus {
   if (isUnconfirmed(object, facts)) return keptStatus(object, facts)
   const own = ownPart(kind, object, facts)

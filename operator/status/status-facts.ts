@@ -6,7 +6,7 @@ import type { GatewayState } from '../control/gateway-states.ts'
 
 /** The inputs of a status besides the object itself. */
 export type StatusFacts = {
-  /** The control plane's reply to this content; null: not pushed yet. */
+  /** Reply of the control plane to this content; null before the content was pushed. */
   readonly reply: PushReply | null
   /** Reason why the last push failed; null when it succeeded. */
   readonly failure: string | null

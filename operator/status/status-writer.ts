@@ -13,7 +13,7 @@ export type StatusWriter = {
    * counts is `countsMs` old; the method then returns the milliseconds until the write is due, otherwise null.
    */
   write(kind: ResourceKind, object: CustomResource, status: ResourceStatus): Promise<number | null>
-  /** Returns the object's status. A newer write of our own has precedence until the watch delivers it. */
+  /** Returns the object's status. A newer write of this process has precedence until the watch delivers it. */
   current(kind: ResourceKind, object: CustomResource): ResourceStatus | undefined
   /** Discards the last written status of a deleted object (`namespace/name`). */
   discard(kind: ResourceKind, key: string): void
@@ -26,7 +26,7 @@ export type StatusWriterDeps = {
   readonly countsMs: number
 }
 
-/** Our own write has precedence over the cached object for this long. */
+/** Time for which a write of this process has precedence over the cached object. */
 const ECHO_MS = 5_000
 const WRITES_AT_A_TIME = 8
 

@@ -23,7 +23,10 @@ export type StoredCertificateAuthorities = {
 export type CertificatePort = {
   /** Reads the Secret; null when it does not exist. */
   readonly readCertificateAuthorities: () => Promise<StoredCertificateAuthorities | null>
-  /** Writes the Secret. False after a conflicting write. `resourceVersion` null: the Secret must not exist yet. */
+  /**
+   * Writes the Secret. Returns false after a conflicting write. With `resourceVersion` null the Secret must not exist
+   * yet.
+   */
   readonly writeCertificateAuthorities: (
     authorities: CertificateAuthorities,
     resourceVersion: string | null,
@@ -46,7 +49,7 @@ export type Certificates = Disposable & {
   readonly leaf: Leaf
   /** Writes the CA bundle into the webhook configurations. Call it once the webhook serves. */
   publish(): Promise<void>
-  /** Checks the certificates now. They are otherwise checked every five minutes. */
+  /** Checks the certificates at once. A timer also checks them every five minutes. */
   refresh(): Promise<void>
 }
 

@@ -116,7 +116,7 @@ export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationO
 
 const isSame = (field: string) => `object.spec.?${field} == oldObject.spec.?${field}`
 
-/** Match condition: false only for an update that changes the kill switch and nothing else of the spec. */
+/** Match condition that is false only for an update that changes the kill switch and nothing else of the spec. */
 const NOT_ONLY_KILL_SWITCH = {
   name: 'not-only-the-kill-switch',
   expression: `request.resource.resource != 'gateways' || request.operation != 'UPDATE' || ${isSame('killSwitch')} || !(${Object.keys(

@@ -7,7 +7,7 @@ const MAX_WAITING = 100
 
 export type GatewayWait = (isMissing: () => boolean) => Promise<void>
 
-/** Waits until the Gateway of a pod is in the informer cache, at most 1 s. */
+/** Creates the function that waits until the Gateway of a pod is in the informer cache, for `patienceMs` at most. */
 export function createGatewayWait({ patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING } = {}): GatewayWait {
   let waiting = 0
   return async (isMissing) => {

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { PROXY_UIDS } from '../../core/capture/pod-contract.ts'
 
 /**
- * How long an issued uid is kept. The API server can call the webhook again within one request of at most 30 s
+ * Time for which an issued uid is kept. The API server can call the webhook again within one request of at most 30 s
  * (reinvocation).
  */
 const KEPT_MS = 30_000

@@ -45,8 +45,9 @@ export function reviewPod(
 }
 
 /**
- * Reports whether a new pod is refused because of its Gateway, which may not be cached yet when both were applied together.
- * Also true for a Gateway that does not admit the namespace, so that response times do not reveal which Gateways exist.
+ * Reports whether a new pod is refused because of its Gateway. When pod and Gateway were applied together, the Gateway
+ * may not be cached yet. Also true for a Gateway that does not admit the namespace, so that response times do not
+ * reveal which Gateways exist.
  */
 export function isWithoutGateway(
   { resource, subResource = '', operation, object, namespace }: AdmissionRequest,

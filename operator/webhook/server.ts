@@ -13,8 +13,8 @@ import { isWithoutGateway, type ReviewDeps, reviewPod } from './review-pod.ts'
 /** Maximum size of a review. It contains the old and the new version of a pod, each at most 1.5 MiB in etcd. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
 /**
- * Idle time of a connection in ms. Longer than that of the API server, so that no connection is closed during a
- * request.
+ * Idle timeout of a connection in milliseconds. It is longer than that of the API server, so that no connection is
+ * closed during a request.
  */
 const KEEP_ALIVE_MS = 120_000
 
@@ -124,7 +124,7 @@ function outcomeOf({ allowed, patch, refused }: AdmissionResponse) {
   return patch === undefined ? 'untouched' : 'injected'
 }
 
-/** Reads the body of a request. Null for a body above the limit, which is not read to its end. */
+/** Reads the body of a request. Returns null for a body above the limit, which is not read to its end. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
   const parts: Buffer[] = []
   let size = 0

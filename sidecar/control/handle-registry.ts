@@ -20,7 +20,7 @@ const MAX_ANSWERS = 100_000
  * an unknown handle may be assigned to an agent at any time.
  */
 const ANSWER_MS = { own: 600_000, foreign: 600_000, unknown: 10_000 } as const
-/** Time limit of a call for owners. It adds to the latency of a request, and is short for that reason. */
+/** Time limit in milliseconds of a call for owners. It is short, because it adds to the latency of a request. */
 const TIMEOUT_MS = 1_000
 
 type Deps = { readonly fetchOwners: FetchHandleOwners; readonly monotonicMs: () => number }

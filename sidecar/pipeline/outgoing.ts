@@ -13,7 +13,7 @@ export type Outgoing = {
   readonly passesAgentCredential: boolean
 }
 
-/** Returns the outbound headers and target, without the agent's own credentials. Approvals are bound to them. */
+/** Returns the outbound headers and target, without the agent's own credentials. Approvals are bound to this result. */
 export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: CanonicalRequest): Outgoing {
   const edit: OutboundEdit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
   const { secret } = bound.entry

@@ -24,7 +24,7 @@ export type Dialer = {
    * `upstream_timeout` or `upstream_failed`; no credential was sent then.
    */
   dial(target: UpstreamTarget, alpn?: readonly string[]): Promise<Socket>
-  /** Opens a connection without TLS, for tunnels in which the agent itself speaks TLS with the server. */
+  /** Opens a connection without TLS, for tunnels in which the agent itself uses TLS with the server. */
   dialRaw(target: UpstreamTarget): Promise<Socket>
 }
 

@@ -12,7 +12,7 @@ export type LookUpPort = {
   ask(asking: LookUpContext, lookUp: LookUp): Promise<LookUpValues>
 }
 
-/** The request that causes a look-up. */
+/** Context of a look-up: the request that causes it, with its agent, connector and snapshot. */
 export type LookUpContext = {
   readonly snapshot: Snapshot
   readonly bound: BoundConnector

@@ -2,7 +2,7 @@ import type { LogDecision } from '../../../core/decision/vocabulary.ts'
 import { type Exposition, labelText } from './exposition.ts'
 import { DECISION_LABEL } from './labels.ts'
 
-/** Counts of proxied actions by the decision on their request. */
+/** Numbers of proxied actions by the decision on their request. */
 export type ActionCounts = Record<LogDecision, number>
 
 const DECISIONS = ['ALLOW', 'HOLD', 'DENY'] as const satisfies readonly LogDecision[]

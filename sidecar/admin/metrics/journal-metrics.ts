@@ -6,7 +6,7 @@ const STATES = ['ok', 'full', 'unwritable'] as const satisfies readonly JournalS
 
 export type JournalSeries = JournalMetrics & { write(out: Exposition, state: JournalState): void }
 
-/** Counts flushes and failures of the journal's disk. */
+/** Creates the metrics about flushes and failures of the journal's disk. */
 export function createJournalMetrics(): JournalSeries {
   const sync = new Histogram(SECONDS_BOUNDS)
   const failures = { write: 0, sync: 0 }

@@ -17,8 +17,8 @@ export type HoldClient = {
    */
   spend(approvalId: string, binding: string): Promise<SpendReply | 'unknown' | null>
   /**
-   * Reports that no request waits as `asker` any more. Returns false without a reply. Control planes of earlier
-   * versions lack this call.
+   * Reports that the last request of this `asker` has stopped waiting. Returns false without a reply. Control planes of
+   * earlier versions lack this call.
    */
   leave(approvalId: string, left: { readonly binding: string; readonly asker: string }): Promise<boolean>
 }

@@ -141,7 +141,7 @@ class Registry {
     this.#note(known, scope, { outcome: isCancelled ? 'cancelled' : 'failed', ...sent })
   }
 
-  /** Removes work that the kill switch no longer covers. */
+  /** Removes the mark of work whose kill switch was lifted before its cancellation. */
   withdraw(known: KnownWork): void {
     this.#begun.delete(known.key)
   }

@@ -34,8 +34,8 @@ const KillFile = z.object({
       reason: z.string(),
       since: z.string(),
       /**
-       * Position of the control plane's state after which it has stored this kill switch. Absent until the kill switch
-       * is forwarded.
+       * Position of the kill state from which on the control plane has stored this kill switch. Absent until the kill
+       * switch is forwarded.
        */
       forwardedAt: StateOrder.nullable().optional(),
     }),

@@ -6,8 +6,9 @@ import { type Destination, SOCKET_TABLES } from '../../../core/capture/socket-ta
 type Accepted = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>
 
 /**
- * Returns the original destination of a redirected connection. Node cannot read SO_ORIGINAL_DST, but the client's
- * socket is in the same network namespace and thus in the kernel's socket table. Null when it cannot be determined.
+ * Creates the function that returns the original destination of a redirected connection; null when it cannot be
+ * determined. Node cannot read SO_ORIGINAL_DST, but the client's socket is in the same network namespace, and thus in
+ * the kernel's socket table.
  */
 export function createOriginalDestination(
   tables: readonly string[] = SOCKET_TABLES,

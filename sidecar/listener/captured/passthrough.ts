@@ -18,7 +18,7 @@ export type Passthrough = {
   readonly authority: { readonly host: string; readonly port: number }
   /** Bytes received from the client so far. */
   readonly first: Buffer
-  /** True when the client speaks TLS. A refusal can then be sent as a response inside TLS. */
+  /** True when the client uses TLS. A refusal can then be sent as a response inside TLS. */
   readonly isTls: boolean
 }
 

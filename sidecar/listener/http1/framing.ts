@@ -9,7 +9,7 @@ export type Problem = {
   readonly reason?: 'unknown_host'
 }
 
-/** Describes how to read the bytes after the head, and whether the connection stays open. */
+/** Framing of a request: how to read the bytes after its head, and whether the connection stays open. */
 export type Framing = {
   readonly body: 'none' | 'length' | 'chunked'
   /** Declared length in bytes; 0 unless `body` is `length`. */

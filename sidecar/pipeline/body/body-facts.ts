@@ -11,7 +11,7 @@ import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { Exchange } from '../exchange.ts'
 
 const asked = new WeakMap<CompiledPolicy, boolean>()
-/** Expressions in policy conditions whose value may come from the body. */
+/** Matches expressions in policy conditions whose value may come from the body. */
 const BODY_FACTS =
   /\b(parameters|resource)\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query|headers)\b)/
 

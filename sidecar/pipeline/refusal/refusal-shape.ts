@@ -24,7 +24,7 @@ export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<
   const { events } = exchange.reply
   if (events !== undefined) {
     const text = events.format.failure(errorObject(exchange, status, body), isFinalStatus(status))
-    // The event stream was already started with status 200.
+    // The status is 200, because the event stream has started with it.
     return { status: 200, contentType: EVENTS_TYPE, body: text }
   }
   const rpc = isMcp(exchange) ? jsonRpcAnswer(exchange, refused.code, body) : null

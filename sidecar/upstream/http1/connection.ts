@@ -285,7 +285,7 @@ export class UpstreamConnection implements BodySink {
     handler?.error(error)
   }
 
-  /** Clears the state of the current request. */
+  /** Clears the state of the current request, and cancels sending of its body. */
   #settle(): void {
     this.#handler = null
     this.#decoder = null
