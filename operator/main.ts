@@ -4,7 +4,7 @@ import { failureReason } from '../core/failure-reason.ts'
 import { readConfig, readInjection } from './config.ts'
 import { createOperator } from './operator.ts'
 
-/** Time limit of a graceful stop. It must stay below the grace period of the process that sends SIGTERM. */
+/** Time limit of a graceful stop. The limit must stay below the grace period of the process that sends SIGTERM. */
 const STOP_MS = 4_500
 
 /**

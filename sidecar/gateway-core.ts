@@ -44,7 +44,7 @@ type Made = {
   readonly issuer: PodCa | null
 }
 
-/** URL and conditions of the gateway. Both are available only once it listens. */
+/** URL and conditions of the gateway, which are available only once the gateway listens. */
 type Address = { url: string; conditions: Pod['conditions'] }
 
 export type Core = ReturnType<typeof createCore>

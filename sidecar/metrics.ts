@@ -24,7 +24,7 @@ export type Gauges = {
 export type Metrics = {
   /** Counts an accepted request. */
   accepted(): void
-  /** Counts a finished request. `isEchoMasked`: its response contained the injected credential. */
+  /** Counts a finished request. `isEchoMasked` is true when the response contained the injected credential. */
   finished(record: TrafficRecord, denyReason: DenyReason | null, isEchoMasked?: boolean): void
   /** Counts a blocked event loop by the stage that ran. */
   loopBlocked(stage: string): void
@@ -273,7 +273,7 @@ function writeRateLimited(out: Exposition, byAgent: ReadonlyMap<string, number>)
   for (const [agent, n] of byAgent) out.sample('svc_rate_limit_hits_total', labelText({ agent }), n)
 }
 
-/** Writes the refused connections by limit. Those without an agent were evicted before authentication. */
+/** Writes the refused connections by limit. Connections without an agent were evicted before authentication. */
 function writeRefused(out: Exposition, refused: ReadonlyMap<string, number>): void {
   out.family(
     'svc_connections_refused_total',

@@ -54,7 +54,7 @@ const RESOLV_CONF = '/etc/resolv.conf'
  * receive 503.
  */
 const FIRST_RULES_MS = 30_000
-/** Time limit in milliseconds of a response to the start-up probe. It is below the `timeoutSeconds` of the probe. */
+/** Time limit in milliseconds of a response to the start-up probe. The `timeoutSeconds` of the probe is longer. */
 const ANSWER_MS = 1_500
 /**
  * Longest wait for a certificate signed by the control plane, in milliseconds. Afterwards the agent trusts only the

@@ -33,8 +33,8 @@ const TIMING: LeaderTiming = {
   countsMs: 10_000,
 }
 /**
- * Number of objects that are reconciled at a time. It bounds the objects of one change set. Status writes have a lower
- * limit of their own.
+ * Number of objects that are reconciled at a time, which bounds the objects of one change set. Status writes have a
+ * lower limit of their own.
  */
 const CONCURRENCY = 256
 

@@ -78,8 +78,8 @@ export function createObjectReconciler(deps: ObjectReconcilerDeps): WorkQueue {
 }
 
 /**
- * Creates the work queue for Gateways that are being deleted. It has its own workers, so that a hanging push delays no
- * deletion.
+ * Creates the work queue for Gateways that are being deleted. This queue has its own workers, so that a hanging push
+ * delays no deletion.
  */
 export function createDeletionReconciler(deps: ObjectReconcilerDeps): WorkQueue {
   const { caches, finalizer, push, enqueue, onResult, signal, queue } = deps

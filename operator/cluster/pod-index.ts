@@ -31,9 +31,9 @@ export type PodIndex = {
   /** Returns the milliseconds until another pod has not been ready for 60 s; null without such a pod. */
   dueMs(gateway: string): number | null
   /**
-   * Finds a pod of another workload that runs as the same agent under another Gateway. An agent belongs to one Gateway,
-   * whose rules, quotas and kill switches apply to it. Pods of the same workload are ignored, because a workload may
-   * move to another Gateway: its old pods end.
+   * Finds a pod of another workload that runs as the same agent under another Gateway. The rules, quotas and kill
+   * switches of exactly one Gateway apply to an agent. Pods of the same workload are ignored: a workload may move to
+   * another Gateway, and its old pods end.
    */
   agentElsewhere(admitted: AdmittedPod): GovernedPod | undefined
 }

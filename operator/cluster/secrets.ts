@@ -6,7 +6,7 @@ import { sleep } from '../kube/sleep.ts'
 import type { SecretReading } from './credentials.ts'
 import { type InformerCaches, queueKey } from './custom-resources.ts'
 
-/** Reads the Secrets that Connectors refer to. Each is read by its name; no Secret is listed or watched. */
+/** Reads the Secrets that Connectors refer to. A Secret is read by its name; no Secret is listed or watched. */
 export type ConnectorSecrets = {
   /** Returns the result of the last read. Reads the Secret when there is no earlier result. */
   read(key: string): Promise<SecretReading>

@@ -32,8 +32,8 @@ export type KillRelayDeps = {
 const VERIFY_MS = 5_000
 const RETRY_MAX_MS = 1_000
 /**
- * Time for which a newer revision blocks older ones. It is limited, because revisions start lower after a cluster is
- * restored from a backup.
+ * Time for which a newer revision blocks older ones. The time is limited, because revisions start lower after a cluster
+ * is restored from a backup.
  */
 const REVISION_MS = 30_000
 /**
@@ -193,8 +193,8 @@ function groupOf(key: string): string {
 }
 
 /**
- * Returns a text that is equal for equal kill switches. It omits the revision, which also rises with changes of other
- * fields.
+ * Returns a text that is equal for equal kill switches. The text omits the revision, which also rises with changes of
+ * other fields.
  */
 function textOf({ source, scopes, reason }: RelayedKillSwitch): string {
   return JSON.stringify([source, [...scopes].sort(), reason])

@@ -89,8 +89,8 @@ function objectBody(
 }
 
 /**
- * Returns the body for a Policy of a broken file. It contains the problems, so that the control plane denies the scope
- * of the Policy.
+ * Returns the body for a Policy of a broken file. The body contains the problems, so that the control plane denies the
+ * scope of the Policy.
  */
 function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: RefusedPolicy): PushBody {
   return withGeneration({

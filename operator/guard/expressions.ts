@@ -11,8 +11,8 @@ export function texts(values: readonly string[]): string {
 }
 
 /**
- * Returns an expression for a label or annotation of the reviewed object; its value is the empty string when the key is
- * absent.
+ * Returns an expression for a label or annotation of the reviewed object. The value of the expression is the empty
+ * string when the key is absent.
  */
 export function metadataOf(
   object: 'object' | 'oldObject',

@@ -11,7 +11,7 @@ export type GuardOptions = {
   readonly ruleImages: readonly string[]
   readonly proxyCommand: readonly string[]
   readonly controlPlaneUrl: string
-  /** `namespace/name` of the Gateways with `interception: proxyEnv`: their pods have no nftables rules. */
+  /** `namespace/name` of the Gateways with `interception: proxyEnv`. Pods of these Gateways have no nftables rules. */
   readonly cooperativeGateways: readonly string[]
   /** `namespace/name` of the Gateways with `hardening: strict`. */
   readonly strictGateways: readonly string[]

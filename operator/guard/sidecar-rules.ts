@@ -105,7 +105,9 @@ function proxyRules({ proxyImages, proxyCommand, controlPlaneUrl }: GuardOptions
   ]
 }
 
-/** Probes of the proxy. Each that exists must be a GET request. Sidecars of earlier versions have no liveness probe. */
+/**
+ * Probes of the proxy. A probe that exists must be a GET request. Sidecars of earlier versions have no liveness probe.
+ */
 const PROBES = ['startupProbe', 'readinessProbe', 'livenessProbe'] as const
 
 function isHealthProbe(probe: string): string {

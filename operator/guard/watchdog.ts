@@ -15,7 +15,7 @@ export type WatchdogPort = {
 export type WatchdogOptions = {
   readonly ownNamespace: string
   readonly proxyImages: readonly string[]
-  /** True: pods that can bypass their gateway are evicted and reported. False: they are only reported. */
+  /** True when pods that can bypass their gateway are evicted and reported; false when these pods are only reported. */
   readonly evicts: boolean
 }
 

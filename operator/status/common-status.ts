@@ -62,7 +62,7 @@ function readyOf([accepted, resolved, programmed]: readonly [Verdict, Verdict, V
   return verdict('Ready', 'False', [reason, unmet.message])
 }
 
-/** Returns the `Degraded` condition. It omits warnings about the credential, which `ResolvedRefs` contains. */
+/** Returns the `Degraded` condition without warnings about the credential, which `ResolvedRefs` contains. */
 function degradedOf({ reply, credential }: StatusFacts): Verdict {
   const hasOwnWarnings = reply !== null && reply.warnings.length > 0 && credential?.problem == null
   return hasOwnWarnings
@@ -71,8 +71,8 @@ function degradedOf({ reply, credential }: StatusFacts): Verdict {
 }
 
 /**
- * Returns the `Stale` condition. Its text contains no duration, because every change of a text is a write of the
- * status.
+ * Returns the `Stale` condition. The text of the condition contains no duration, because every change of a text is a
+ * write of the status.
  */
 export function staleVerdict({ isStale }: Pick<StatusFacts, 'isStale'>): Verdict {
   if (!isStale) return verdict('Stale', 'False', ['ControlPlaneReachable', 'the control plane responds'])

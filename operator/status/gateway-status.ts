@@ -73,7 +73,10 @@ function killSwitchOf(
   return { scope: killScopesOf(spec.killSwitch).join(', '), source: own, reason, since: '' }
 }
 
-/** Returns the `KillSwitchActive` condition. Its text contains no counts, which are in `status.gateways`. */
+/**
+ * Returns the `KillSwitchActive` condition. The text of the condition contains no counts, which are in
+ * `status.gateways`.
+ */
 function killVerdict(killSwitch: KillEntry | null, name: string): Verdict {
   if (killSwitch === null)
     return verdict('KillSwitchActive', 'False', ['NotActive', 'no kill switch denies requests'])

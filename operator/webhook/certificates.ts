@@ -54,9 +54,9 @@ export type Certificates = Disposable & {
 }
 
 /**
- * Maintains the webhook's certificates: a certificate authority (1 year) in a Secret that all replicas share, and a leaf
- * (1 week) in the memory of each replica. Both are renewed at two thirds of their lifetime. Rejects when the Secret can be
- * neither read nor created.
+ * Maintains the webhook's certificates: a certificate authority (1 year) in a Secret that all replicas share, and a
+ * leaf (1 week) in the memory of each replica. A certificate is renewed at two thirds of its lifetime. Rejects when the
+ * Secret can be neither read nor created.
  */
 export async function createCertificates(deps: CertificateDeps): Promise<Certificates> {
   const { port, hosts, nowMs, onLeaf, onFailure } = deps

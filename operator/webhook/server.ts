@@ -10,11 +10,13 @@ import type { Leaf } from './leaf.ts'
 import { reviewManifest } from './review-manifest.ts'
 import { isWithoutGateway, type ReviewDeps, reviewPod } from './review-pod.ts'
 
-/** Maximum size of a review. It contains the old and the new version of a pod, each at most 1.5 MiB in etcd. */
+/**
+ * Maximum size of a review, which contains the old and the new version of a pod. A version has at most 1.5 MiB in etcd.
+ */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
 /**
- * Idle timeout of a connection in milliseconds. It is longer than that of the API server, so that no connection is
- * closed during a request.
+ * Idle timeout of a connection in milliseconds. The idle timeout of the API server is shorter, so that no connection is
+ * closed here during a request.
  */
 const KEEP_ALIVE_MS = 120_000
 

@@ -24,8 +24,8 @@ export function post<S extends z.ZodType>(
 }
 
 /**
- * Returns a function that finds the route of a request. It throws 404 for an unknown path, and 405 for a known path
- * with another method.
+ * Returns a function that finds the route of a request. The function throws 404 for an unknown path, and 405 for a
+ * known path with another method.
  */
 export function createRouter(
   routes: readonly ApiRoute[],

@@ -1,8 +1,8 @@
 import type { TrafficRecord } from '../../core/record.ts'
 
 /**
- * Ring buffer of the newest records, for `/internal/traffic`. It keeps the bytes that the journal writes, because a
- * thousand record objects would burden the garbage collector.
+ * Ring buffer of the newest records, for `/internal/traffic`. The buffer keeps the bytes that the journal writes,
+ * because a thousand record objects would burden the garbage collector.
  */
 export type RecentRecords = { add(recordJson: Buffer): void; newest(limit: number): TrafficRecord[] }
 

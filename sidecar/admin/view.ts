@@ -26,7 +26,10 @@ export type GatewayView = {
 export type ViewDeps = {
   readonly clock: Clock
   readonly controlPlaneUrl: string
-  /** Returns the control plane client. It is a function, because the client is created after this view and reads it. */
+  /**
+   * Returns the control plane client. The member is a function, because the client is created after this view and reads
+   * the view.
+   */
   readonly control: () => ControlPlane
   readonly kill: KillState
   readonly journal: Journal
@@ -40,8 +43,8 @@ export type ViewDeps = {
 }
 
 /**
- * Limit of warnings about configuration that only a newer version of the gateway supports. It is below the limit of all
- * warnings in a report.
+ * Limit of warnings about configuration that only a newer version of the gateway supports. The limit of all warnings in
+ * a report is higher.
  */
 const MAX_NOT_UNDERSTOOD = 32
 

@@ -8,8 +8,9 @@ import type { CapturedKind } from '../listener/captured/transparent.ts'
 export type ProbeConnection = { readonly address: string; readonly port: number; readonly kind: CapturedKind }
 
 /**
- * Outcome of one connection: it reached our listener (`landed`), was refused, had no route (`unreachable`), found our
- * source ports in use (`busy`), or left the machine (`escaped`).
+ * Outcome of one probe connection. `landed`: our listener accepted the connection. `refused`: the connection was
+ * refused. `unreachable`: there was no route. `busy`: the source ports of the probe were in use. `escaped`: the
+ * connection left the machine.
  */
 export type ProbeOutcome = 'landed' | 'refused' | 'unreachable' | 'busy' | 'escaped'
 
@@ -118,8 +119,8 @@ async function whereIsSilent(
 }
 
 /**
- * Returns a function that resolves with true when listeners have dropped SYNs since this call. It resolves with false
- * when there were no drops, and always after `SWAMPED_MS`.
+ * Returns a function that resolves with true when listeners have dropped SYNs since this call. The function resolves
+ * with false when there were no drops, and always after `SWAMPED_MS`.
  */
 function swampedSince(): () => Promise<boolean> {
   const began = performance.now()

@@ -57,8 +57,8 @@ function keyOf(entry: string, port: number): string {
 }
 
 /**
- * Returns the warning about one port. It names the entry of the list, never the requested host, because an agent
- * chooses the host.
+ * Returns the warning about one port. The warning names the entry of the list, never the requested host, because an
+ * agent chooses the host.
  */
 function sentenceOf({ entry, port }: Unlisted): string {
   const { host, port: listed } = readAllowed(entry)

@@ -6,7 +6,9 @@ import { type BackOff, createBackOff } from '../../core/state/back-off.ts'
  */
 const FACTOR = 1.5
 
-/** Creates the back-off for calls to the control plane. Its pauses grow from `minMs` to `maxMs` (milliseconds). */
+/**
+ * Creates the back-off for calls to the control plane, with pauses that grow from `minMs` to `maxMs` (milliseconds).
+ */
 export function createControlBackOff(random: () => number, minMs = 50, maxMs = 5_000): BackOff {
   return createBackOff({ minMs, maxMs, factor: FACTOR, random })
 }

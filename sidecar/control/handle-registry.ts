@@ -20,14 +20,17 @@ const MAX_ANSWERS = 100_000
  * an unknown handle may be assigned to an agent at any time.
  */
 const ANSWER_MS = { own: 600_000, foreign: 600_000, unknown: 10_000 } as const
-/** Time limit in milliseconds of a call for owners. It is short, because it adds to the latency of a request. */
+/**
+ * Time limit in milliseconds of a call for owners. The limit is short, because the call adds to the latency of a
+ * request.
+ */
 const TIMEOUT_MS = 1_000
 
 type Deps = { readonly fetchOwners: FetchHandleOwners; readonly monotonicMs: () => number }
 
 /**
- * Creates the registry of the agents to which providers gave handles through this process. It fetches all other owners
- * from the control plane. Without a reply the owner is unknown.
+ * Creates the registry of the agents to which providers gave handles through this process. The registry fetches all
+ * other owners from the control plane. Without a reply the owner is unknown.
  */
 export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): HandlePort {
   const given = createLru<readonly string[]>(MAX_GIVEN)

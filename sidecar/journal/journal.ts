@@ -42,7 +42,7 @@ export class Journal implements JournalPort {
   readonly #size: JournalSize
   readonly #commits: GroupCommit
   readonly #outage: Outage
-  /** Sequence numbers of the records. They are tracked from the first turn of the event loop with `audit: sync`. */
+  /** Sequence numbers of the records, which are tracked from the first turn of the event loop with `audit: sync`. */
   readonly #sequence: Sequence
   readonly #open = new OpenIntents()
   readonly #rows = new OpenAggregates()
@@ -50,7 +50,7 @@ export class Journal implements JournalPort {
   /** Records of requests whose process crashed, until they are stored as results. */
   #recovery: RecoveredRecords | null
   #isClosed = false
-  /** Lines of this turn of the event loop. One system call at its end writes the lines of all requests. */
+  /** Lines of this turn of the event loop. One system call at the end of the turn writes the lines of all requests. */
   readonly #lines = new LineBuffer()
   #isScheduled = false
 

@@ -4,7 +4,7 @@ import { Registry, type RegistryHandle } from '../collections/registry.ts'
 import type { OpenIntent } from '../pipeline/ports.ts'
 import { line } from './line.ts'
 
-/** The intents of one turn of the event loop. They share one write and the outcome of that write. */
+/** The intents of one turn of the event loop, which share one write and the outcome of that write. */
 export type IntentGroup = {
   readonly handles: RegistryHandle<string>[]
   readonly written: PromiseWithResolvers<undefined>

@@ -18,7 +18,7 @@ type PendingResultsDeps = {
   readonly sequence: Sequence
 }
 
-/** Results of this turn of the event loop. They are pending until the outcome of their write is known. */
+/** Results of this turn of the event loop, which are pending until the outcome of their write is known. */
 export class PendingResults {
   readonly #deps: PendingResultsDeps
   #results: PendingResult[] = []

@@ -10,7 +10,7 @@ const RESERVED = 64
 export class Sequence {
   readonly #processId: string
   #next = 0
-  /** Released numbers of dropped intents. They are assigned again. */
+  /** Numbers of dropped intents, which are assigned again. */
   readonly #free: number[] = []
   /** Numbers that were taken and have no line on disk yet; null while numbers are not tracked. */
   #unwritten: Set<number> | null = null
@@ -73,8 +73,8 @@ export class Sequence {
   }
 
   /**
-   * Returns the first line of a segment. It states that every number below `base` has a line in an earlier segment or a
-   * copy in this one, except the numbers that the line lists.
+   * Returns the first line of a segment. The line states that every number below `base` has a line in an earlier
+   * segment or a copy in this one, except the numbers that the line lists.
    */
   begin(): string {
     if (this.#unwritten === null) return ''
@@ -83,7 +83,7 @@ export class Sequence {
     return this.#line([...this.#unwritten])
   }
 
-  /** Returns the last line of the process. It states that no number above the last taken one was used. */
+  /** Returns the last line of the process. The line states that no number above the last taken one was used. */
   end(): string {
     if (!this.isTracked) return ''
     this.#reserved = this.#next

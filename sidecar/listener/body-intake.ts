@@ -13,8 +13,8 @@ export type BodySource = {
 /** Limit of buffered body bytes while nothing reads the body. Beyond the limit the connection is paused. */
 const READ_AHEAD_BYTES = 64 * 1024
 /**
- * Size of a stream's buffer in bytes. It is large, because each pause and resume of an upload costs a turn of the event
- * loop.
+ * Size of a stream's buffer in bytes. A small buffer would be slow, because each pause and resume of an upload costs a
+ * turn of the event loop.
  */
 const STREAM_BUFFER_BYTES = 256 * 1024
 

@@ -16,7 +16,7 @@ export type ConnectParts = {
   readonly problem: Problem | null
 }
 
-/** Creates the exchange of a CONNECT that no client sent. It represents a redirected connection or a DNS query. */
+/** Creates the exchange of a CONNECT that no client sent, which represents a redirected connection or a DNS query. */
 export function newConnectExchange(parts: ConnectParts): Exchange {
   const { target, sources = { connectAuthority: target }, ...rest } = parts
   return newExchange({

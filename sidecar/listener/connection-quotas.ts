@@ -38,8 +38,8 @@ export type Slot = {
   tunnel(): string | null
   endTunnel(): void
   /**
-   * Marks a connection whose caller presented the token of the internal API. It counts for no agent and is never
-   * evicted.
+   * Marks a connection whose caller presented the token of the internal API. A marked connection counts for no agent
+   * and is never evicted.
    */
   trust(): void
 }

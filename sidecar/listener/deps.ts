@@ -37,7 +37,7 @@ export type FrontLimits = QuotaLimits & {
 export type FrontDeps = {
   readonly leaf: LeafCache
   /**
-   * Certificates for refused hosts. They have a cache of their own: agents choose these names, and must not evict
+   * Certificates for refused hosts, with a cache of their own: agents choose these names, and must not evict
    * certificates of hosts that a connector owns.
    */
   readonly refusalLeaf: LeafCache

@@ -16,8 +16,8 @@ export type MessageParts = {
 }
 
 /**
- * Creates the exchange of one WebSocket message. It is equivalent to a POST with the agent, credentials and headers of
- * the handshake.
+ * Creates the exchange of one WebSocket message, which is equivalent to a POST with the agent, credentials and headers
+ * of the handshake.
  */
 export function messageExchange(parts: MessageParts): Exchange {
   const { opening, inner, channel, body, problem, reply } = parts

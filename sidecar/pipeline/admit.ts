@@ -18,8 +18,8 @@ export type Admit = (target: ConnectTarget, credentials: Credentials) => 'interc
 
 /**
  * Creates the function that selects how a CONNECT is handled. `canRefuseInside` is true when clients of `chaperone run`
- * trust this gateway's certificates for every name. It is false in pods, and where the certificate authority has name
- * constraints.
+ * trust this gateway's certificates for every name. `canRefuseInside` is false in pods, and where the certificate
+ * authority has name constraints.
  */
 export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>, canRefuseInside = false): Admit {
   return ({ host, port }, credentials) => {
@@ -65,8 +65,8 @@ function createAgentOf(ports: Pick<PipelinePorts, 'snapshot'>): (credentials: Cr
 }
 
 /**
- * Creates the function that returns true for hosts at which TLS prefers HTTP/1.1. It accepts a host in any letter case,
- * for example a server name.
+ * Creates the function that returns true for hosts at which TLS prefers HTTP/1.1. The function accepts a host in any
+ * letter case, for example a server name.
  */
 export function createPrefersHttp1(ports: Pick<PipelinePorts, 'snapshot'>): (host: string) => boolean {
   return (host) => {

@@ -33,9 +33,9 @@ export type Transport =
   | 'connect'
   /** A message of a WebSocket connection. */
   | 'websocket'
-  /** An order of the control plane. It has no listener. */
+  /** An order of the control plane, without a listener. */
   | 'order'
-  /** A request of the gateway itself that cancels work of an agent. It has no listener. */
+  /** A request of the gateway itself that cancels work of an agent, without a listener. */
   | 'system'
 
 /**
@@ -99,7 +99,7 @@ export type Reply = {
   send(status: number, headers: RawHeaders, body: Buffer | string): void
   /** Starts the upstream's response. `headers` has no hop-by-hop fields; the listener sets the framing. */
   stream(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream
-  /** Sends an interim response, for example 103. The body sends 100 when it is first read. */
+  /** Sends an interim response, for example 103. The listener itself sends 100 when the request body is first read. */
   interim(status: number, headers: RawHeaders): void
   /** Hijacks the connection: writes the head unchanged and returns the raw stream. Only for upgrades and tunnels. */
   upgrade(head: string): Duplex
@@ -207,7 +207,7 @@ export type Exchange = {
   provisional?: ProvisionalClassification | undefined
   /** All actions in `named` as one list: those that the request performs or may perform. */
   actions?: readonly Action[] | undefined
-  /** Classification of the request. It contains candidates while the actual action is undetermined. */
+  /** Classification of the request, which contains candidates while the actual action is undetermined. */
   named?: Named | undefined
   /** The whole body, set when a stage has read it. */
   bodyBytes?: Buffer | undefined
@@ -225,12 +225,12 @@ export type Exchange = {
   /** Approval that was requested for the exchange, whatever its verdict. */
   holdId?: string | undefined
   actId?: string | undefined
-  /** True while the request waits for an approver. It stays true for the record of an abandoned hold. */
+  /** True while the request waits for an approver. The value stays true for the record of an abandoned hold. */
   isWaiting?: boolean | undefined
   outbound?: OutboundEdit | undefined
   /** Masks the injected credential in the response. Set when the credential is injected. */
   echoMask?: EchoMask | null | undefined
-  /** Id and sequence number of the record. Both are set with the intent, so that intent and result are one record. */
+  /** Id and sequence number of the record, which are set with the intent, so that intent and result are one record. */
   recordId?: string | undefined
   intentSeq?: number | undefined
   /** Sets the id of the record when the exchange is refused. The pipeline sets this field. */
@@ -263,7 +263,7 @@ export type Exchange = {
 
 /** Request of the gateway itself that cancels work of an agent at a provider. */
 export type SystemOrder = {
-  /** The agent when the work started. It may be suspended or deleted since. */
+  /** The agent when the work started. The agent may be suspended or deleted since. */
   readonly agent: AgentEntry
   /** Connector through which the work was started. The request is sent only through this connector. */
   readonly connectorId: string

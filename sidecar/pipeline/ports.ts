@@ -154,7 +154,7 @@ export type LiveExchangePort = {
 }
 
 export type EventPort = {
-  /** Counts an exchange when it is accepted. It counts as active until the returned function is called. */
+  /** Counts an exchange when it is accepted. The exchange counts as active until the returned function is called. */
   accepted(exchange: Exchange): () => void
   /**
    * Adds a finished request to the recent records, the metrics and the log. The record is given as an object and as

@@ -3,7 +3,7 @@ import type { Log } from '../process/log.ts'
 import { type Issued, issueCa, type Sign } from './issued-ca.ts'
 
 /**
- * The intermediate CA certificate of a pod. It is renewed at two thirds of its lifetime, and reissued when the
+ * The intermediate CA certificate of a pod, which is renewed at two thirds of its lifetime, and reissued when the
  * terminated hosts change.
  */
 export type Intermediate = {
@@ -33,8 +33,8 @@ export type IntermediateDeps = {
 const RETRY_MS = 1_000
 const RENEW_RETRY_MS = 60_000
 /**
- * Maximum random delay of a request in milliseconds. It spreads the requests of a fleet after a change of Connectors,
- * and is well below the 5 s within which certificates are reissued.
+ * Maximum random delay of a request in milliseconds. The delay spreads the requests of a fleet after a change of
+ * Connectors, and is well below the 5 s within which certificates are reissued.
  */
 const SPREAD_MS = 1_500
 /**

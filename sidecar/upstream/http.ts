@@ -53,7 +53,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   const lookUps = createLookUps({ reader, monotonicMs, onAsked: deps.onLookUp ?? (() => undefined) })
   const relayDeps: RelayDeps = { monotonicMs, idle, join: tunnels.join }
 
-  // `forward` is not an async function. It returns the promise of the relay, which saves one promise for each request.
+  // `forward` is not an async function: returning the promise of the relay saves one promise for each request.
   function forward(exchange: Exchange, outbound: Outbound): Promise<undefined> {
     const { signal } = exchange.abort
     if (signal.aborted) return Promise.reject(abortReason(signal))

@@ -35,7 +35,7 @@ export type Carrier = {
 
 /**
  * Forwards one upstream response to the agent: interim responses, head, chunks, trailers, and back-pressure. `done`
- * settles once. It rejects only when no response was started, so that the caller can still send a response.
+ * settles once, and rejects only when no response was started, so that the caller can still send a response.
  */
 export class Relay implements ResponseHandler, Watched {
   quiet = 0

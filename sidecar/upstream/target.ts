@@ -43,10 +43,7 @@ export function targetOf(entry: ConnectorEntry, request: CanonicalRequest): Upst
 /** Limit of cached targets for each connector, because a wildcard domain allows any number of hosts. */
 const MAX_CACHED = 256
 
-/**
- * Returns the upstream of a request to an allowed host that no connector owns. It is exactly the requested host and
- * port.
- */
+/** Returns the upstream of a request to an allowed host that no connector owns: exactly the requested host and port. */
 export function plainTarget(request: CanonicalRequest, allowPrivateAddresses: boolean): UpstreamTarget {
   const isTls = request.scheme === 'https'
   return {
@@ -64,8 +61,8 @@ export function plainTarget(request: CanonicalRequest, allowPrivateAddresses: bo
 }
 
 /**
- * Returns the upstream of a connector. It uses TLS, unless the connector's own URL has the scheme `http` and private
- * addresses are allowed.
+ * Returns the upstream of a connector. Connections use TLS, unless the connector's own URL has the scheme `http` and
+ * private addresses are allowed.
  */
 function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): UpstreamTarget {
   const { url, caBundle = null, allowPrivateAddresses } = entry.upstream

@@ -28,7 +28,7 @@ export type ControlClient = {
   /** Sends a POST. An object is encoded as JSON; a string or bytes must be JSON already. */
   post(path: string, body: object | string | Buffer, timeoutMs?: number): Promise<ControlReply>
   get(path: string, timeoutMs?: number): Promise<ControlReply>
-  /** Opens the long-lived response of the stream. It ends when `signal` is aborted. */
+  /** Opens the long-lived response of the stream. The response ends when `signal` is aborted. */
   open(path: string, signal: AbortSignal): Promise<StreamReply>
   /** Makes later calls use new connections, because the open ones may lead to the replica that the stream has left. */
   renew(): void

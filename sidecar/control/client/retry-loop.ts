@@ -13,7 +13,7 @@ export type RetryLoop = {
 
 export type RetryLoopDeps = {
   readonly isPending: () => boolean
-  /** Makes one attempt. It must not reject. */
+  /** Makes one attempt. The promise must not reject. */
   readonly attempt: () => Promise<void>
   readonly random: () => number
 }

@@ -10,8 +10,8 @@ import { isErrno } from '../../journal/segments/errno.ts'
  */
 const KillFile = z.object({
   /**
-   * `namespace/name` of this gateway. It is stored, so that `gateway:X` scopes match before the control plane has sent
-   * the name.
+   * `namespace/name` of this gateway. The name is stored, so that `gateway:X` scopes match before the control plane has
+   * sent the name.
    */
   gateway: z.string(),
   /** Kill switches of the latest stored state of the control plane. */
@@ -34,8 +34,8 @@ const KillFile = z.object({
       reason: z.string(),
       since: z.string(),
       /**
-       * Position of the kill state from which on the control plane has stored this kill switch. Absent until the kill
-       * switch is forwarded.
+       * Position in the order of kill states. Every state after this position contains the kill switch or its lift.
+       * Absent until the kill switch is forwarded.
        */
       forwardedAt: StateOrder.nullable().optional(),
     }),

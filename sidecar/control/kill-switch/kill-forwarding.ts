@@ -84,8 +84,8 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
 }
 
 /**
- * Reports whether the control plane has stored the kill switch. A replica may hold a kill switch in memory only; it is
- * then forwarded again.
+ * Reports whether the control plane has stored the kill switch. A kill switch that a replica holds in memory only is
+ * forwarded again.
  */
 function isStored({ body }: CommandReply): boolean {
   return body['stored'] !== false

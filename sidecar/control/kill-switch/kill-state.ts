@@ -28,9 +28,10 @@ import { emptyKillFile, type KillFile, readKillFile, writeKillFile } from './kil
 export type KillState = KillPort & {
   effective(): readonly KillEntry[]
   /**
-   * Applies the kill message of a replica. Its stored state is used unless a newer one is known. Its announcements are
-   * effective until they are settled (stored or lifted). Returns the number of exchanges that were cut. A message
-   * without `state` comes from a replica of an earlier version; its `effective` then replaces the known state.
+   * Applies the kill message of a replica. The stored state in the message is used unless a newer state is known. The
+   * announcements in the message are effective until they are settled (stored or lifted). Returns the number of
+   * exchanges that were cut. A message without `state` comes from a replica of an earlier version; `effective` then
+   * replaces the known state.
    */
   applyRemote(effective: readonly KillEntry[], state?: KillStateMessage): number
   /** Reports whether all entries are effective on this gateway. Only then may they be acknowledged. */
@@ -51,9 +52,9 @@ export type KillState = KillPort & {
   /** Returns local kill switches that the control plane is not known to have. */
   unforwarded(): readonly LocalKillSwitch[]
   /**
-   * Marks a local kill switch as stored by the control plane. It stays effective until a state arrives that contains
-   * the kill switch or its lift: the state at position `from` or later, or without `from` the next one after the known
-   * state.
+   * Marks a local kill switch as stored by the control plane. The kill switch stays effective until a state arrives
+   * that contains it or its lift: the state at position `from` or later, or without `from` the next state after the
+   * known one.
    */
   setForwarded(id: string, from?: StateOrder): void
   /**

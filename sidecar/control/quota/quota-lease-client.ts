@@ -6,7 +6,7 @@ import { postWithin } from '../client/post-within.ts'
 /** Requests a lease of a quota that several processes share. Rejects when there is no reply within a second. */
 export type AcquireQuotaLease = (request: QuotaLeaseBody) => Promise<QuotaLeaseReply>
 
-/** Time limit of the call in milliseconds. It is short, because it adds to the latency of a request. */
+/** Time limit of the call in milliseconds. The limit is short, because the call adds to the latency of a request. */
 const TIMEOUT_MS = 1_000
 
 export function createAcquireQuotaLease(client: () => ControlClient): AcquireQuotaLease {

@@ -14,7 +14,7 @@ export type RecordSink = {
   readonly processId: string
   /** Marks records as stored by the control plane, so that they leave the journal. */
   acknowledge(ids: Iterable<string>, lost: readonly LostRange[]): void
-  /** Removes records that the control plane never accepts. They count as lost. */
+  /** Removes records that the control plane never accepts. The removed records count as lost. */
   abandon(ids: readonly string[], lost: readonly LostRange[]): void
 }
 

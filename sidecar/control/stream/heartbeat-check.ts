@@ -12,10 +12,10 @@ export type HeartbeatCheck = {
 
 /**
  * Creates the check of one stream. A heartbeat counts when its `until` is later than that of every earlier heartbeat on
- * the stream, and it was not delayed in transit. Its age is measured from the `hello` message of the stream, because
- * the wall clocks of both machines may differ. Both local clocks measure the age: the wall clock may be set back, and
- * the monotonic clock stops while the machine is suspended. `at` is the wall time of the control plane in the `hello`
- * message.
+ * the stream, and the heartbeat was not delayed in transit. The age of a heartbeat is measured from the `hello` message
+ * of the stream, because the wall clocks of both machines may differ. Both local clocks measure the age: the wall clock
+ * may be set back, and the monotonic clock stops while the machine is suspended. `at` is the wall time of the control
+ * plane in the `hello` message.
  */
 export function createHeartbeatCheck({ nowMs, monotonicMs }: Clock, at: string): HeartbeatCheck {
   const theirs = Date.parse(at)

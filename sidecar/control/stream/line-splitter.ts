@@ -3,7 +3,7 @@ export type LineSplitter = { push(chunk: Buffer): string[] }
 
 const MAX_LINE_BYTES = 4 * 1024 * 1024
 
-/** Creates a line splitter. Its `push` throws when a line exceeds 4 MiB. */
+/** Creates a line splitter. The method `push` throws when a line exceeds 4 MiB. */
 export function createLineSplitter(): LineSplitter {
   const decoder = new TextDecoder('utf-8')
   let rest = ''

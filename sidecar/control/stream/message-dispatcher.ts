@@ -6,8 +6,8 @@ export type Message<T extends DownMessage['type']> = Extract<DownMessage, { type
 export type SignedMessage = Message<'sections' | 'beat'>
 
 /**
- * Handlers of the messages of a stream. They are called in the order of arrival, except that within one chunk `hello`
- * comes first, then kill switches.
+ * Handlers of the messages of a stream. The handlers are called in the order of arrival, except that within one chunk
+ * `hello` comes first, then kill switches.
  */
 export type StreamHandlers = {
   hello(message: Message<'hello'>): void

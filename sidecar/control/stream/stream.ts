@@ -35,7 +35,10 @@ export type StreamTimes = {
 }
 
 const TIMES: StreamTimes = { silenceMs: LATE_MS, firstBeatMs: 6_000, firstSearchMs: 5_000, searchMs: 30_000 }
-/** Delay of the reconnect when a replica shuts down. It is short, because the next replica is already available. */
+/**
+ * Delay in milliseconds of the reconnect when a replica shuts down. A short delay suffices, because another replica is
+ * available.
+ */
 const LEAVE_MS = 20
 
 type Stream = Session & {
@@ -48,8 +51,8 @@ type Stream = Session & {
 
 /**
  * Keeps one stream of the control plane in use and reconnects with jitter. A replica that cannot read the database
- * sends no heartbeats, but it can still deliver a kill switch. Its stream is therefore kept while a second one is
- * opened, possibly to another replica, and is replaced only by a stream with heartbeats.
+ * sends no heartbeats, but it can still deliver a kill switch. A stream without heartbeats is therefore kept while a
+ * second stream is opened, possibly to another replica, and is replaced only by a stream with heartbeats.
  */
 export class ControlStream {
   readonly #deps: StreamDeps

@@ -55,8 +55,8 @@ function recoveredRecord(record: TrafficRecord, tallyJson: string | undefined): 
 }
 
 /**
- * Entries of all segments. They are collected before results are matched with intents, because a result may be in a
- * later segment than its intent.
+ * Entries of all segments. All entries are collected before results are matched with intents, because a result may be
+ * in a later segment than its intent.
  */
 type Found = {
   readonly open: Map<string, string>

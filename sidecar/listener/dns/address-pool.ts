@@ -6,8 +6,8 @@
 export type AddressPool = Pick<AddressRange, 'nameOf'> & {
   readonly owned: AddressRange
   /**
-   * Addresses of names that no connector owns. They have a range of their own: agents choose these names, and must not
-   * evict the addresses of owned names.
+   * Addresses of names that no connector owns, in a range of their own: agents choose these names, and must not evict
+   * the addresses of owned names.
    */
   readonly unowned: AddressRange
 }

@@ -98,8 +98,8 @@ function reply(query: Packet, rcode: number): Packet {
 }
 
 /**
- * Builds the EDNS record, which is sent only in reply to a query with EDNS. It announces a UDP payload of 1232 bytes,
- * which is never fragmented.
+ * Builds the EDNS record, which is sent only in reply to a query with EDNS. The record announces a UDP payload of 1232
+ * bytes, which is never fragmented.
  */
 function opt(): Answer {
   const limits = { udpPayloadSize: 1_232, extendedRcode: 0, ednsVersion: 0 }

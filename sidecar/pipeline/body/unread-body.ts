@@ -12,8 +12,8 @@ function opaqueDeclaration({ connector, request }: Exchange): 'Connector' | 'row
 }
 
 /**
- * Returns true for a body that is declared opaque and whose headers mark it as unreadable. Such a request is classified
- * by its line alone.
+ * Returns true for a body that is declared opaque and whose headers mark it as unreadable. A request with an unread
+ * body is classified by its line alone.
  */
 export function staysUnread(exchange: Exchange): boolean {
   const { request } = exchange

@@ -103,8 +103,8 @@ const LONGEST_NAME = 64
 const DISGUISES: readonly RegExp[] = [/\\u(?:00[2-7]|017f|212a)/i, /\xc5\xbf/, /\xe2\x84\xaa/, /\0/]
 
 /**
- * Search patterns for UTF-8 bytes that are read as latin-1. Each is a separate expression, because V8 searches several
- * expressions much faster than one with alternatives.
+ * Search patterns for UTF-8 bytes that are read as latin-1. There is one expression for each pattern, because V8
+ * searches several expressions much faster than one with alternatives.
  */
 type Patterns = {
   /** Key names without quotes. In a body without a match no parser finds a key, however lenient. */
@@ -115,7 +115,9 @@ type Patterns = {
 
 const made = new WeakMap<readonly string[], Patterns>()
 
-/** Returns the patterns for these keys. They are cached, because all requests use the same few lists of keys. */
+/**
+ * Returns the patterns for these keys. The patterns are cached, because all requests use the same few lists of keys.
+ */
 function patternsOf(keys: readonly string[]): Patterns {
   const known = made.get(keys)
   if (known !== undefined) return known

@@ -2,7 +2,7 @@ import type { Decision } from '../../../core/decision/decision.ts'
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import type { RecordWhy } from '../../../core/record.ts'
 
-/** Explanations by decision. They are cached, because requests with the same line share one decision object. */
+/** Explanations by decision, which are cached because requests with the same line share one decision object. */
 const known = new WeakMap<Decision, RecordWhy>()
 
 /**

@@ -14,7 +14,7 @@ export type RefusalsDeps = Pick<PipelinePorts, 'journal' | 'events' | 'clock' | 
   readonly windowMs?: number
   /** Number of refusals of an agent in a window that have a record of their own; 60 when absent. */
   readonly whole?: number
-  /** Returns the number of processes that serve an agent. They share the limits. One process when absent. */
+  /** Returns the number of processes that serve an agent and share the limits. One process when absent. */
   readonly peers?: { processesOf(agent: string): number }
 }
 
@@ -71,8 +71,8 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
   }
 
   /**
-   * Makes the response name the first record of the host. The aggregate record cannot be found yet: it is only written
-   * at the end of the hour.
+   * Makes the response name the first record of the host. The aggregate record cannot be found yet, because the gateway
+   * only writes it at the end of the hour.
    */
   function nameFirst(exchange: Exchange, host: string): void {
     const { recordId, refusalRow } = exchange
@@ -168,7 +168,9 @@ function timeOf(exchange: Exchange): string {
   return exchange.time
 }
 
-/** Returns a 52-bit hash. It is cryptographic, so that an agent cannot choose a target with the hash of another one. */
+/**
+ * Returns a 52-bit hash. A cryptographic hash prevents an agent from choosing a target with the hash of another one.
+ */
 function hashOf(text: string): number {
   return Number.parseInt(hash('sha256', text).slice(0, 13), 16)
 }

@@ -8,7 +8,7 @@ import type { Exchange } from '../exchange.ts'
 import type { HandlePort } from '../ports.ts'
 
 /**
- * Returns a watch that records the ids of resources that the provider creates. It reads the response while it is
+ * Returns a watch that records the ids of resources that the provider creates. The watch reads the response while it is
  * forwarded, because the agent may use the ids before the response has ended. Returns null when the operation creates
  * no resources.
  */

@@ -51,8 +51,8 @@ function namedHandles({
 }
 
 /**
- * Handle of a request that may name any handle, because the gateway does not read its body. Its owner counts as
- * unknown.
+ * Handle of a request that may name any handle, because the gateway does not read its body. The owner of this handle
+ * counts as unknown.
  */
 const ANY: readonly Handle[] = [{ kind: 'resource', id: '' }]
 

@@ -41,7 +41,7 @@ export function createRefresh(ports: PipelinePorts): Stage {
       if (snapshot === null) return refuseNotReady(exchange)
       const agent = snapshot.agentsByName.get(exchange.agent?.name ?? '')
       exchange.snapshot = snapshot
-      // Another agent may have the same name since the hold began. It must not inherit the approval.
+      // An agent that got the same name since the hold began must not inherit the approval.
       if (agent === undefined || agent.id !== exchange.agent?.id) return refuseUnknown(exchange)
       exchange.agent = agent
       for (const stale of ['connector', 'provisional', 'actions', 'decision', 'named'] as const)

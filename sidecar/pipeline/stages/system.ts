@@ -30,7 +30,7 @@ function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
 
 /**
  * Stage in place of kill switch, limits, decision and hold for requests that the gateway itself sends because of a kill
- * switch. Such a request is sent only through the connector that started the work, with the credential of that
+ * switch. These requests are sent only through the connector that started the work, with the credential of that
  * connector.
  */
 const authoriseSystem: Stage = {

@@ -116,8 +116,8 @@ function isBodiless(status: number): boolean {
 }
 
 /**
- * Returns true when a response that cannot have a body declares one. Such a response is read without a body (RFC 9112,
- * section 6.3), and the connection is not reused.
+ * Returns true when a response that cannot have a body declares one. The response is then read without a body (RFC
+ * 9112, section 6.3), and the connection is not reused.
  */
 function isOdd(status: number, transferEncoding: string | null, length: number): boolean {
   return (status === 204 || status < 200) && (transferEncoding !== null || length > 0)

@@ -31,8 +31,8 @@ const OPTIONS = {
 }
 
 /**
- * One HTTP/2 connection to an upstream. It accepts calls until it is full, has received GOAWAY, has failed, or was
- * retired. Calls in progress then continue where the connection allows it.
+ * One HTTP/2 connection to an upstream. The session accepts calls until it is full, has received GOAWAY, has failed, or
+ * was retired. Calls in progress then continue where the connection allows it.
  */
 export class UpstreamSession {
   /** Number of calls in progress. */
