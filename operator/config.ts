@@ -70,8 +70,8 @@ export function readConfig(env: Env): OperatorConfig {
 }
 
 /**
- * Reads the settings of the injector. Null on one machine, and with `INJECTION=off`, when pods get their sidecars by
- * other means. Throws `validation` with the name of the variable.
+ * Reads the settings of the injector. Returns null on one machine, and with `INJECTION=off`, when pods get their
+ * sidecars by other means. Throws `validation` with the name of the variable.
  */
 export function readInjection({ mode }: OperatorConfig, env: Env): InjectionConfig | null {
   return mode === 'folder' || optional(env, 'INJECTION') === 'off' ? null : readInjectionConfig(env)

@@ -12,7 +12,7 @@ export type Operator = AsyncDisposable & {
 
 export type OperatorDeps = {
   readonly config: OperatorConfig
-  /** Settings of the injector. Null: no pods are injected. */
+  /** Settings of the injector; null when no pods are injected. */
   readonly injection: InjectionConfig | null
   readonly log: Logger
 }

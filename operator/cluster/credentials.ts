@@ -8,7 +8,10 @@ export type SecretReading =
 
 /** The resolved credential of a Connector. */
 export type Credential = {
-  /** Undefined when the Secret is not readable at the moment; the control plane then keeps the stored credential. */
+  /**
+   * Value of the credential. Undefined while the Secret is not readable; the control plane then keeps the stored
+   * credential.
+   */
   readonly value: string | null | undefined
   readonly problem: { readonly reason: ConditionReason<'ResolvedRefs'>; readonly message: string } | null
 }

@@ -47,9 +47,10 @@ export function clearedKillSwitch(source: string, resourceVersion: string): Rela
 /**
  * Returns the kill switch of an emergency ConfigMap, from the keys `active`, `reason` and `scopes` (separated by commas
  * or white space; empty: all). The ConfigMap of the installation's namespace applies to the whole installation, any
- * other to the Gateways and agents of its namespace. Null without `active`, because the operator creates the ConfigMap
- * empty. Typos must not disable a kill switch in an emergency: every value of `active` but a clear no activates it, and
- * an invalid scope, or more scopes than the control plane accepts, become the widest scope. A long reason is truncated.
+ * other ConfigMap to the Gateways and agents of its namespace. Returns null without `active`, because the operator
+ * creates the ConfigMap empty. Typos must not disable a kill switch in an emergency. Therefore every value of `active`
+ * except a clear no activates the kill switch, and an invalid scope, or more scopes than the control plane accepts,
+ * become the widest scope. A long reason is truncated.
  */
 export function killSwitchOfConfigMap(
   map: ConfigMapObject,

@@ -12,7 +12,9 @@ export type Listed<T> = { readonly items: readonly T[]; readonly resourceVersion
 
 type Page<T> = {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
-  /** Null for an empty list of PartialObjectMetadata, which the API server sends instead of `[]`. */
+  /**
+   * Objects of the page. Null for an empty list of PartialObjectMetadata, which the API server sends instead of `[]`.
+   */
   readonly items: readonly T[] | null
 }
 

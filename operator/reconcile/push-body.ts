@@ -10,7 +10,7 @@ export type ObservedManifest = Pick<PushBody, 'uid' | 'generation' | 'source' | 
   /** Name of the managing source, shown when a user tries to edit the object in the dashboard. */
   readonly managedBy: string
   /**
-   * Credential of a Connector. Undefined: not readable at the moment; the control plane then keeps the stored
+   * Credential of a Connector. Undefined while the credential is not readable; the control plane then keeps the stored
    * credential.
    */
   readonly credential?: string | null | undefined

@@ -107,8 +107,8 @@ async function whereIs(target: {
 }
 
 /**
- * Returns the outcome of a connection attempt without a reply. Null while our own listener may have dropped the SYN of
- * the attempt.
+ * Returns the outcome of a connection attempt without a reply. Returns null while our own listener may have dropped the
+ * SYN of the attempt.
  */
 async function whereIsSilent(
   target: Parameters<typeof whereIs>[0],

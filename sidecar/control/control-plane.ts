@@ -47,8 +47,8 @@ export type ControlPlaneDeps = ClientDeps & {
 }
 
 /**
- * Connection of the gateway to its control plane. A stream delivers the messages of the control plane; calls send those
- * of the gateway.
+ * Connection of the gateway to its control plane. A stream delivers the messages of the control plane; calls send the
+ * messages of the gateway.
  */
 export type ControlPlane = {
   readonly client: ControlClient
@@ -63,7 +63,7 @@ export type ControlPlane = {
    * requests are refused.
    */
   leaseStep(): LeaseStep
-  /** Reports the status now instead of at the next interval. */
+  /** Sends a status report at once instead of at the next interval. */
   reportStatus(): void
   start(): void
   /** Ends the stream. Calls of `client` remain possible until the client is closed. */

@@ -3,8 +3,8 @@ import type { LiveExchanges } from './live-exchanges.ts'
 
 /**
  * Aborts the streams and tunnels of agents that are suspended or deleted, and writes the reason into their records.
- * Otherwise such an agent would keep its open connections. Requests without a response are not aborted: before they are
- * forwarded, they are decided again.
+ * Without the abort, these agents would keep their open connections. Requests without a response are not aborted:
+ * before they are forwarded, they are decided again.
  */
 export function cutInactive(
   live: Pick<LiveExchanges, 'all'>,

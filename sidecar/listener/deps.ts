@@ -42,7 +42,7 @@ export type FrontDeps = {
    */
   readonly refusalLeaf: LeafCache
   /**
-   * True when clients trust the gateway's certificates for every name. The gateway can then refuse hosts that no
+   * True when clients trust the gateway's certificates for every name, so that the gateway can refuse hosts that no
    * connector owns inside TLS. False in pods, and where the certificate authority has name constraints.
    */
   readonly canRefuseInside: boolean

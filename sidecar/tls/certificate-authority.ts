@@ -36,7 +36,10 @@ export type CertificateAuthority = {
   readonly caPem: string
   /** True when Name Constraints (X.509) restrict the names for which the CA can sign leaves. */
   readonly isConstrained: boolean
-  /** Mints a leaf for a host name or an IP address (without brackets). A leaf costs one signature, 50-100 us. */
+  /**
+   * Mints a leaf for a host name or an IP address (without brackets). A leaf costs one signature, 50 to 100
+   * microseconds.
+   */
   mint(host: string): Leaf
 }
 

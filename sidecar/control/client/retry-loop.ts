@@ -4,7 +4,7 @@ import { createControlBackOff } from '../back-off.ts'
 
 /** Repeats an attempt, with a growing pause after each, while work is pending. */
 export type RetryLoop = {
-  /** Makes the next attempt now. */
+  /** Starts the next attempt at once. */
   wake(): void
   /** Restarts the back-off after an attempt outside this loop. The next attempt follows after the shortest pause. */
   wakeLater(): void

@@ -92,8 +92,8 @@ function isStored({ body }: CommandReply): boolean {
 }
 
 /**
- * Returns the position of the first state that contains the kill switch or its lift. Undefined in replies of control
- * planes of earlier versions.
+ * Returns the position of the first state that contains the kill switch or its lift. Returns undefined for the reply of
+ * a control plane of an earlier version.
  */
 function orderOf({ body }: CommandReply): StateOrder | undefined {
   return z.object({ order: StateOrder }).safeParse(body).data?.order

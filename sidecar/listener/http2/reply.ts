@@ -26,7 +26,7 @@ const BODY_FIELDS = new Set(['content-type', 'content-length'])
 export type Http2ReplyOptions = {
   readonly isHead: boolean
   readonly acceptsTrailers: boolean
-  /** Returns the kill switch entry that cut the gRPC call. Null for requests that are not gRPC calls. */
+  /** Returns the kill switch entry that cut the gRPC call. The member is null for requests that are not gRPC calls. */
   readonly grpc: { readonly killedBy: () => KillEntry | null } | null
   /** Called once, when the response is complete or cut. */
   readonly onEnded: () => void

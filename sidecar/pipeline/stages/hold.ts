@@ -125,8 +125,8 @@ function isStillHeld(exchange: Exchange): boolean {
 
 /**
  * Reads a held body completely, because the approval is for exactly these bytes and the approver sees their fields. A
- * gRPC client may wait for responses before it sends more. If its bodies are declared opaque, such a call is held by
- * its name, like a WebSocket upgrade; the card says so, and the received messages stay in the buffer.
+ * gRPC client may wait for responses before it sends more. A gRPC call whose bodies are declared opaque is therefore
+ * held by its name, like a WebSocket upgrade; the card says so, and the received messages stay in the buffer.
  */
 async function readWhole(
   exchange: Exchange,
