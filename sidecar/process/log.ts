@@ -1,4 +1,7 @@
-/** The subset of pino's logger that the sidecar uses: fields first, then a constant lower-case message. */
+/**
+ * Subset of pino's logger that the sidecar uses. The first argument has the fields, the second is a constant lower-case
+ * message.
+ */
 export type Log = {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
