@@ -22,6 +22,8 @@ let shared: Promise<Browser> | undefined
 export function workerBrowser(): Promise<Browser> {
   shared ??= chromium.launch({
     ...{ executablePath: findBrowser() ?? '', args: FLAGS },
+    // Signals of the worker belong to its tests. The browser ends when its pipe to the worker closes.
+    ...{ handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
     env: { ...process.env, TMPDIR: databasesFolder() },
   })
   return shared

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Db, Query } from '../../db/query.ts'
 import { systemActor } from '../audit/actor.ts'
 import { recordEvents } from '../audit/events.ts'
-import { type ApprovalRow, countPending, expireOverdue } from './store.ts'
+import { type ApprovalRow, expireOverdue, hasPending } from './store.ts'
 
 export type EndedHook = ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 
@@ -42,13 +42,15 @@ const IDLE_MS = 30_000
 
 export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: EndedHook }): ExpirySweeper {
   let timer: NodeJS.Timeout | undefined
+  /** Time of the next sweep, in milliseconds of `performance.now()`. */
+  let dueAt = 0
   let isDisposed = false
   let isRunning = false
   let isWoken = false
 
   async function sweep(): Promise<boolean> {
     await deps.db.tx(async (q) => appendExpired(q, await expireOverdue(q), deps.onEnded))
-    return (await countPending(deps.db)) > 0
+    return hasPending(deps.db)
   }
 
   async function run(): Promise<void> {
@@ -65,6 +67,7 @@ export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: Ended
 
   function schedule(delayMs: number): void {
     clearTimeout(timer)
+    dueAt = performance.now() + delayMs
     timer = setTimeout(() => void run(), delayMs)
   }
 
@@ -73,7 +76,8 @@ export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: Ended
     wake() {
       // A running sweep may have read the approvals before the new approval was stored, so another sweep follows.
       isWoken = true
-      schedule(BUSY_MS)
+      // A due sweep keeps its time: approvals that are opened in quick succession must not postpone it.
+      if (!isRunning && dueAt - performance.now() > BUSY_MS) schedule(BUSY_MS)
     },
     [Symbol.dispose]() {
       isDisposed = true

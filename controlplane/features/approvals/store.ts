@@ -275,12 +275,13 @@ export async function expireOverdue(q: Query): Promise<readonly ApprovalRow[]> {
   return rows
 }
 
-export async function countPending(q: Query): Promise<number> {
-  const { rows } = await q.query<{ count: number }>(
-    "select count(*)::int as count from approvals where status = 'pending' and expires_at > clock_timestamp()",
+/** Returns whether an approval is pending, overdue ones included. */
+export async function hasPending(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ found: boolean }>(
+    "select exists(select 1 from approvals where status = 'pending') as found",
     [],
   )
-  return onlyRow(rows).count
+  return onlyRow(rows).found
 }
 
 /** Reports whether an active account is in at least one of these groups. */

@@ -1,46 +1,93 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
-import type { Query } from '../../../controlplane/db/query.ts'
+import type { Db, Query } from '../../../controlplane/db/query.ts'
 import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import { eventually } from '../../support/eventually.ts'
-
+import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
-test('an approval that is opened while a sweep runs is swept within seconds', async () => {
-  const postgres = await workerPostgres()
-  const { url } = await postgres.createMigratedDatabase()
-  const log = createTestLog() as never
-  const db = await openDb({ url, log })
-  const { id: orgId } = await ensureOrg(db)
-  const [counted, isOpened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  /** The first sweep ends after the approval was opened. */
-  const query: Query['query'] = async (text, values) => {
-    const found = await db.query(text, values)
-    if (text.includes('count(*)')) {
-      counted.resolve()
-      await isOpened.promise
-    }
-    return found as never
-  }
-  using sweeper = createExpirySweeper({ db: { ...db, query }, log })
-  await counted.promise
+let postgres: TestPostgres
+let db: Db
+let orgId: string
+const log = createTestLog() as never
+
+beforeEach(async () => {
+  postgres = await workerPostgres()
+  db = await openDb({ url: (await postgres.createMigratedDatabase()).url, log })
+  orgId = (await ensureOrg(db)).id
+})
+afterEach(async () => {
+  await db.close()
+  await postgres.stop()
+})
+
+async function open(seconds: number): Promise<string> {
   const id = newId('hold')
   await db.query(
     `insert into approvals (id, org_id, kind, agent, card, expires_at)
-     values ($1, $2, 'hold', 'bot', '{}', clock_timestamp())`,
-    [id, orgId],
+     values ($1, $2, 'hold', 'bot', '{}', clock_timestamp() + make_interval(secs => $3))`,
+    [id, orgId, seconds],
   )
+  return id
+}
+
+async function untilExpired(id: string): Promise<void> {
+  await eventually(
+    'the end',
+    async () => {
+      const { rows } = await db.query<{ status: string }>('select status from approvals where id = $1', [id])
+      return rows[0]?.status === 'expired' ? true : null
+    },
+    10_000,
+  )
+}
+
+/** A database that runs `before` and then waits for `until` at the first look for pending approvals. */
+function paused(before: () => Promise<unknown>, until: Promise<unknown>): Db {
+  let isFirst = true
+  const query: Query['query'] = async (text, values) => {
+    if (!text.includes('exists(') || !isFirst) return db.query(text, values) as never
+    isFirst = false
+    await before()
+    const found = await db.query(text, values)
+    await until
+    return found as never
+  }
+  return { ...db, query }
+}
+
+test('an approval that is opened while a sweep runs is swept within seconds', async () => {
+  const [looked, isOpened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = paused(async () => looked.resolve(), isOpened.promise)
+  using sweeper = createExpirySweeper({ db: slow, log })
+  await looked.promise
+  const id = await open(0)
   sweeper.wake()
   isOpened.resolve()
-  const status = await eventually('the end', async () => {
-    const { rows } = await db.query<{ status: string }>('select status from approvals where id = $1', [id])
-    return rows[0]?.status === 'pending' ? null : rows[0]?.status
-  })
-  expect(status).toBe('expired')
-  sweeper[Symbol.dispose]()
-  await db.close()
-  await postgres.stop()
+  await untilExpired(id)
+})
+
+test('an approval whose time ends while a sweep runs is swept within seconds', async () => {
+  const id = await open(3_600)
+  const end = () => db.query('update approvals set expires_at = clock_timestamp() where id = $1', [id])
+  using _ = createExpirySweeper({ db: paused(end, Promise.resolve()), log })
+  await untilExpired(id)
+})
+
+test('approvals that are opened in quick succession do not postpone a sweep', async () => {
+  const looked = Promise.withResolvers<void>()
+  const found = paused(async () => looked.resolve(), Promise.resolve())
+  using sweeper = createExpirySweeper({ db: found, log })
+  await looked.promise
+  const id = await open(0)
+  const opening = setInterval(() => sweeper.wake(), 100)
+  try {
+    sweeper.wake()
+    await untilExpired(id)
+  } finally {
+    clearInterval(opening)
+  }
 })
