@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { compiled, hasProgram } from '../capture/clients/programs.ts'
 import { C } from '../capture/clients/sources.ts'
@@ -108,9 +109,22 @@ test('a call that needs a person waits for one, and goes on when it is approved'
   expect(await pending()).toEqual([])
 })
 
-test('the status says how many pods and processes have what is written', async () => {
+test('the status counts pods, and processes that have what is written', async () => {
   const columns = await kube(['get', 'cgw', GATEWAY, '-n', AGENTS, '--no-headers'])
-  expect(columns.split(/\s+/).slice(0, 4)).toEqual([GATEWAY, 'full_enforce', 'transparent', '1/1'])
+  expect(columns.split(/\s+/).slice(0, 4)).toEqual([GATEWAY, 'full_enforce', 'transparent', '1'])
+  type Object = { readonly status?: { readonly pods?: object; readonly gateways?: object } }
+  await eventually('the counts are written', async () => {
+    const { pods, gateways } = (await get<Object>('gateways.chaperone.dev', GATEWAY, AGENTS))?.status ?? {}
+    return isDeepStrictEqual(
+      [pods, gateways],
+      [
+        { governed: 1, ready: 1 },
+        { connected: 1, current: 1 },
+      ],
+    )
+      ? true
+      : null
+  })
 })
 
 test('a changed Secret is what the next calls carry', async () => {
