@@ -6,6 +6,7 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { DownMessage, ResultBody } from '../../../core/wire/gateway/sync.ts'
+import { createLru } from '../../collections/lru.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
 import { orderExchange } from './execute-exchange.ts'
@@ -19,7 +20,7 @@ export type ExecutorDeps = {
   readonly handle: (exchange: Exchange) => Promise<void>
 }
 
-/** Number of order ids that are stored to detect duplicates. All are discarded when the number is reached. */
+/** Maximum number of order ids that are stored to detect duplicates. The least recently used is evicted. */
 const MAX_ORDER_IDS = 10_000
 
 /**
@@ -28,11 +29,10 @@ const MAX_ORDER_IDS = 10_000
  * stored as executed.
  */
 export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
-  const seen = new Set<string>()
+  const seen = createLru<true>(MAX_ORDER_IDS)
   return async (order) => {
-    if (seen.has(order.order_id)) return failed(order, 'this order was already executed')
-    if (seen.size >= MAX_ORDER_IDS) seen.clear()
-    seen.add(order.order_id)
+    if (seen.get(order.order_id) === true) return failed(order, 'this order was already executed')
+    seen.set(order.order_id, true)
     await agentIsKnown(order.agent, ports)
     const request = requestOf(order, ports.snapshot())
     if (typeof request === 'string') return failed(order, request)

@@ -34,3 +34,20 @@ test('an order that arrives before the snapshot with its agent waits for it, and
   expect(await execute(ORDER)).toMatchObject({ ok: false, error: 'this order was already executed' })
   expect(known).toHaveLength(1)
 })
+
+test('an order stays refused after many others: only the oldest ids are evicted', async () => {
+  const executed: string[] = []
+  const known = snapshotOf({ agents: [{ id: 'agent_2', name: 'newcomer' }] }, 1, 1)
+  const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+  const execute = createOrderExecutor({
+    ports: { snapshot: () => known, clock, newId: () => 'req_1' },
+    handle: async ({ id, reply }) => {
+      executed.push(id)
+      reply.send(200, [], '{}')
+    },
+  })
+  for (let n = 0; n <= 10_000; n += 1) await execute({ ...ORDER, order_id: `ord_${n}` })
+  expect(executed).toHaveLength(10_001)
+  expect(await execute({ ...ORDER, order_id: 'ord_9999' })).toMatchObject({ ok: false })
+  expect(executed).toHaveLength(10_001)
+})
