@@ -66,7 +66,12 @@ test('the page leads from an empty cluster to the first governed call, the first
     expect.stringMatching(/^(token|Bearer) ghp_the_real_one$/),
   ])
   expect(called.stdout).toContain('codehost.repo.delete')
-  expect((await say(governed[2] ?? '')).stdout).toMatch(/default +full_enforce +transparent +1\/1/)
+  await eventually(
+    'the pod is counted',
+    async () =>
+      /default +full_enforce +transparent +1 /.test((await say(governed[2] ?? '')).stdout) ? true : null,
+    30_000,
+  )
 
   const [, link = '', held = '', stop = ''] = await blocks('Approve, explain, stop')
   expect((await say(link)).stdout.match(/\/setup\?token=/g)).toHaveLength(2)
