@@ -14,7 +14,8 @@ export type PathFacts = {
 /**
  * Decodes the percent escapes of a path once, so that an encoding does not evade a condition. `%25` stays encoded,
  * because a decoded percent sign would look like the start of an escape. The path is unknown if it contains an encoded
- * slash, which some servers treat as a separator, or a `;`, after which some servers cut the path off.
+ * slash, which some servers treat as a separator; a `;`, after which some servers cut the path off; or an encoded
+ * unreserved character (RFC 3986), which clients do not encode and some servers do not decode.
  */
 export function pathFacts({ rawPath, segments }: CanonicalRequest): PathFacts {
   if (READ_DIFFERENTLY.test(rawPath)) return { path: UNKNOWN, segments: UNKNOWN }
@@ -22,7 +23,8 @@ export function pathFacts({ rawPath, segments }: CanonicalRequest): PathFacts {
   return { path: `/${segments.map((segment) => segment.replaceAll('%', '%25')).join('/')}`, segments }
 }
 
-const READ_DIFFERENTLY = /;|%2f/i
+/** `;`, `%2F`, and escapes of `-`, `.`, digits, letters, `_` and `~`. */
+const READ_DIFFERENTLY = /;|%(?:2[def]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i
 
 /**
  * Throws ShapeError for a literal with a percent escape if it is compared with a decoded path or target, which cannot
