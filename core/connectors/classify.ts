@@ -2,6 +2,7 @@ import type { Action } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.ts'
 import { type OverridableFormat, overridableFormat } from '../request/method-override.ts'
 import type { BodyView, Classification, Named } from './connector.ts'
+import { withAgentTriggers } from './effects/fields/agent-triggers.ts'
 import { actionsOf, namedAction, oneAction } from './named-action.ts'
 import type { BoundConnector } from './registry.ts'
 import { nameByUserRows, userRowIsOpaque, withDeclaredWrites } from './rows/user-rows.ts'
@@ -12,6 +13,15 @@ import { nameByUserRows, userRowIsOpaque, withDeclaredWrites } from './rows/user
  * its result without `body` is a refusal.
  */
 export function classify(bound: BoundConnector, request: CanonicalRequest, body?: BodyView): Classification {
+  const named = classifyByType(bound, request, body)
+  const { agentTriggers } = bound.entry
+  if (agentTriggers === undefined || isRefusal(named)) return named
+  return named.kind === 'actions'
+    ? { ...named, actions: withAgentTriggers(named.actions, agentTriggers) }
+    : { ...named, candidates: withAgentTriggers(named.candidates, agentTriggers) }
+}
+
+function classifyByType(bound: BoundConnector, request: CanonicalRequest, body?: BodyView): Classification {
   if (request.method === 'CONNECT') return oneAction(channel(bound, request, 'tunnel'))
   if (request.isUpgrade) return nameUpgrade(bound, request)
   const named = bound.connector.parseAction(request, body, bound.config)

@@ -79,6 +79,42 @@ export const ProviderToolsSpec = z.strictObject({
   ),
 })
 
+/** A whole name, or a prefix followed by `*`. */
+const namePattern = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(
+    /^(\*|[^*\s]([^*]{0,98}[^*\s])?|[^*\s][^*]{0,98}\*)$/,
+    'a name such as acme-agent, or a prefix such as acme-*',
+  )
+
+export const AgentTriggersSpec = z.strictObject({
+  accounts: described(
+    z.array(namePattern).max(64).default([]),
+    'Accounts that are agents: assigning an issue to one, or requesting its review, starts it. `app/` before a name and `[bot]` after it do not matter.',
+    ['acme-agent', 'acme-fixer-*'],
+  ),
+  labels: described(z.array(namePattern).max(64).default([]), 'Labels that start an agent.', [
+    'autofix',
+    'bot:*',
+  ]),
+  mentions: described(
+    z
+      .array(
+        z
+          .string()
+          .min(1)
+          .max(100)
+          .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,98}\*?$/, 'a name without @ or /, such as acme-agent'),
+      )
+      .max(64)
+      .default([]),
+    'Names that start an agent after `@` or `/` in a title, a text or a comment.',
+    ['acme-agent', 'acme/fixers'],
+  ),
+})
+
 const Credential = z.strictObject({
   secretRef: described(
     z.strictObject({
@@ -206,6 +242,11 @@ export const ConnectorSpec = z.strictObject({
     ProviderToolsSpec.optional(),
     'Types llm_a, llm_b and llm_c: servers, accounts and addresses that the provider may reach for a model request. Without it, none.',
     { allow: ['provider_tool.web_search'] },
+  ),
+  agentTriggers: described(
+    AgentTriggersSpec.optional(),
+    'Type codehost: accounts, labels and mentions that start agents, besides the known ones such as `@claude`. Requests with one have the effect class `delegate`. A `*` at the end matches any rest; case is ignored.',
+    { labels: ['autofix'], mentions: ['acme-agent'] },
   ),
   handles: described(
     HandleRuleSpec.optional(),

@@ -1,11 +1,12 @@
 import type { SpecRule } from './spec-rules.ts'
 
-/** Connector fields that apply only to model providers, or only to MCP servers. */
+/** Connector fields that apply only to model providers, MCP servers or code hosts. */
 export type ModelShape = {
   readonly type: string
   readonly webSocketMessages: boolean
   readonly providerTools?: unknown
   readonly handles?: unknown
+  readonly agentTriggers?: unknown
 }
 
 export const MODEL_RULES: ReadonlyArray<SpecRule<ModelShape>> = [
@@ -26,5 +27,11 @@ export const MODEL_RULES: ReadonlyArray<SpecRule<ModelShape>> = [
     path: ['handles'],
     message: 'is for types llm_a, llm_b, llm_c and mcp only; remove it',
     holds: ({ type, handles }) => handles === undefined || type === 'mcp' || type.startsWith('llm_'),
+  },
+  {
+    cel: "!has(self.agentTriggers) || self.type == 'codehost'",
+    path: ['agentTriggers'],
+    message: 'is for type codehost only; remove it',
+    holds: ({ type, agentTriggers }) => agentTriggers === undefined || type === 'codehost',
   },
 ]

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PROTOCOL } from '../../core/wire/gateway/field-additions.ts'
 import { eventually } from '../support/eventually.ts'
 import { HOSTS } from '../support/every-connector.ts'
 import {
@@ -124,7 +125,7 @@ describe('versions beside each other', () => {
 
   test('a critical field of a newer control plane denies its own scope, and the refusal and the page say why', async () => {
     const field: NewerField = {
-      ...{ section: 'connectors', field: 'auth.rotate', since: 2, older: 'deny', value: 'daily' },
+      ...{ section: 'connectors', field: 'auth.rotate', since: PROTOCOL + 1, older: 'deny', value: 'daily' },
       names: ['default/payments'],
     }
     await using world = await startSkewWorld({

@@ -200,14 +200,16 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
   }
 }
 
-/** Returns the rules for tools that the provider runs and for its handles. */
+/** Returns the rules for tools that the provider runs, for its handles and for what starts agents. */
 function providerRules({
   providerTools,
   handles,
-}: ConnectorRow['spec']): Pick<ConnectorEntry, 'providerTools' | 'handles'> {
+  agentTriggers,
+}: ConnectorRow['spec']): Pick<ConnectorEntry, 'providerTools' | 'handles' | 'agentTriggers'> {
   return {
     ...(providerTools === undefined ? {} : { providerTools }),
     ...(handles === undefined ? {} : { handles }),
+    ...(agentTriggers === undefined ? {} : { agentTriggers }),
   }
 }
 

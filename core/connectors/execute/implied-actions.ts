@@ -1,5 +1,6 @@
 import type { Action } from '../../action/action.ts'
 import { isRefusal, type Refusal } from '../../request/canonical.ts'
+import { withAgentTriggers } from '../effects/fields/agent-triggers.ts'
 import { type BoundConnector, BUILT_IN } from '../registry.ts'
 
 /**
@@ -13,5 +14,7 @@ export function withImpliedActions(
   const connector = bound?.connector ?? BUILT_IN.find(({ name }) => name === action.connector)
   const config = bound?.config ?? { name: action.connector, domains: [], actions: [] }
   const implied = connector?.impliedActions?.(action, config) ?? []
-  return isRefusal(implied) ? implied : [action, ...implied]
+  if (isRefusal(implied)) return implied
+  const triggers = bound?.entry.agentTriggers
+  return triggers === undefined ? [action, ...implied] : withAgentTriggers([action, ...implied], triggers)
 }

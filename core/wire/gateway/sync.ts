@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { effectOfPattern, isEffectClass } from '../../action/effect-class.ts'
 import {
+  AgentTriggersSpec,
   AuthSpec,
   ConnectorType,
   HandleRuleSpec,
@@ -122,6 +123,8 @@ export const ConnectorEntry = sectionEntry({
   webSocketMessages: z.boolean().optional(),
   /** Kinds and hosts that the provider may access on behalf of a request. If absent, it may access none. */
   providerTools: ProviderToolsSpec.optional(),
+  /** Patterns of what starts agents, besides the built-in ones. If absent, there are none. */
+  agentTriggers: AgentTriggersSpec.optional(),
   /** Rule for handles of other agents (see `HandleRule`). The default is `own`. */
   handles: HandleRuleSpec.optional(),
   impersonationHeaders: z.array(z.string()).optional(),

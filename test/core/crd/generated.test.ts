@@ -171,6 +171,7 @@ describe('the CEL and the function of a rule agree', () => {
                 { webSocketMessages: true },
                 { providerTools: {} },
                 { handles: 'own' },
+                { agentTriggers: {} },
                 { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },
               ).map((rest) =>
                 ConnectorSpec.parse({ type, ...hosts, ...auth, upstream, tls: { mode }, ...rest }),

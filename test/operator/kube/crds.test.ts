@@ -101,6 +101,11 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
         actions: [{ method: 'GET', path: '/a/{id}', action: 'mcp.a.get', effect: 'read', risk: 'low' }],
       },
     ],
+    [
+      'Connector',
+      'triggers',
+      { type: 'codehost', agentTriggers: { labels: ['autofix', 'bot: *'], mentions: ['acme/fixers'] } },
+    ],
     ['Connector', 'endpoint', { type: 'mcp', domains: ['mcp.example.com'], endpoint: ['/mcp', '/sse/'] }],
     ['Permission', 'p', { gatewayRefs: [{ name: 'full' }], rules: [rule] }],
     [
@@ -176,6 +181,13 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['mcp'] }, 'spec.endpoint[0]'],
     ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['/mcp', '/mcp'] }, 'spec.endpoint[1]'],
     ['Connector', { type: 'codehost', endpoint: ['/mcp'] }, 'spec.endpoint'],
+    ['Connector', { type: 'chat', agentTriggers: {} }, 'spec.agentTriggers'],
+    ['Connector', { type: 'codehost', agentTriggers: { labels: ['a*b'] } }, 'spec.agentTriggers.labels[0]'],
+    [
+      'Connector',
+      { type: 'codehost', agentTriggers: { mentions: ['@a'] } },
+      'spec.agentTriggers.mentions[0]',
+    ],
     ['Connector', { type: 'codehost', credential: {} }, 'spec.credential.secretRef'],
     [
       'Connector',

@@ -1,23 +1,7 @@
-import type { Parameters } from '../../../action/action.ts'
 import { isWorkflowPath } from '../../codehost/workflow-folder.ts'
 import { isRecord } from '../../fields/fields.ts'
+import { ISSUES, KNOWN_AGENTS } from './agent-triggers.ts'
 import { type FieldRule, has, valuesOf } from './field-rule.ts'
-
-/**
- * Names of coding agents. Each of these starts an agent: assigning an account (`copilot-swe-agent[bot]`), a label
- * (`claude`) or a mention (`@codex fix this`).
- */
-const AGENTS = 'copilot|claude|codex|cursor|devin|gemini|jules|openhands|sweep|aider'
-const ACCOUNT = new RegExp(`^(app/)?(${AGENTS})([-_.].*)?(\\[bot\\])?$`, 'i')
-const LABEL = new RegExp(`^((run|fix|ask|use|assign)[-:/ ]*)?(${AGENTS}|ai|agent)([-:/ ].*)?$`, 'i')
-const COMMAND = new RegExp(`(^|[^\\w/.])[@/](${AGENTS})\\b`, 'i')
-
-const ISSUES = ['issue.create', 'issue.update', 'issue.close']
-const COMMENTS = [
-  ...['issue_comment.create', 'issue_comment.update', 'commit_comment.create', 'commit_comment.update'],
-  ...['pr.create', 'pr.update', 'pr.review', 'pr_review.update'],
-  ...['pr_comment.create', 'pr_comment.reply', 'pr_comment.update'],
-]
 
 export const CODEHOST_FIELDS: readonly FieldRule[] = [
   {
@@ -57,26 +41,7 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
     reason: '`agent_assignment` is given.',
     applies: (parameters) => has(parameters, 'agent_assignment', 'agentAssignment'),
   },
-  {
-    actions: [...ISSUES, 'issue_assignee.add', 'pr_reviewer.request'],
-    effects: ['delegate'],
-    reason: 'An account of `assignees` or `reviewers` is an agent.',
-    applies: ({ assignees, reviewers }) =>
-      [...valuesOf(assignees), ...valuesOf(reviewers)].some((name) => ACCOUNT.test(String(name).trim())),
-  },
-  {
-    actions: [...ISSUES, 'issue_label.add', 'issue_label.set'],
-    effects: ['delegate'],
-    reason: 'A label of `labels` starts an agent by its name.',
-    applies: ({ labels }) => valuesOf(labels).some((label) => LABEL.test(nameOf(label).trim())),
-  },
-  {
-    actions: [...ISSUES, ...COMMENTS],
-    effects: ['delegate'],
-    reason: 'The text calls an agent (`@claude`, `/codex`).',
-    applies: ({ title, body }) =>
-      [title, body].some((text) => typeof text === 'string' && COMMAND.test(text)),
-  },
+  ...KNOWN_AGENTS,
 ]
 
 function isWorkflow(path: unknown): boolean {
@@ -89,8 +54,4 @@ function pathsOf(items: unknown): readonly unknown[] {
 
 function changedPaths(changes: unknown): readonly unknown[] {
   return isRecord(changes) ? [...pathsOf(changes['additions']), ...pathsOf(changes['deletions'])] : []
-}
-
-function nameOf(label: unknown): string {
-  return String(isRecord(label) ? (label as Parameters)['name'] : label)
 }

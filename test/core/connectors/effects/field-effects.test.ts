@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { ActionSpec, actionFromSpec } from '../../../../core/action/spec.ts'
 import { effectsOf } from '../../../../core/connectors/effects/effects.ts'
+import { withImpliedActions } from '../../../../core/connectors/execute/implied-actions.ts'
+import { isRefusal } from '../../../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../../../core/wire/gateway/sync.ts'
 import { boundOf, nameRequest, rawOf, USUAL_HOST } from '../golden.ts'
 
@@ -267,5 +270,78 @@ describe('fields of a request add effect classes', () => {
     expect(card?.risk).toBe('high')
     const [customer] = actionsOf({ connector: 'payments', target: '/v1/customers', form: 'balance=-1' })
     expect(customer?.riskHints).toEqual({ financial_impact: true })
+  })
+})
+
+describe('agent triggers of a Connector', () => {
+  const agentTriggers = {
+    accounts: ['acme-agent', 'fixer-*'],
+    labels: ['autofix', 'bot:*'],
+    mentions: ['acme-agent', 'acme/fixers', 'helper*'],
+  }
+  const effects = (target: string, body: unknown, more: Partial<ConnectorEntry> = { agentTriggers }) => {
+    const text = JSON.stringify(body)
+    const request = {
+      method: 'POST',
+      target,
+      headers: [['Content-Type', 'application/json']] as const,
+      body: text,
+    }
+    const named = nameRequest(boundOf('codehost', more), rawOf(request, USUAL_HOST.codehost), text)
+    if (named.kind !== 'actions') throw new Error(JSON.stringify(named))
+    return named.actions.flatMap((action) => effectsOf(action) ?? ['unknown'])
+  }
+  const LABELS = '/repos/o/r/issues/1/labels'
+  const ASSIGNEES = '/repos/o/r/issues/1/assignees'
+  const COMMENTS = '/repos/o/r/issues/1/comments'
+
+  test.each([
+    [LABELS, { labels: ['bug', 'AutoFix'] }],
+    [LABELS, { labels: ['bot:now'] }],
+    [LABELS, { labels: [{ name: ' autofix ' }] }],
+    [LABELS, { labels: ['claude'] }],
+    [ASSIGNEES, { assignees: ['acme-agent'] }],
+    [ASSIGNEES, { assignees: ['app/Acme-Agent'] }],
+    [ASSIGNEES, { assignees: ['acme-agent[bot]'] }],
+    [ASSIGNEES, { assignees: ['fixer-7'] }],
+    ['/repos/o/r/pulls/1/requested_reviewers', { reviewers: ['acme-agent'] }],
+    [COMMENTS, { body: 'Please, @acme-agent: fix it.' }],
+    [COMMENTS, { body: '/ACME-agent' }],
+    [COMMENTS, { body: '(@acme/fixers)' }],
+    [COMMENTS, { body: '@helper-7' }],
+    [COMMENTS, { body: '@claude' }],
+    ['/repos/o/r/issues', { title: '@acme-agent', body: 'x' }],
+  ])('%s with %j is delegate', (target, body) => {
+    expect(effects(target, body)).toEqual(['delegate'])
+  })
+
+  test.each([
+    [LABELS, { labels: ['autofixed', 'bot', 'acme-agent'] }],
+    [ASSIGNEES, { assignees: ['acme-agent-2', 'fixer', 'autofix'] }],
+    [COMMENTS, { body: 'acme-agent, me@acme-agent, https://x/acme-agent, @acme-agents, @acme-agent-2' }],
+    [COMMENTS, { body: 'autofix' }],
+  ])('%s with %j is not', (target, body) => {
+    expect(effects(target, body)).toEqual([])
+  })
+
+  test('without patterns only known agents are delegate', () => {
+    expect(effects(LABELS, { labels: ['autofix'] }, {})).toEqual([])
+    const none = { agentTriggers: { accounts: [], labels: [], mentions: [] } }
+    expect(effects(COMMENTS, { body: '@acme-agent' }, none)).toEqual([])
+  })
+
+  test('an action submitted by name is delegate, too', () => {
+    const resource = { provider: 'codehost', target: 'o/r' }
+    const spec = { type: 'codehost.issue_label.add', resource, parameters: { labels: ['autofix'] } }
+    const bound = boundOf('codehost', { agentTriggers })
+    const actions = withImpliedActions(actionFromSpec(ActionSpec.parse(spec), null), bound)
+    if (isRefusal(actions)) throw new Error(actions.detail)
+    expect(actions.map(effectsOf)).toEqual([['delegate']])
+  })
+
+  test('the time to search a text is linear in its length', () => {
+    const started = performance.now()
+    expect(effects(COMMENTS, { body: '@'.repeat(400_000) + '/acme'.repeat(80_000) })).toEqual([])
+    expect(performance.now() - started).toBeLessThan(2000)
   })
 })

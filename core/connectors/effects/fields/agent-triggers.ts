@@ -1,0 +1,116 @@
+import type { Action, Parameters } from '../../../action/action.ts'
+import { fold, matchesPattern, parsePattern } from '../../../action/pattern.ts'
+import { isRecord } from '../../fields/fields.ts'
+import { type FieldRule, valuesOf } from './field-rule.ts'
+
+/** Patterns of one Connector: whole names, or prefixes followed by `*`. Case is ignored. */
+export type AgentTriggers = {
+  readonly accounts: readonly string[]
+  readonly labels: readonly string[]
+  readonly mentions: readonly string[]
+}
+
+type Matchers = {
+  readonly isAccount: (name: string) => boolean
+  readonly isLabel: (name: string) => boolean
+  readonly isCalledIn: (text: string) => boolean
+}
+
+/**
+ * Names of coding agents. Each of these starts an agent: assigning an account (`copilot-swe-agent[bot]`), a label
+ * (`claude`) or a mention (`@codex fix this`).
+ */
+const AGENTS = 'copilot|claude|codex|cursor|devin|gemini|jules|openhands|sweep|aider'
+const ACCOUNT = new RegExp(`^(app/)?(${AGENTS})([-_.].*)?(\\[bot\\])?$`, 'i')
+const LABEL = new RegExp(`^((run|fix|ask|use|assign)[-:/ ]*)?(${AGENTS}|ai|agent)([-:/ ].*)?$`, 'i')
+const COMMAND = new RegExp(`(^|[^\\w/.])[@/](${AGENTS})\\b`, 'i')
+
+export const ISSUES = ['issue.create', 'issue.update', 'issue.close']
+const COMMENTS = [
+  ...['issue_comment.create', 'issue_comment.update', 'commit_comment.create', 'commit_comment.update'],
+  ...['pr.create', 'pr.update', 'pr.review', 'pr_review.update'],
+  ...['pr_comment.create', 'pr_comment.reply', 'pr_comment.update'],
+]
+
+/** The rules for agents that are known by their names. */
+export const KNOWN_AGENTS = rulesBy({
+  isAccount: (name) => ACCOUNT.test(name),
+  isLabel: (name) => LABEL.test(name),
+  isCalledIn: (text) => COMMAND.test(text),
+})
+
+/** Adds `delegate` to the actions that start an agent by a pattern of their Connector. */
+export function withAgentTriggers(actions: readonly Action[], triggers: AgentTriggers): readonly Action[] {
+  const rules = rulesOf(triggers)
+  return actions.map((action) => {
+    const { type, parameters, effects = [] } = action
+    const name = type.slice(type.indexOf('.') + 1)
+    const starts = rules.some(({ actions, applies }) => actions.includes(name) && applies(parameters))
+    return starts ? { ...action, effects: [...effects, 'delegate'] } : action
+  })
+}
+
+function rulesBy({ isAccount, isLabel, isCalledIn }: Matchers): readonly FieldRule[] {
+  return [
+    {
+      actions: [...ISSUES, 'issue_assignee.add', 'pr_reviewer.request'],
+      effects: ['delegate'],
+      reason: 'An account of `assignees` or `reviewers` is an agent.',
+      applies: ({ assignees, reviewers }) =>
+        [...valuesOf(assignees), ...valuesOf(reviewers)].some((name) => isAccount(String(name).trim())),
+    },
+    {
+      actions: [...ISSUES, 'issue_label.add', 'issue_label.set'],
+      effects: ['delegate'],
+      reason: 'A label of `labels` starts an agent by its name.',
+      applies: ({ labels }) => valuesOf(labels).some((label) => isLabel(nameOf(label).trim())),
+    },
+    {
+      actions: [...ISSUES, ...COMMENTS],
+      effects: ['delegate'],
+      reason: 'The text calls an agent (`@claude`, `/codex`).',
+      applies: ({ title, body }) =>
+        [title, body].some((text) => typeof text === 'string' && isCalledIn(text)),
+    },
+  ]
+}
+
+function nameOf(label: unknown): string {
+  return String(isRecord(label) ? (label as Parameters)['name'] : label)
+}
+
+const compiled = new WeakMap<AgentTriggers, readonly FieldRule[]>()
+
+function rulesOf(triggers: AgentTriggers): readonly FieldRule[] {
+  const known = compiled.get(triggers)
+  if (known !== undefined) return known
+  const isAccount = anyOf(triggers.accounts)
+  const mention = mentionOf(triggers.mentions)
+  const rules = rulesBy({
+    isAccount: (name) => isAccount(name) || isAccount(withoutAppMarks(name)),
+    isLabel: anyOf(triggers.labels),
+    isCalledIn: (text) => mention?.test(text) === true,
+  })
+  compiled.set(triggers, rules)
+  return rules
+}
+
+function anyOf(texts: readonly string[]): (name: string) => boolean {
+  const patterns = texts.map(parsePattern)
+  return (name) => patterns.some((pattern) => matchesPattern(pattern, name, 'tighten'))
+}
+
+/** Returns the name of an app's account without the marks that only some calls have: `app/x` and `x[bot]` are `x`. */
+function withoutAppMarks(name: string): string {
+  return fold(name)
+    .replace(/^app\//, '')
+    .replace(/\[bot\]$/, '')
+}
+
+function mentionOf(texts: readonly string[]): RegExp | null {
+  if (texts.length === 0) return null
+  const names = texts.map((text) =>
+    text.endsWith('*') ? RegExp.escape(text.slice(0, -1)) : `${RegExp.escape(text)}(?![\\w-])`,
+  )
+  return new RegExp(`(?:^|[^\\w/.])[@/](?:${names.join('|')})`, 'i')
+}
