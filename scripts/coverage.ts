@@ -1,10 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { CONNECTOR_TYPES, connectorOfType } from '../core/connectors/registry.ts'
 import { coverageOf, readOperations } from './catalogue/coverage.ts'
+import { publishedSources, unknownFields } from './catalogue/published-fields.ts'
 
 /**
  * Prints how many published operations of each provider have an action name: one line for each connector type with a
- * list in `test/golden/published`. Exits with 1 when an operation has no name, or when several operations share one.
+ * list in `test/golden/published`. Then, for each model provider, prints the published fields with a host, a URL or an id
+ * and the tools that the table of provider-side acts does not know. Exits with 1 when an operation has no name, when
+ * several operations share one, or when a field or a tool is unknown.
  */
 const publishedList = (type: string) => new URL(`../test/golden/published/${type}.tsv`, import.meta.url)
 const PROVIDERS = CONNECTOR_TYPES.filter((type) => existsSync(publishedList(type)))
@@ -22,4 +25,14 @@ for (const type of PROVIDERS) {
   for (const name of doubled) console.error(`  several operations under one name: ${name}`)
   for (const name of inconsistent) console.error(`  without a row of its own, or with two effects: ${name}`)
   if (unmapped.length + doubled.length + inconsistent.length > 0) process.exitCode = 1
+}
+
+for (const source of publishedSources()) {
+  const { fields, tools } = source.published
+  const unknown = unknownFields(source)
+  console.log(
+    `${source.table.connector}: ${fields.length} fields with a host, a URL or an id, ${tools.length} tools, ${unknown.length} unknown`,
+  )
+  for (const one of unknown) console.error(`  unknown to the table of ${source.table.connector}: ${one}`)
+  if (unknown.length > 0) process.exitCode = 1
 }

@@ -29,6 +29,8 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
     endpoint_url                    provider_fetch.url        host
     repository_url                  provider_fetch.url        host
     issuer_url                      provider_fetch.url        host
+    jwks.url                        provider_fetch.url        host
+    jwks.discovery_base             provider_fetch.url        host
     ^.url                           provider_fetch.url        host
     allowed_hosts.*                 provider_tool.code        name
     # Programs of the environment reach every host.

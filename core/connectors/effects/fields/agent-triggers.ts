@@ -110,7 +110,11 @@ function withoutAppMarks(name: string): string {
 function mentionOf(texts: readonly string[]): RegExp | null {
   if (texts.length === 0) return null
   const names = texts.map((text) =>
-    text.endsWith('*') ? RegExp.escape(text.slice(0, -1)) : `${RegExp.escape(text)}(?![\\w-])`,
+    text.endsWith('*') ? escaped(text.slice(0, -1)) : `${escaped(text)}(?![\\w-])`,
   )
   return new RegExp(`(?:^|[^\\w/.])[@/](?:${names.join('|')})`, 'i')
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/\W/g, '\\$&')
 }

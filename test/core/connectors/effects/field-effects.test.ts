@@ -289,7 +289,7 @@ describe('agent triggers of a Connector', () => {
     }
     const named = nameRequest(boundOf('codehost', more), rawOf(request, USUAL_HOST.codehost), text)
     if (named.kind !== 'actions') throw new Error(JSON.stringify(named))
-    return named.actions.flatMap((action) => effectsOf(action) ?? ['unknown'])
+    return named.actions.flatMap((action): readonly string[] => effectsOf(action) ?? ['unknown'])
   }
   const LABELS = '/repos/o/r/issues/1/labels'
   const ASSIGNEES = '/repos/o/r/issues/1/assignees'

@@ -1,68 +1,94 @@
-import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { compileTable, type ProviderTable } from '../../../../core/connectors/provider-side/table.ts'
+import { compileTable } from '../../../../core/connectors/provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from '../../../../core/connectors/provider-side/table-a.ts'
-import { LLM_B_PROVIDER_SIDE } from '../../../../core/connectors/provider-side/table-b.ts'
-import { LLM_C_PROVIDER_SIDE } from '../../../../core/connectors/provider-side/table-c.ts'
-import { HARMLESS_FIELDS, type PublishedFields, readPublished, undescribed } from './provider-fields.ts'
+import {
+  endsWith,
+  harmlessOf,
+  readPublished,
+  undescribed,
+} from '../../../../scripts/catalogue/provider-fields.ts'
+import { publishedSources, unknownFields } from '../../../../scripts/catalogue/published-fields.ts'
 
-const ROOT = new URL('../../../../', import.meta.url).pathname
-const declarations = (folder: string) =>
-  globSync(`${ROOT}node_modules/${folder}/resources/**/*.d.ts`).map((file) => readFileSync(file, 'utf8'))
+const SOURCES = publishedSources()
 
-const SDKS: ReadonlyArray<readonly [ProviderTable, string]> = [
-  [LLM_A_PROVIDER_SIDE, 'openai'],
-  [LLM_B_PROVIDER_SIDE, '@anthropic-ai/sdk'],
-]
+test('every model provider has a published source', () => {
+  expect(SOURCES.map(({ table }) => table.connector)).toEqual(['llm_a', 'llm_b', 'llm_c'])
+})
 
-describe.each(SDKS)('the types of the SDK of %o', (table, folder) => {
-  const published = readPublished(declarations(folder))
+describe.each(SOURCES)('what is published of $table.connector', (source) => {
+  const { table, published, version } = source
 
-  test('have no field with a host or an id of another service, and no tool, that the table does not describe', () => {
+  test('has no field with a host or an id of another service, and no tool, that the table does not describe', () => {
     expect(published.fields.length).toBeGreaterThan(5)
     expect(published.tools.length).toBeGreaterThan(10)
-    expect(undescribed(compileTable(table), published, HARMLESS_FIELDS[table.connector] ?? {})).toEqual([])
+    expect(unknownFields(source)).toEqual([])
   })
 
-  test('have every field that is explained', () => {
-    const explained = Object.keys(HARMLESS_FIELDS[table.connector] ?? {})
-    expect(explained.filter((name) => !published.fields.includes(name))).toEqual([])
+  test('has every field that is explained', () => {
+    const { fields, paths } = harmlessOf(table.connector)
+    expect(Object.keys(fields).filter((name) => !published.fields.includes(name))).toEqual([])
+    const isPublished = (end: string) => published.paths.some((path) => endsWith(path, end))
+    expect(Object.keys(paths).filter((end) => !isPublished(end))).toEqual([])
   })
 
-  test('are those of the version that the table names', () => {
-    const { version } = JSON.parse(readFileSync(`${ROOT}node_modules/${folder}/package.json`, 'utf8'))
+  test('is of the version that the table names', () => {
+    expect(version).not.toBe('')
     expect(table.source).toContain(version)
   })
 })
 
-describe('the types of the SDK of llm_c, which is no dependency: a list of its fields and tools', () => {
-  const list: PublishedFields & { readonly source: string } = JSON.parse(
-    readFileSync(`${ROOT}test/golden/published/llm_c-fields.json`, 'utf8'),
-  )
-  const harmless = HARMLESS_FIELDS['llm_c'] ?? {}
-
-  test('has no field and no tool that the table does not describe', () => {
-    expect(list.fields.length).toBeGreaterThan(20)
-    expect(list.tools.length).toBeGreaterThan(10)
-    expect(undescribed(compileTable(LLM_C_PROVIDER_SIDE), list, harmless)).toEqual([])
-  })
-
-  test('has every field that is explained', () => {
-    expect(Object.keys(harmless).filter((name) => !list.fields.includes(name))).toEqual([])
-  })
-
-  test('is of the version that the table names', () => {
-    const [version = ''] = /`@google\/genai` [0-9.]+/.exec(list.source) ?? []
-    expect(LLM_C_PROVIDER_SIDE.source).toContain(version)
-  })
-})
+const NONE = { fields: {}, paths: {} }
 
 test('a new field and a new tool are reported', () => {
   const published = readPublished([
     "export type Tool = A | Tool.B;\nexport interface A {\n    type: 'function';\n}\nnamespace Tool {\n    interface B {\n        type: 'quantum';\n        relay_url?: string;\n    }\n}\n",
   ])
-  expect(undescribed(compileTable(LLM_A_PROVIDER_SIDE), published, {})).toEqual([
+  expect(undescribed(compileTable(LLM_A_PROVIDER_SIDE), published, NONE)).toEqual([
     'field relay_url',
     'tool quantum',
   ])
+})
+
+test('a field at a path without a row is reported, although its name has a row elsewhere', () => {
+  const published = readPublished([
+    `export interface RunCreateParams {
+    /**
+     * Hosts.
+     */
+    cage?: RunCreateParams.Cage | null;
+
+    hosts?: Array<Host>;
+
+    tools?: Array<
+      Shared.Tool
+    >;
+}
+export declare namespace RunCreateParams {
+    interface Cage extends Walls {
+        network: Cage.Network;
+    }
+    namespace Cage {
+        interface Network {
+            allowed_domains: Array<string>;
+        }
+    }
+}
+export interface Walls {
+    allowed_domains?: Array<string>;
+}
+`,
+    'export interface Tool {\n    server_url: string;\n}\nexport type Host = Near | Far;\nexport interface Far {\n    url: string;\n}\n',
+  ])
+  expect(published.paths).toEqual([
+    '^.cage.allowed_domains.*',
+    '^.cage.network.allowed_domains.*',
+    '^.hosts.*.url',
+    '^.tools.*.server_url',
+  ])
+  expect(
+    undescribed(compileTable(LLM_A_PROVIDER_SIDE), published, {
+      fields: { hosts: '' },
+      paths: { 'cage.allowed_domains.*': '' },
+    }),
+  ).toEqual(['path ^.hosts.*.url'])
 })

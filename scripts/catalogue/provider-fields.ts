@@ -1,17 +1,20 @@
-import { snakeCase } from '../../../../core/connectors/llm/resource-bodies.ts'
-import type { CompiledTable } from '../../../../core/connectors/provider-side/table.ts'
+import { snakeCase } from '../../core/connectors/llm/resource-bodies.ts'
+import type { CompiledTable } from '../../core/connectors/provider-side/table.ts'
+import { requestPaths } from './request-paths.ts'
 
 /** Requests of a provider, from the types of its SDK. */
 export type PublishedFields = {
   /** Names of fields that can contain a host, a URL or an id of another service. */
   readonly fields: readonly string[]
+  /** Full paths of such fields in requests; empty where only their names are known. */
+  readonly paths: readonly string[]
   /** Types of tools. */
   readonly tools: readonly string[]
 }
 
 /** Suffixes of such names, in the spellings of all providers. */
 const REACHING_NAME =
-  /(?:^|_)(?:ur[li]s?|domains?|hosts?|endpoints?|issuer|server|connector_id|tunnel_id|webhook_config)$/
+  /(?:^|_)(?:ur[li]s?|domains?|hosts?|endpoints?|issuer|server|base|connector_id|tunnel_id|webhook_config)$/
 
 /** Union types of tools in the SDKs. */
 const TOOL_UNION =
@@ -23,9 +26,14 @@ export function readPublished(declarations: readonly string[]): PublishedFields 
     [...text.matchAll(/^\s+([A-Za-z_]\w*)\??:/gm)].map(([, name = '']) => name),
   )
   return {
-    fields: [...new Set(names)].filter((name) => REACHING_NAME.test(snakeCase(name))).sort(),
+    fields: [...new Set(names)].filter(isReaching).sort(),
+    paths: requestPaths(declarations, isReaching),
     tools: [...new Set(declarations.flatMap(toolTypes))].sort(),
   }
+}
+
+function isReaching(name: string): boolean {
+  return REACHING_NAME.test(snakeCase(name))
 }
 
 function toolTypes(text: string): readonly string[] {
@@ -46,11 +54,11 @@ function typesOf(text: string, name: string): readonly string[] {
   })
 }
 
-/** Fields and tools without a row in the table and without an exemption. */
+/** Names and paths of fields, and tools, without a row in the table and without an exemption. */
 export function undescribed(
   table: CompiledTable,
   published: PublishedFields,
-  harmless: Readonly<Record<string, string>>,
+  harmless: Harmless,
 ): readonly string[] {
   const names = new Set(table.fields.flatMap(({ end }) => end.split('.')))
   const isTool = (published: string) => {
@@ -59,14 +67,40 @@ export function undescribed(
   }
   return [
     ...published.fields
-      .filter((name) => !names.has(name) && !Object.hasOwn(harmless, name))
+      .filter((name) => !names.has(name) && !Object.hasOwn(harmless.fields, name))
       .map((name) => `field ${name}`),
+    ...published.paths
+      .filter(
+        (path) => !isRead(table, path) && !Object.keys(harmless.paths).some((end) => endsWith(path, end)),
+      )
+      .map((path) => `path ${path}`),
     ...published.tools.filter((type) => !isTool(type)).map((type) => `tool ${type}`),
   ]
 }
 
+/** True if a row of the table has the path, or the scan does not search it, because it is arbitrary JSON of the caller. */
+function isRead({ fields, table }: CompiledTable, path: string): boolean {
+  const isOpaque = path.split('.').some((name) => table.opaque.includes(name))
+  return isOpaque || fields.some(({ end }) => endsWith(path, end))
+}
+
+/** True if the elements of the path end with those of `end`. */
+export function endsWith(path: string, end: string): boolean {
+  return path === end || path.endsWith(`.${end}`)
+}
+
+/** Exemptions with their reasons: names of fields, and ends of paths of fields whose name has a row elsewhere. */
+export type Harmless = {
+  readonly fields: Readonly<Record<string, string>>
+  readonly paths: Readonly<Record<string, string>>
+}
+
+export function harmlessOf(connector: string): Harmless {
+  return { fields: HARMLESS_FIELDS[connector] ?? {}, paths: HARMLESS_PATHS[connector] ?? {} }
+}
+
 /** Exempt fields by connector: they make the provider reach nothing, for the given reason. */
-export const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   llm_a: {
     blocked_domains: 'narrows a search',
     domain: 'a secret for a host that network_policy.allowed_domains lists',
@@ -111,5 +145,36 @@ export const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, st
     trainingDatasetUri: 'not in the Gemini API',
     urls: 'arguments of a call that url_context made',
     validationDatasetUri: 'not in the Gemini API',
+  },
+}
+
+/** Exempt ends of paths by connector. */
+const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  llm_a: {
+    '^.issuer': 'compared, never fetched: discovery_url is',
+    '^.target_uri': 'target of a call that is its own action (live_session.refer, realtime_call.refer)',
+    '^.vault_uri': 'a key store of the organisation, named by its own write of high risk',
+    'content.*.annotations.*.url': 'a citation in an earlier answer',
+    'input.*.action.sources.*.url': 'a source of an earlier search',
+    'input.*.action.url': 'a page of an earlier search',
+    'input.*.outputs.*.url': 'an image of an earlier run of code',
+    'items.*.action.url': 'a page of an earlier search',
+    'network.blocked_domains.*': 'narrows what an environment reaches',
+    'network_policy.domain_secrets.*.domain': 'a secret for a host that network_policy.allowed_domains lists',
+    'tools.*.allowed_domains.*': 'narrows a search',
+    'tools.*.filters.allowed_domains.*': 'narrows a search',
+  },
+  llm_b: {
+    '^.provider_config.vault_uri': 'a key store of the organisation, named by its own write of high risk',
+    '^.tunnel_id': 'in the path of the request, and the target of its own write',
+    'content.*.citations.*.url': 'a citation in an earlier answer',
+    'content.*.content.*.state_changes.*.url': 'reported by the browser of the caller',
+    'content.*.content.*.tabs.*.url': 'reported by the browser of the caller',
+    'content.*.content.*.url': 'a result of an earlier search',
+    'content.*.content.url': 'a result of an earlier fetch',
+    'tools.*.allowed_domains.*': 'narrows a search or a fetch',
+    'tools.*.blocked_domains.*': 'narrows a search or a fetch',
+    'tools.*.configs.*.allowed_domains.*': 'narrows a search or a fetch',
+    'tools.*.configs.*.blocked_domains.*': 'narrows a search or a fetch',
   },
 }

@@ -1,0 +1,70 @@
+/** An interface or a type alias of a declaration file. */
+export type DeclaredType = {
+  /** Name with its namespaces: `Tool.Mcp`. */
+  readonly name: string
+  readonly members: ReadonlyMap<string, string>
+  /** Type expressions that the members are in addition to: what an interface extends, or what an alias stands for. */
+  readonly parts: string
+}
+
+type Block = { readonly indent: number; readonly name: string; readonly members: Map<string, string> | null }
+
+const OPENING = /^\s*(?:export )?(?:declare )?(namespace|interface) (\w+)(?:<[^>]*>)?(?: extends ([^{]+))?/
+const ALIAS = /^\s*(?:export )?(?:declare )?type (\w+)(?:<[^>]*>)? = (.*)$/
+const MEMBER = /^\s*(?:readonly )?'?([\w.$-]+)'?\??: (.*)$/
+
+type Statement = {
+  readonly kind: 'namespace' | 'interface' | 'alias' | 'member'
+  readonly name: string
+  /** What an interface extends, or the type of an alias or a member. */
+  readonly type: string
+}
+
+/** Reads the declarations of one file in the layout of the SDKs: one member a line, nested blocks indented. */
+export function readDeclaredTypes(text: string): readonly DeclaredType[] {
+  const found: DeclaredType[] = []
+  const open: Block[] = []
+  for (const line of statementsOf(text)) {
+    const indent = line.search(/\S/)
+    while ((open.at(-1)?.indent ?? -1) >= indent) open.pop()
+    const { kind, name, type } = readStatement(line) ?? NO_STATEMENT
+    if (kind === 'member') {
+      open.at(-1)?.members?.set(name, type)
+      continue
+    }
+    const members = kind === 'interface' ? new Map<string, string>() : null
+    if (kind !== 'namespace')
+      found.push({ name: nameIn(open, name), members: members ?? new Map(), parts: type })
+    if (line.endsWith('{')) open.push({ indent, name, members })
+  }
+  return found
+}
+
+const NO_STATEMENT: Statement = { kind: 'namespace', name: '', type: '' }
+
+function nameIn(open: readonly Block[], own: string): string {
+  return [...open.map(({ name }) => name), own].join('.')
+}
+
+function readStatement(line: string): Statement | null {
+  const [, kind, block = '', bases = ''] = OPENING.exec(line) ?? []
+  if (kind === 'namespace' || kind === 'interface') return { kind, name: block, type: bases }
+  const [, alias, body = ''] = ALIAS.exec(line) ?? []
+  if (alias !== undefined) return { kind: 'alias', name: alias, type: body }
+  const [, member, type = ''] = MEMBER.exec(line) ?? []
+  return member === undefined ? null : { kind: 'member', name: member, type }
+}
+
+/** Returns the lines without comments; a member or an alias that is longer than a line is one. */
+function statementsOf(text: string): readonly string[] {
+  const statements: string[] = []
+  let isOpen = false
+  for (const line of text.replaceAll(/\/\*[\s\S]*?\*\//g, '').split('\n')) {
+    if (line.trim() === '') continue
+    if (isOpen) statements.push(`${statements.pop() ?? ''} ${line.trim()}`)
+    else statements.push(line.trimEnd())
+    const last = statements.at(-1) ?? ''
+    isOpen = (ALIAS.test(last) || MEMBER.test(last)) && !last.includes(';')
+  }
+  return statements
+}

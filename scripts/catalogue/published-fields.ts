@@ -1,0 +1,45 @@
+import { globSync, readFileSync } from 'node:fs'
+import { compileTable, type ProviderTable } from '../../core/connectors/provider-side/table.ts'
+import { LLM_A_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-a.ts'
+import { LLM_B_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-b.ts'
+import { LLM_C_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-c.ts'
+import { harmlessOf, type PublishedFields, readPublished, undescribed } from './provider-fields.ts'
+
+export type PublishedSource = {
+  readonly table: ProviderTable
+  /** What the table must name as its source: the version of the package, or the package and its version. */
+  readonly version: string
+  readonly published: PublishedFields
+}
+
+const ROOT = new URL('../../', import.meta.url).pathname
+
+/**
+ * Reads what the model providers publish: the types of the SDKs that are dependencies, and for llm_c, whose SDK is
+ * none, a list in the repository.
+ */
+export function publishedSources(): readonly PublishedSource[] {
+  return [sdk(LLM_A_PROVIDER_SIDE, 'openai'), sdk(LLM_B_PROVIDER_SIDE, '@anthropic-ai/sdk'), list()]
+}
+
+/** Returns the published fields and tools of a source that its table neither describes nor exempts. */
+export function unknownFields({ table, published }: PublishedSource): readonly string[] {
+  return undescribed(compileTable(table), published, harmlessOf(table.connector))
+}
+
+function sdk(table: ProviderTable, name: string): PublishedSource {
+  const folder = `${ROOT}node_modules/${name}`
+  const files = globSync(`${folder}/resources/**/*.d.ts`)
+  if (files.length === 0) throw new Error(`${folder} has no types of resources; run npm ci`)
+  const { version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { version: string }
+  return { table, version, published: readPublished(files.map((file) => readFileSync(file, 'utf8'))) }
+}
+
+function list(): PublishedSource {
+  const text = readFileSync(`${ROOT}test/golden/published/llm_c-fields.json`, 'utf8')
+  const { source, ...published } = JSON.parse(text) as Omit<PublishedFields, 'paths'> & {
+    readonly source: string
+  }
+  const [version = ''] = /`@google\/genai` [0-9.]+/.exec(source) ?? []
+  return { table: LLM_C_PROVIDER_SIDE, version, published: { ...published, paths: [] } }
+}

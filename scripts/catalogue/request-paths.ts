@@ -1,0 +1,90 @@
+import { type DeclaredType, readDeclaredTypes } from './declared-types.ts'
+
+/**
+ * Returns the full paths of the fields of requests (types `…Params` that no other type uses) whose name `isWanted` and which hold texts:
+ * `^.tools.*.server_url`, as in `FindRules`. Of paths with the same type and the same last elements, one is enough,
+ * because rows are ends of paths.
+ */
+export function requestPaths(
+  declarations: readonly string[],
+  isWanted: (name: string) => boolean,
+): readonly string[] {
+  const types = declarations.flatMap(readDeclaredTypes)
+  const walk: Walk = { index: indexOf(types), isWanted, seen: new Set(), paths: new Set() }
+  const used = new Set(types.flatMap(namesIn))
+  for (const type of types)
+    if (/^\w+Params\w*$/.test(type.name) && !used.has(type.name)) walkType(walk, type, ['^'])
+  return [...walk.paths].sort()
+}
+
+type Walk = {
+  readonly index: ReadonlyMap<string, readonly DeclaredType[]>
+  readonly isWanted: (name: string) => boolean
+  readonly seen: Set<string>
+  readonly paths: Set<string>
+}
+
+/** Number of last elements by which paths of a type differ; ends of rows are at most one longer. */
+const TAIL = 3
+const MAX_DEPTH = 16
+
+/** The name of a type with its namespaces. */
+const NAME = /\b[A-Z][\w.]*/g
+
+function walkType(walk: Walk, type: DeclaredType, path: readonly string[]): void {
+  const key = `${type.name} ${path.slice(-TAIL).join('.')}`
+  if (walk.seen.has(key) || path.length > MAX_DEPTH) return
+  walk.seen.add(key)
+  walkExpression(walk, type, { expression: type.parts, path })
+  for (const [name, expression] of type.members) {
+    const own = [...path, name]
+    if (walk.isWanted(name) && /\bstring\b/.test(expression))
+      walk.paths.add([...own, ...(/\bArray<string|string\[\]/.test(expression) ? ['*'] : [])].join('.'))
+    walkExpression(walk, type, { expression, path: own })
+  }
+}
+
+function walkExpression(
+  walk: Walk,
+  from: DeclaredType,
+  { expression, path }: { readonly expression: string; readonly path: readonly string[] },
+): void {
+  for (const { 0: name, index } of expression.matchAll(NAME)) {
+    const own = isElement(expression, index) ? [...path, '*'] : path
+    for (const type of resolve(walk, name, from)) walkType(walk, type, own)
+  }
+}
+
+/** Returns the last parts of the names that a type mentions. */
+function namesIn({ members, parts }: DeclaredType): readonly string[] {
+  const text = [parts, ...members.values()].join(' ')
+  return [...text.matchAll(NAME)].map(([name]) => name.split('.').at(-1) ?? name)
+}
+
+/** True if the name at this place of the expression is the type of a list's elements. */
+function isElement(expression: string, at: number): boolean {
+  const before = expression.slice(0, at)
+  return before.split('Array<').length > before.split('>').length || /^[\w.]+\[\]/.test(expression.slice(at))
+}
+
+/** Returns the types that a name may mean: in the namespaces around it, else in any file. */
+function resolve({ index }: Walk, name: string, { name: from }: DeclaredType): readonly DeclaredType[] {
+  const around = from.split('.')
+  const parts = name.split('.')
+  const names = [
+    ...around.map((_, at) => [...around.slice(0, around.length - at), name].join('.')),
+    ...parts.map((_, at) => parts.slice(at).join('.')),
+  ]
+  const found = names.find((one) => index.has(one))
+  return found === undefined ? [] : (index.get(found) ?? [])
+}
+
+/** Types by their names with all, some and none of their namespaces. */
+function indexOf(types: readonly DeclaredType[]): ReadonlyMap<string, readonly DeclaredType[]> {
+  const named = types.flatMap((type) => {
+    const parts = type.name.split('.')
+    return parts.map((_, at) => [parts.slice(at).join('.'), type] as const)
+  })
+  const groups = Map.groupBy(named, ([name]) => name)
+  return new Map([...groups].map(([name, all]) => [name, all.map(([, type]) => type)]))
+}
