@@ -25,19 +25,27 @@ export function readDeclaredTypes(text: string): readonly DeclaredType[] {
   const found: DeclaredType[] = []
   const open: Block[] = []
   for (const line of statementsOf(text)) {
-    const indent = line.search(/\S/)
-    while ((open.at(-1)?.indent ?? -1) >= indent) open.pop()
-    const { kind, name, type } = readStatement(line) ?? NO_STATEMENT
-    if (kind === 'member') {
-      open.at(-1)?.members?.set(name, type)
-      continue
-    }
-    const members = kind === 'interface' ? new Map<string, string>() : null
-    if (kind !== 'namespace')
-      found.push({ name: nameIn(open, name), members: members ?? new Map(), parts: type })
-    if (line.endsWith('{')) open.push({ indent, name, members })
+    leave(open, line.search(/\S/))
+    enter(open, line, found)
   }
   return found
+}
+
+function enter(open: Block[], line: string, found: DeclaredType[]): void {
+  const { kind, name, type } = readStatement(line) ?? NO_STATEMENT
+  if (kind === 'member') {
+    open.at(-1)?.members?.set(name, type)
+    return
+  }
+  const members = new Map<string, string>()
+  if (kind !== 'namespace') found.push({ name: nameIn(open, name), members, parts: type })
+  if (line.endsWith('{'))
+    open.push({ indent: line.search(/\S/), name, members: kind === 'interface' ? members : null })
+}
+
+/** Removes the blocks that a line of this indentation is not in. */
+function leave(open: Block[], indent: number): void {
+  while ((open.at(-1)?.indent ?? -1) >= indent) open.pop()
 }
 
 const NO_STATEMENT: Statement = { kind: 'namespace', name: '', type: '' }
