@@ -19,9 +19,9 @@ export function unstorableIn(value: unknown): Unstorable | null {
  */
 type Found = { readonly path: string[]; readonly why: string }
 
-const BAD_TEXT = 'has a NUL or an incomplete Unicode character'
-const BAD_NUMBER = 'is a number beyond what can be stored'
-const TOO_DEEP = 'is nested too deeply'
+const BAD_TEXT = 'the text has a NUL or an incomplete Unicode character'
+const BAD_NUMBER = 'the number is too large to be stored'
+const TOO_DEEP = 'the value is nested too deeply'
 
 function find(value: unknown, depth: number): Found | null {
   if (depth > MAX_DEPTH) return { path: [], why: TOO_DEEP }
@@ -66,7 +66,7 @@ export function storableForm(
 function storableValue(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return storableText(value)
   if (typeof value === 'number')
-    return Number.isFinite(value) ? value : '(a number beyond what can be stored)'
+    return Number.isFinite(value) ? value : '(a number that is too large to be stored)'
   if (typeof value !== 'object' || value === null) return value
   if (depth >= MAX_SHOWN_DEPTH) return '(nested deeper)'
   return Array.isArray(value)

@@ -20,7 +20,7 @@ export const CONFIG_VARIABLES = {
   },
   MANIFESTS_DIR: {
     fallback: 'none: custom resources of a cluster',
-    meaning: 'Folder of manifests on one machine; the variables below do not count then',
+    meaning: 'Folder of manifests on one machine; if set, the operator ignores the variables below',
   },
   POD_NAMESPACE: {
     fallback: 'required',
@@ -32,33 +32,44 @@ export const CONFIG_VARIABLES = {
   KUBERNETES_SERVICE_PORT: { fallback: '`443`', meaning: 'Port of the API server' },
   CONTROL_PLANE_PEERS_HOST: {
     fallback: 'none',
-    meaning: 'Host of a headless Service of all replicas of the control plane, which all get a kill switch',
+    meaning:
+      'Host of the headless Service of the control plane; the operator sends kill switches to all of its replicas',
   },
   CONTROL_PLANE_PEERS: {
     fallback: 'none',
-    meaning: 'Addresses of these replicas, separated by commas, without a headless Service',
+    meaning:
+      'Addresses of the replicas of the control plane, separated by commas, if there is no headless Service',
   },
   LEASE_NAME: { fallback: '`chaperone-operator`', meaning: 'Lease of the leader' },
-  HEALTH_HOST: { fallback: '`0.0.0.0`', meaning: 'Address of `/livez`, `/readyz` and `/metrics`' },
-  HEALTH_PORT: { fallback: '`8081`', meaning: 'Their port; `0` = any free one' },
+  HEALTH_HOST: {
+    fallback: '`0.0.0.0`',
+    meaning: 'Address on which the operator serves `/livez`, `/readyz` and `/metrics`',
+  },
+  HEALTH_PORT: {
+    fallback: '`8081`',
+    meaning: 'Port of `/livez`, `/readyz` and `/metrics`; `0` selects any free port',
+  },
   GATEWAY_FLOORS: {
     fallback: 'none',
     meaning:
-      'Minimum strictness of Gateways outside of the platform namespaces, as JSON (`{"enforcementLevel": "full_enforce"}`)',
+      'Minimum strictness of Gateways outside the platform namespaces, as JSON (`{"enforcementLevel": "full_enforce"}`)',
   },
   PLATFORM_NAMESPACES: {
     fallback: 'none',
     meaning: 'Namespaces of the platform team, separated by commas, whose Gateways have no floor',
   },
-  INJECTION: { fallback: 'on', meaning: '`off`: no webhook; pods get their sidecars by other means' },
+  INJECTION: {
+    fallback: 'on',
+    meaning: '`off` disables the webhook; sidecars must be added to pods by other means',
+  },
   SIDECAR_IMAGE: { fallback: 'required, unless `INJECTION` is `off`', meaning: 'Image of the sidecar' },
   RULES_IMAGE: {
     fallback: '`SIDECAR_IMAGE`',
     meaning: 'Image of the container that sets the rules of nftables',
   },
   SIDECAR_COMMAND: {
-    fallback: 'that of the released image',
-    meaning: 'Program of the sidecar and its arguments, separated by blanks',
+    fallback: 'the command of the released image',
+    meaning: 'Command of the sidecar and its arguments, separated by blanks',
   },
   SIDECAR_PULL_POLICY: { fallback: '`IfNotPresent`', meaning: '`Always`, `IfNotPresent` or `Never`' },
   SIDECAR_CONTROL_PLANE_URL: {
@@ -67,16 +78,19 @@ export const CONFIG_VARIABLES = {
   },
   SIDECAR_LOG_LEVEL: { fallback: '`info`', meaning: '`LOG_LEVEL` of sidecars' },
   WEBHOOK_HOST: { fallback: '`0.0.0.0`', meaning: 'Address of the webhook' },
-  WEBHOOK_PORT: { fallback: '`8443`', meaning: 'Its port; `0` = any free one' },
-  WEBHOOK_SERVICE: { fallback: '`chaperone-webhook`', meaning: 'Service by which the API server calls it' },
-  WEBHOOK_SERVICE_PORT: { fallback: '`443`', meaning: 'Port of that Service' },
+  WEBHOOK_PORT: { fallback: '`8443`', meaning: 'Port of the webhook; `0` selects any free port' },
+  WEBHOOK_SERVICE: {
+    fallback: '`chaperone-webhook`',
+    meaning: 'Service through which the API server calls the webhook',
+  },
+  WEBHOOK_SERVICE_PORT: { fallback: '`443`', meaning: 'Port of the Service of the webhook' },
   WEBHOOK_ADDRESS: {
     fallback: 'through the Service',
     meaning: 'Host at which the API server calls the webhook without a Service',
   },
   OPERATOR_SERVICE_ACCOUNT: {
     fallback: '`chaperone-operator`',
-    meaning: 'ServiceAccount of the operator, which the admission policies admit',
+    meaning: 'ServiceAccount of the operator, which the admission policies allow',
   },
   EVICT_UNGOVERNED: {
     fallback: '`false`',

@@ -121,18 +121,18 @@ function port(env: Env, name: string, otherwise: number): number {
   if (value === null) return otherwise
   if (/^\d+$/.test(value) && Number(value) <= 65_535) return Number(value)
   throw new ChaperoneError('validation', {
-    detail: `${name} is ${JSON.stringify(value)}; give a port from 0 (any free one) to 65535`,
+    detail: `${name} is ${JSON.stringify(value)}; set it to a port from 0 (any free port) to 65535`,
   })
 }
 
 function httpUrl(value: string, name: string): string {
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
     throw new ChaperoneError('validation', {
-      detail: `${name} is ${JSON.stringify(value)}; give an address such as http://127.0.0.1:3000`,
+      detail: `${name} is ${JSON.stringify(value)}; set it to an address such as http://127.0.0.1:3000`,
     })
   }
   if (isConfidential(value)) return value.replace(/\/+$/, '')
   throw new ChaperoneError('validation', {
-    detail: `${name} is ${JSON.stringify(value)}; give an https address. Over http, tokens and Secrets are sent in clear text, which is allowed only to this machine`,
+    detail: `${name} is ${JSON.stringify(value)}; set it to an https address. Over http, tokens and Secrets are sent in clear text, which is allowed only to this machine`,
   })
 }

@@ -25,8 +25,8 @@ export function createOperatorMetrics(): OperatorMetrics {
   const [registry] = registers
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
     new Counter({ name: `svc_operator_${name}`, help, labelNames: [...labelNames], registers })
-  const restarts = counter('watch_restarts_total', 'Watches opened', ['resource'])
-  const relists = counter('relists_total', 'Complete lists', ['resource'])
+  const restarts = counter('watch_restarts_total', 'Watches opened on the API server', ['resource'])
+  const relists = counter('relists_total', 'Complete lists from the API server', ['resource'])
   const reconciles = counter('reconciles_total', 'Reconciles of objects', ['kind', 'result'])
   const writes = counter('status_writes_total', 'Status writes', ['kind'])
   const terms = counter('leader_terms_total', 'Leader terms of this process', [])
@@ -61,7 +61,7 @@ function observe(registry: Registry, gauges: OperatorGauges): void {
       for (const [resource, seconds] of gauges.staleness()) this.set({ resource }, seconds)
     },
   })
-  gauge('queue_depth', 'Pending and running objects', gauges.queueDepth)
+  gauge('queue_depth', 'Objects in the reconcile queue, pending and running', gauges.queueDepth)
   gauge('is_leader', '1 while this process leads', () => (gauges.isLeader() ? 1 : 0))
   gauge(
     'stops_behind_seconds',

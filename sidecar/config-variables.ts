@@ -1,6 +1,6 @@
 import type { Setting } from '../core/setting.ts'
 
-const INJECTED = 'set by the injector'
+const INJECTED = 'value that the injector sets'
 
 /** Environment variables of a gateway. `readConfig` reads no other names. */
 export const CONFIG_VARIABLES = {
@@ -11,14 +11,14 @@ export const CONFIG_VARIABLES = {
   GATEWAY_TOKEN_FILE: { fallback: 'required', meaning: 'File with the token of the enrolled gateway' },
   DATA_DIR: { fallback: 'required', meaning: 'Folder of the journal, of tokens and of the CA' },
   HOST: { fallback: '`127.0.0.1`', meaning: 'Address to listen on' },
-  PORT: { fallback: '`9443`', meaning: 'Port to listen on; `0` = any free one' },
+  PORT: { fallback: '`9443`', meaning: 'Port to listen on; `0` selects any free port' },
   INTERNAL_TOKEN_FILE: {
     fallback: '`DATA_DIR/gateway.token`',
-    meaning: 'File with the bearer token of the internal API; made (0600) when it is missing',
+    meaning: 'File with the bearer token of the internal API; created with mode 0600 if missing',
   },
   CA_CERT_FILE: {
     fallback: '`DATA_DIR/ca.crt`',
-    meaning: 'Certificate of the CA (PEM); made with its key when both are missing',
+    meaning: 'Certificate of the CA (PEM); created with its key if both are missing',
   },
   CA_KEY_FILE: { fallback: '`DATA_DIR/ca.key`', meaning: 'Key of the CA (PEM)' },
   CA_BUNDLE_FILE: {
@@ -27,29 +27,34 @@ export const CONFIG_VARIABLES = {
   },
   JOURNAL_MAX_BYTES: {
     fallback: '`268435456`',
-    meaning: 'Bytes of the journal, at least 65536. A full journal refuses requests with 503',
+    meaning:
+      'Maximum bytes of the journal, at least 65536. While the journal is full, the gateway refuses requests with 503',
   },
   BODY_BUDGET_BYTES: {
     fallback:
       "a quarter of the memory limit of the process (without one: of the machine's memory), at most 1 GiB",
     meaning:
-      'Request bodies that are kept in memory because they are read whole, those of held requests included',
+      'Bytes of memory for request bodies that the gateway reads completely, including those of held requests',
   },
-  MAX_CONNECTIONS: { fallback: '`1000`', meaning: 'Open connections of all agents together' },
+  MAX_CONNECTIONS: { fallback: '`1000`', meaning: 'Maximum open connections of all agents' },
   MAX_CONNECTIONS_PER_AGENT: {
-    fallback: '`400`, at most half of all; in a pod all',
+    fallback: '`400`, at most half of all connections; in a pod all connections',
     meaning:
-      'Open connections of one agent. Beyond it the agent is answered 503 with the name of the limit, and other agents are not affected',
+      'Maximum open connections of one agent. Beyond the limit the agent gets 503 with the name of the limit; other agents are not affected',
   },
-  MAX_TUNNELS_PER_AGENT: { fallback: 'as many as connections', meaning: 'CONNECT tunnels of one agent' },
+  MAX_TUNNELS_PER_AGENT: {
+    fallback: 'the limit of open connections of one agent',
+    meaning: 'Maximum CONNECT tunnels of one agent',
+  },
   EVENT_LOOP_BLOCKED_MS: {
     fallback: '`200`',
-    meaning: 'Milliseconds, 20 to 99999, beyond which a turn of the event loop is logged and counted',
+    meaning:
+      'Milliseconds, 20 to 99999. The gateway logs and counts iterations of the event loop that take longer',
   },
   WHOLE_REFUSALS_PER_MINUTE: {
     fallback: '`60`',
     meaning:
-      'Refusals of one agent in a minute, 1 to 999999, with a record each; further ones share an aggregate record',
+      'Refusals of one agent in a minute, 1 to 999999, that get a record each; further refusals share an aggregate record',
   },
   LOG_LEVEL: {
     fallback: '`info`',
@@ -57,14 +62,15 @@ export const CONFIG_VARIABLES = {
   },
   CAPTURE_SOCKET: {
     fallback: 'none; `chaperone up` sets it',
-    meaning: 'Unix socket for the connections of `chaperone run --capture`',
+    meaning: 'Unix socket on which the gateway accepts connections of `chaperone run --capture`',
   },
   INSTALLATION_KEY_FILE: {
     fallback: 'none; `chaperone up` sets it',
-    meaning: 'Key that proves to the command line that this is the gateway of its data folder',
+    meaning:
+      'File with the key by which the command line verifies that the gateway belongs to its data folder',
   },
-  ROLE: { fallback: INJECTED, meaning: '`pod` in a pod: the variables below count' },
-  INTERCEPTION: { fallback: INJECTED, meaning: '`transparent` or `proxyEnv`' },
+  ROLE: { fallback: INJECTED, meaning: '`pod` for a gateway in a pod, which reads the variables below' },
+  INTERCEPTION: { fallback: INJECTED, meaning: 'Interception mode, `transparent` or `proxyEnv`' },
   GATEWAY_NAME: { fallback: INJECTED, meaning: '`namespace/name` of the Gateway' },
   AGENT_NAME: { fallback: INJECTED, meaning: '`namespace/name` of the agent' },
   POD_NAME: { fallback: INJECTED, meaning: 'Name of the pod' },

@@ -91,7 +91,7 @@ export function readConfig(env: Env): GatewayConfig {
 function podConfig(env: Env): PodConfig | null {
   const role = text(env, PROXY_ENV.role)
   if (role === null) return null
-  if (role !== 'pod') throw new Error(`ROLE is "${role}": set it to pod, or leave it out`)
+  if (role !== 'pod') throw new Error(`ROLE is "${role}": set it to pod, or unset it`)
   const namespace = injected(env, PROXY_ENV.podNamespace)
   const agent = injected(env, PROXY_ENV.agent)
   return {
@@ -160,7 +160,7 @@ function journalMaxBytes(env: Env): number {
   const bytes = Number(value)
   if (/^\d+$/.test(value) && Number.isSafeInteger(bytes) && bytes >= MIN_JOURNAL_BYTES) return bytes
   throw new Error(
-    `JOURNAL_MAX_BYTES is "${value}": set it to a whole number of bytes, at least ${MIN_JOURNAL_BYTES}, or leave it out for ${JOURNAL_BYTES}`,
+    `JOURNAL_MAX_BYTES is "${value}": set it to a whole number of bytes, at least ${MIN_JOURNAL_BYTES}, or unset it for ${JOURNAL_BYTES}`,
   )
 }
 
@@ -170,7 +170,7 @@ function bodyBudgetBytes(env: Env): number | null {
   const bytes = Number(value)
   if (/^\d+$/.test(value) && Number.isSafeInteger(bytes) && bytes >= LIMITS.decidingBodyBytes) return bytes
   throw new Error(
-    `BODY_BUDGET_BYTES is "${value}": set it to a whole number of bytes, at least ${LIMITS.decidingBodyBytes}, or leave it out for a quarter of the memory limit`,
+    `BODY_BUDGET_BYTES is "${value}": set it to a whole number of bytes, at least ${LIMITS.decidingBodyBytes}, or unset it for a quarter of the memory limit`,
   )
 }
 
@@ -185,7 +185,7 @@ function wholeRefusals(env: Env): number {
   if (value === null) return REFUSAL_LIMITS.whole
   if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
   throw new Error(
-    `WHOLE_REFUSALS_PER_MINUTE is "${value}": set it to a number from 1 to 999999, or leave it out for ${REFUSAL_LIMITS.whole}`,
+    `WHOLE_REFUSALS_PER_MINUTE is "${value}": set it to a number from 1 to 999999, or unset it for ${REFUSAL_LIMITS.whole}`,
   )
 }
 
@@ -193,7 +193,7 @@ function count(env: Env, name: string): number | null {
   const value = text(env, name)
   if (value === null) return null
   if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
-  throw new Error(`${name} is "${value}": set it to a whole number from 1 to 999999, or leave it out`)
+  throw new Error(`${name} is "${value}": set it to a whole number from 1 to 999999, or unset it`)
 }
 
 function logLevel(env: Env): string {

@@ -141,11 +141,11 @@ export function createMetrics(): Metrics {
       const out = createExposition()
       out.family('svc_traffic_total', 'counter', 'Proxied requests accepted.')
       out.sample('svc_traffic_total', '', counts.total)
-      out.family('svc_traffic_latency_ms', 'histogram', 'Time from accept to the end of the answer in ms.')
+      out.family('svc_traffic_latency_ms', 'histogram', 'Milliseconds from request to end of response.')
       out.histogram('svc_traffic_latency_ms', '', latency)
-      writeGauge(out, 'svc_processes_active', 'Gateway processes behind this address.', 1)
-      writeGauge(out, 'svc_connectors_total', 'Connectors in force.', gauges.connectors)
-      writeGauge(out, 'svc_gateway_uptime_seconds', 'Seconds since the start.', gauges.uptimeSeconds)
+      writeGauge(out, 'svc_processes_active', 'Gateway processes that share this address.', 1)
+      writeGauge(out, 'svc_connectors_total', 'Connectors in the configuration in force.', gauges.connectors)
+      writeGauge(out, 'svc_gateway_uptime_seconds', 'Seconds since process start.', gauges.uptimeSeconds)
       return out.text()
     },
   }
@@ -154,9 +154,13 @@ export function createMetrics(): Metrics {
 function writeState(out: Exposition, gauges: Gauges, seenScopes: Set<string>): void {
   writeHostedWork(out, gauges.hostedWork)
   writeKill(out, gauges, seenScopes)
-  out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
+  out.family('svc_approvals_pending', 'gauge', 'Pending approvals of requests in this process.')
   out.sample('svc_approvals_pending', '', gauges.approvalsPending)
-  out.family('svc_record_batches_deferred_total', 'counter', 'Batches of records over the ingest quota.')
+  out.family(
+    'svc_record_batches_deferred_total',
+    'counter',
+    'Record batches that were deferred because of the ingest quota.',
+  )
   out.sample('svc_record_batches_deferred_total', '', gauges.deferredBatches)
 }
 
@@ -188,7 +192,7 @@ function writeSlots(out: Exposition, slots: readonly SeriesCounters[]): void {
   writeBy(out, slots, { name: 'svc_requests_denied_total', label: 'reason', of: (slot) => slot.denied })
   writeCount(out, slots, {
     name: 'svc_requests_approved_total',
-    help: 'Requests that passed after an approval.',
+    help: 'Requests that were forwarded after an approval.',
     of: ({ approved }) => approved,
   })
   out.family(
@@ -225,15 +229,23 @@ function writeBy(out: Exposition, slots: readonly SeriesCounters[], { name, labe
 }
 
 function writeHistograms(out: Exposition, slots: readonly SeriesCounters[]): void {
-  out.family('svc_request_duration_seconds', 'histogram', 'Time from accept to the end of the answer.')
+  out.family(
+    'svc_request_duration_seconds',
+    'histogram',
+    'Time from accepting a request to the end of the response.',
+  )
   for (const slot of slots) out.histogram('svc_request_duration_seconds', slot.labels, slot.duration)
-  out.family('svc_proxy_overhead_seconds', 'histogram', 'Time that the gateway itself added.')
+  out.family('svc_proxy_overhead_seconds', 'histogram', 'Time that the gateway itself added to a request.')
   for (const slot of slots) out.histogram('svc_proxy_overhead_seconds', slot.labels, slot.overhead)
 }
 
 function writeBlocked(out: Exposition, byStage: ReadonlyMap<string, number>): void {
   const name = 'svc_event_loop_blocked_total'
-  out.family(name, 'counter', 'Turns of the event loop beyond EVENT_LOOP_BLOCKED_MS, by stage.')
+  out.family(
+    name,
+    'counter',
+    'Iterations of the event loop that took longer than EVENT_LOOP_BLOCKED_MS, by stage.',
+  )
   for (const [stage, n] of byStage) out.sample(name, labelText({ stage }), n)
 }
 

@@ -21,13 +21,13 @@ export const EFFECT_MEANINGS: Readonly<Record<EffectClass, string>> = {
   rewrite_history: 'Published commits or files can be lost or replaced.',
   publish: 'Content becomes accessible to users who had no access to it.',
   code_execution: 'Programs run, or the request chooses which programs run.',
-  money_out: 'Money or credit leaves the account, or a limit of spending changes.',
+  money_out: 'Money or credit leaves the account, or a spending limit changes.',
   delegate: 'Another agent gets a task, an answer or an instruction.',
   egress: 'Data goes to, or is fetched from, an address that the request chooses.',
   credential_out: 'The response contains a secret.',
-  visibility: 'The audience of a resource changes, or the scanners that monitor it.',
+  visibility: 'The audience of a resource or its security scanners change.',
   access_grant: 'A user, key or program gains rights, or a rule that limits them is relaxed.',
-  delete: 'Stored data is gone.',
+  delete: 'Stored data is deleted.',
 }
 
 const KNOWN: ReadonlySet<string> = new Set(EFFECT_CLASSES)

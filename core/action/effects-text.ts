@@ -15,5 +15,5 @@ export function effectsText({
 function effectText(effect: string): string {
   return isEffectClass(effect)
     ? `${effect}: ${EFFECT_MEANINGS[effect]}`
-    : 'unknown: The catalogue does not say what an action of it brings about.'
+    : 'unknown: This version has no description of the effect class.'
 }

@@ -92,7 +92,7 @@ export function canonicalJson(value: unknown): string {
 }
 
 function write(value: unknown, depth: number): string {
-  if (depth > MAX_DEPTH) throw refused(`nested deeper than ${MAX_DEPTH} levels`)
+  if (depth > MAX_DEPTH) throw refused(`the value is nested deeper than ${MAX_DEPTH} levels`)
   switch (typeof value) {
     case 'string':
       return writeString(value)
@@ -118,7 +118,7 @@ function writeContainer(value: object, depth: number): string {
 }
 
 function writeString(text: string): string {
-  if (!text.isWellFormed()) throw refused('a string holds half of a surrogate pair')
+  if (!text.isWellFormed()) throw refused('a string contains half of a surrogate pair')
   return JSON.stringify(text)
 }
 

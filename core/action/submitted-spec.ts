@@ -37,12 +37,18 @@ const SPACE = /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\\]/u
 
 function nameProblem(field: 'organization' | 'repository', name: string | undefined): readonly Problem[] {
   if (name === undefined || isSegment(name)) return []
-  return [{ field, message: 'is not one name: no slash, blank or control character, and not empty' }]
+  return [
+    {
+      field,
+      message: 'must be a single name that is not empty, without slashes, blanks and control characters',
+    },
+  ]
 }
 
 function pathProblem(target: string): readonly Problem[] {
   if (target.split('/').every(isSegment)) return []
-  const message = 'is not <owner>/<repo>: no blank, control character, scheme, empty or dot segment'
+  const message =
+    'must be <owner>/<repo>, without blanks, control characters, a scheme, and empty or dot segments'
   return [{ field: 'target', message }]
 }
 
@@ -62,5 +68,5 @@ function contradiction({ target, organization, repository }: CodehostResource): 
     (organization === undefined || canonicalName('name', organization) === owner) &&
     (repository === undefined || canonicalName('repository', repository) === name)
   if (isSame) return []
-  return [{ field: 'target', message: 'differs from organization and repository: leave one of them out' }]
+  return [{ field: 'target', message: 'differs from organization and repository; remove one of them' }]
 }

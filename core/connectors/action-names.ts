@@ -61,12 +61,12 @@ export function comparedActionWarning(text: string, isBeginning: boolean): strin
   if (unknown !== null) return unknown
   const stem = text.replace(/\*+$/, '')
   if (stem !== text)
-    return `"${text}" is not the name of an action: conditions compare names exactly. Write action.type.startsWith("${stem}").`
+    return `"${text}" is not an action name, and conditions compare names exactly. Write action.type.startsWith("${stem}").`
   const isKnown = (one: string) =>
     known().names.some((name) => name === one || (isBeginning && name.startsWith(one)))
   return isKnown(text) || !isKnown(fold(text))
     ? null
-    : `"${text}" is not the name of an action: conditions compare names exactly. Did you mean ${fold(text)}?`
+    : `"${text}" is not an action name, and conditions compare names exactly. Did you mean ${fold(text)}?`
 }
 
 /** Returns a warning about a text that a policy condition compares with a connector type; null for an existing type. */
@@ -93,7 +93,7 @@ export function idleAllowWarning(text: string, declared: readonly string[] = [])
   const plain = parsePattern(fold(text))
   const isMeant = tightened.some((name) => matchesPattern(plain, name, 'allow'))
   const hint = isMeant ? ` Did you mean ${plain.text}?` : ''
-  return `"${text}" allows nothing: allow rules compare names exactly.${hint}`
+  return `"${text}" allows nothing, because allow rules compare names exactly.${hint}`
 }
 
 /**

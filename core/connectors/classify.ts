@@ -139,7 +139,7 @@ export function readsMessages(bound: BoundConnector, request: CanonicalRequest):
 }
 
 const UNREAD_MESSAGES =
-  'The messages of this WebSocket are requests of their own, and the gateway does not read them here. Send each request over HTTP.'
+  'The gateway cannot read the requests in the messages of this WebSocket. Send each request over HTTP.'
 
 /**
  * Returns `<connector>.websocket.connect` for an upgrade to a WebSocket whose messages are separate requests. The

@@ -38,12 +38,12 @@ type Address = { readonly host: string; readonly path: string | undefined; reado
 function readPath({ parameters: { path } }: ExecuteSpec): { readonly value: string | undefined } | Refusal {
   if (path === undefined) return { value: undefined }
   if (typeof path === 'string' && /^\/[^?#\s]*$/.test(path)) return { value: path }
-  return wrong('parameters.path', 'begins with / and has no query: put that under parameters.query')
+  return wrong('parameters.path', 'must begin with / and have no query; move the query to parameters.query')
 }
 
 function withPath({ host, path: said, query }: Address, path: string | undefined): Endpoint | Refusal {
   if (path !== undefined && said !== undefined && said !== path)
-    return wrong('parameters.path', `says ${path}, but the address says ${said}`)
+    return wrong('parameters.path', `is ${path}, but the address has the path ${said}; remove one of them`)
   const whole = path ?? said
   return whole === undefined ? missing('parameters.path') : { host, path: whole, query }
 }
@@ -57,7 +57,7 @@ function statedAddress(spec: ExecuteSpec, { targetIsAddress }: EndpointOptions):
   }
   const isSame = byTarget.host === byUrl.host && (byTarget.path ?? byUrl.path) === byUrl.path
   if (isSame) return byUrl
-  return wrong('resource.target', `is not the address that parameters.url says: ${byUrl.host}${byUrl.path}`)
+  return wrong('resource.target', `differs from parameters.url, which is ${byUrl.host}${byUrl.path}`)
 }
 
 function readUrl(url: unknown): Address | Refusal | null {
@@ -65,14 +65,14 @@ function readUrl(url: unknown): Address | Refusal | null {
   const found =
     typeof url === 'string' ? /^https?:\/\/([^/?#@\s]+)(\/[^?#\s]*)?(\?[^#\s]*)?$/i.exec(url) : null
   const [, host, path = '/', query = ''] = found ?? []
-  return host === undefined ? wrong('parameters.url', 'is not an http or https URL') : { host, path, query }
+  return host === undefined ? wrong('parameters.url', 'must be an http or https URL') : { host, path, query }
 }
 
 function readTarget(target: string | undefined): Address | Refusal | null {
   if (target === undefined) return null
   const [, host, path] = /^(?:https?:\/\/)?([^/?#@\s]+)(\/[^?#\s]*)?$/i.exec(target) ?? []
   return host === undefined
-    ? wrong('resource.target', 'is not an address host/path')
+    ? wrong('resource.target', 'must be an address of the form host/path')
     : { host, path, query: '' }
 }
 
@@ -119,7 +119,7 @@ const FORM: Readonly<Record<string, string>> = {
 }
 
 export function missing(field: string): Refusal {
-  return wrong(field, `is required to execute${FORM[field] ?? ''}`)
+  return wrong(field, `is required to execute the action${FORM[field] ?? ''}`)
 }
 
 /** Refuses parameters that the execution ignores. An approval would include them, so an approver could rely on them. */
@@ -127,7 +127,7 @@ export function refuseUnknown(spec: ExecuteSpec, known: readonly string[]): Refu
   const unknown = Object.keys(spec.parameters).filter((name) => !known.includes(name))
   if (unknown.length === 0) return null
   const sentences = unknown.map(
-    (name) => `action_spec.parameters.${name}: is not used to execute; use ${known.join(', ')}`,
+    (name) => `action_spec.parameters.${name}: has no effect on this action; use ${known.join(', ')}`,
   )
   return refusal('validation', sentences.join('; '))
 }

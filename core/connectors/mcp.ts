@@ -117,7 +117,7 @@ function namePost({ body, ...post }: Post & { readonly body: BodyView | undefine
   const isMessage = post.kind === 'endpoint' || isJson
   switch (body?.kind) {
     case undefined:
-      return refusal('malformed_request', 'an MCP POST is classified by its body, which is missing')
+      return refusal('malformed_request', 'the MCP request has no body; send a JSON-RPC message')
     case 'head':
       return refusal('unsupported_body', 'an MCP message must be sent as application/json')
     case 'form':
@@ -179,7 +179,7 @@ function refuseLoose(detail: string): Classification {
 function nameMessages(request: CanonicalRequest, value: unknown, config: ConnectorConfig): Classification {
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (messages.length > MAX_MCP_BATCH) {
-    return refusal('malformed_request', `an MCP batch may hold ${MAX_MCP_BATCH} messages`)
+    return refusal('malformed_request', `an MCP batch may have at most ${MAX_MCP_BATCH} messages`)
   }
   const mismatch = judgeHeaders(request.rawHeaders, messages)
   if (mismatch !== null) return mismatch

@@ -5,17 +5,17 @@ const text = z
   .string()
   .min(1)
   .max(300)
-  .regex(/^[^*\s]*\*?$/, '`*` is allowed at the end only')
+  .regex(/^[^*\s]*\*?$/, 'may have `*` at the end only')
 
 /** Action pattern in the scope of a policy: dotted segments, with `*` only as the last character. */
 export const PatternSchema = text.refine(
   (pattern) => effectOfPattern(pattern) === null,
-  'is a pattern over action names; for an effect class compare action.effects in a condition',
+  'must be a pattern of action names; for an effect class, compare action.effects in a condition',
 )
 
 /** Action pattern of a permission: a name, a prefix and `*`, or `effect:CLASS`. */
 export const PermissionPatternSchema = text.refine(isPermissionPattern, {
-  error: `after ${EFFECT_PREFIX} stands one of ${EFFECT_CLASSES.join(', ')}`,
+  error: `must have, after ${EFFECT_PREFIX}, one of ${EFFECT_CLASSES.join(', ')}`,
 })
 
 export function isPermissionPattern(pattern: string): boolean {

@@ -5,24 +5,25 @@
 export const CONDITIONS = {
   /** Accepted: the object is valid by itself, and the control plane stores it. */
   Accepted: {
-    Accepted: 'it is in force as written',
+    Accepted: 'the object is in force as written',
     Invalid: 'the spec is invalid; the message states the problem, the correction and the state in force',
     TestsFailed: 'tests of the policy fail; the message states the version in force',
-    Conflict: 'another object already owns a resource that it claims, such as a host',
-    RefsNotResolved: 'see ResolvedRefs: it has no effect',
-    Pending: 'the control plane has not received it yet; its last known state stays in force',
+    Conflict: 'another object already owns a resource that this object claims, such as a host',
+    RefsNotResolved: 'the object has no effect; see ResolvedRefs',
+    Pending: 'the control plane has not received the object yet; its last known state stays in force',
   },
   /** ResolvedRefs: all referenced objects exist, and admit the object. */
   ResolvedRefs: {
     ResolvedRefs: 'all references are resolved',
-    GatewayNotFound: 'a Gateway that it names, or any of its namespace, does not exist; it has no effect',
+    GatewayNotFound:
+      'the object has no effect, because a Gateway that it names, or any Gateway of its namespace, does not exist',
     NamespaceNotAllowed:
-      'the Gateway does not admit its namespace in spec.allowedNamespaces; it has no effect',
-    SecretNotFound: 'the Secret of its credential does not exist; requests are refused',
-    SecretKeyNotFound: 'the Secret has no such key, or an empty one; requests are refused',
+      'the object has no effect, because spec.allowedNamespaces of the Gateway does not admit its namespace',
+    SecretNotFound: 'the Secret of the credential does not exist; requests are refused',
+    SecretKeyNotFound: 'the key of the Secret is missing or empty; requests are refused',
     SecretForbidden: 'the operator may not read Secrets of this namespace; the message names the RoleBinding',
     SecretUnreadable: 'the Secret is temporarily unreadable; the last known credential stays in use',
-    Pending: 'not reconciled yet',
+    Pending: 'the object is not reconciled yet',
   },
   /**
    * Programmed: the control plane publishes this generation. The status of the Gateway shows whether gateways have
@@ -35,15 +36,15 @@ export const CONDITIONS = {
   },
   /** Ready: the conditions Accepted, ResolvedRefs and Programmed are true. */
   Ready: {
-    Ready: 'accepted, resolved and published',
+    Ready: 'the object is accepted, resolved and published',
     NotAccepted: 'see Accepted',
     RefsNotResolved: 'see ResolvedRefs',
-    Pending: 'not reconciled yet',
+    Pending: 'the object is not reconciled yet',
   },
   /** Degraded: the object works with a limitation. */
   Degraded: {
     AsExpected: 'no limitation is known',
-    Warnings: 'it is in force, and part of it is probably unintended',
+    Warnings: 'the object is in force, but part of it is probably unintended',
     GatewayRejected:
       'a gateway process refused the configuration and keeps an older one; the message names it',
     GatewayLagging:
@@ -59,13 +60,14 @@ export const CONDITIONS = {
   /** KillSwitchActive: a kill switch denies requests of the Gateway. */
   KillSwitchActive: {
     NotActive: 'no kill switch denies requests of this Gateway',
-    Gateway: 'spec.killSwitch of this Gateway',
-    Emergency: 'a ConfigMap `chaperone-emergency`',
-    Elsewhere: 'a kill switch of the API, the dashboard, the command line or a gateway',
+    Gateway: 'spec.killSwitch of this Gateway denies requests',
+    Emergency: 'a ConfigMap `chaperone-emergency` denies requests',
+    Elsewhere:
+      'a kill switch that was activated by the API, the dashboard, the command line or a gateway denies requests',
   },
   /** BypassPossible: a container could bypass the sidecar, and no rule prevents it. */
   BypassPossible: {
-    NoneKnown: 'no way around the sidecars is known',
+    NoneKnown: 'no bypass of the sidecars is known',
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
     PodsChangeUser:
@@ -74,7 +76,7 @@ export const CONDITIONS = {
   /** BypassDetected: a probe, or a pod without a sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {
     NoneDetected: 'no probe and no pod shows ungoverned traffic',
-    CaptureBroken: 'a sidecar found that its own capture does not hold',
+    CaptureBroken: 'a sidecar detected that programs can bypass its traffic capture',
     PodWithoutSidecar: 'a pod that should be governed runs without its sidecar',
   },
   /** FloorApplied: the platform team's floors in the chart override fields of the spec. */

@@ -6,7 +6,7 @@ export const dns1123 = z
   .string()
   .min(1)
   .max(253)
-  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'lower-case letters, digits, - and . only')
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must have lower-case letters, digits, - and . only')
 
 export const host = z
   .string()
@@ -148,7 +148,7 @@ export const AdmittedNamespaces = z.strictObject(
   {
     error: ({ input }) =>
       Array.isArray(input)
-        ? 'is a list; use {from: Selector, names: [...]}, or let chaperone migrate rewrite it'
+        ? 'must not be a list; use {from: Selector, names: [...]}, or run chaperone migrate'
         : undefined,
   },
 )

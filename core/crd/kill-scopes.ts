@@ -55,7 +55,7 @@ export function scopesOfText(text: string, gateway?: string): readonly KillScope
 function formerScopeProblem(text: string): string {
   const scopes = scopesOfText(text)
   const given = JSON.stringify(text)
-  if (scopes === 'all') return `${given} is not an object; leave scopes out for the whole Gateway`
+  if (scopes === 'all') return `${given} is not an object; omit scopes to cover the whole Gateway`
   if (scopes === null) return `${given} is not an object {kind: Connector|Agent, name}; remove it`
   const written = scopes.map(({ kind, name }) => `{kind: ${kind}, name: ${name}}`)
   return `${given} is not an object; use ${written.join(' or ')}`

@@ -41,7 +41,7 @@ const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<Gat
       cel: `${isAbsent} || (${field}.from == 'Selector') == (has(${field}.selector) || ${field}.names.size() > 0)`,
       path,
       message:
-        'selector and names belong to from: Selector, which needs one of them; correct from, or add one',
+        'selector and names are only for from: Selector, which needs at least one of them; correct from, or add one',
       holds: about(
         ({ from, selector, names }) => (from === 'Selector') === (selector !== undefined || names.length > 0),
       ),
@@ -71,7 +71,7 @@ function selectorRules<S>(given: {
     {
       cel: `${isAbsent} || ${field}.matchLabels.size() + ${field}.matchExpressions.size() > 0`,
       path,
-      message: `is empty; name labels, or ${instead}`,
+      message: `must not be empty; add labels, or ${instead}`,
       holds: (spec) => {
         const selector = selectorOf(spec)
         return selector === undefined || sizeOf(selector) > 0
@@ -80,7 +80,7 @@ function selectorRules<S>(given: {
     {
       cel: `${isAbsent} || ${field}.matchExpressions.all(each, (each.operator in ['In', 'NotIn']) == (each.values.size() > 0))`,
       path: [...path, 'matchExpressions'],
-      message: 'In and NotIn need values, Exists and DoesNotExist have none',
+      message: 'the operators In and NotIn need values; Exists and DoesNotExist must have none',
       holds: (spec) =>
         (selectorOf(spec)?.matchExpressions ?? []).every(
           ({ operator, values }) => ['In', 'NotIn'].includes(operator) === values.length > 0,
@@ -98,7 +98,8 @@ export const GATEWAY_RULES: SpecRules<GatewayShape> = {
     {
       cel: 'self.failurePolicy.highRiskAfterSeconds <= self.failurePolicy.writesAfterSeconds && self.failurePolicy.writesAfterSeconds <= self.failurePolicy.everythingAfterSeconds',
       path: ['failurePolicy'],
-      message: 'must stop in order: highRiskAfterSeconds <= writesAfterSeconds <= everythingAfterSeconds',
+      message:
+        'must have limits in this order: highRiskAfterSeconds <= writesAfterSeconds <= everythingAfterSeconds',
       holds: ({ failurePolicy: { highRiskAfterSeconds, writesAfterSeconds, everythingAfterSeconds } }) =>
         highRiskAfterSeconds <= writesAfterSeconds && writesAfterSeconds <= everythingAfterSeconds,
     },
@@ -132,7 +133,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     {
       cel: `!(self.type in [${TYPES_WITHOUT_HOSTS.map((type) => `'${type}'`).join(', ')}]) || has(self.baseUrl) || (has(self.domains) && self.domains.size() > 0)`,
       path: ['domains'],
-      message: `types ${listOf(TYPES_WITHOUT_HOSTS)} have no default domains; name the hosts`,
+      message: `types ${listOf(TYPES_WITHOUT_HOSTS)} have no default domains; set domains or baseUrl`,
       holds: ({ type, domains, baseUrl }) =>
         !TYPES_WITHOUT_HOSTS.includes(type) || baseUrl !== undefined || (domains?.length ?? 0) > 0,
     },
@@ -152,7 +153,8 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     {
       cel: "!has(self.upstream.url) || !self.upstream.url.startsWith('http:') || self.upstream.allowPrivateAddresses",
       path: ['upstream', 'url'],
-      message: 'plain http is for private addresses only; use https, or set allowPrivateAddresses: true',
+      message:
+        'is a plain http URL, which is for private addresses only; use https, or set allowPrivateAddresses: true',
       holds: ({ upstream }) => !upstream.url?.startsWith('http:') || upstream.allowPrivateAddresses,
     },
     {
@@ -161,7 +163,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       cel: "!has(self.credential) || !has(self.upstream.url) || self.upstream.url.lowerAscii().startsWith('https:') || self.upstream.allowPlaintextCredential || (has(self.auth) && self.auth.type == 'none')",
       path: ['upstream', 'url'],
       message:
-        'is plain http, so the credential would cross the network in clear text; use https, or set allowPlaintextCredential: true',
+        'is a plain http URL, so the credential would cross the network in clear text; use https, or set allowPlaintextCredential: true',
       holds: ({ credential, upstream: { url, allowPlaintextCredential }, auth }) =>
         credential === undefined ||
         url === undefined ||
@@ -173,7 +175,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       cel: "self.tls.mode != 'passthrough' || !has(self.credential)",
       path: ['credential'],
       message:
-        'with tls.mode passthrough nothing is decrypted and no credential can be sent; remove one of the two',
+        'must not be set with tls.mode passthrough, where the gateway cannot add a credential; remove one of them',
       holds: ({ tls, credential }) => tls.mode !== 'passthrough' || credential === undefined,
     },
     {
@@ -192,8 +194,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
   immutable: [
     {
       path: ['type'],
-      message:
-        'is immutable, because a Connector of another type is another object; remove this one first, or choose another name',
+      message: 'is immutable; delete the Connector first, or create one with another name',
     },
   ],
 }
@@ -232,14 +233,14 @@ export const POLICY_RULES: SpecRules<PolicyShape> = {
     {
       cel: '!has(self.gatewayRefs) || !has(self.namespaceSelector)',
       path: ['namespaceSelector'],
-      message: 'excludes gatewayRefs; use one of them, or two Policies',
+      message: 'must not be set together with gatewayRefs; remove one of them, or create two Policies',
       holds: ({ gatewayRefs, namespaceSelector }) =>
         gatewayRefs === undefined || namespaceSelector === undefined,
     },
     ...selectorRules<PolicyShape>({
       isAbsent: '!has(self.namespaceSelector)',
       path: ['namespaceSelector'],
-      instead: 'leave it out for all Gateways',
+      instead: 'omit it for all Gateways',
       selectorOf: ({ namespaceSelector }) => namespaceSelector,
     }),
   ],

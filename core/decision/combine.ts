@@ -22,7 +22,7 @@ export function combineUnknown(decisions: readonly Decision[]): Decision {
   if (first === undefined || decisions.length === 1) return first ?? NOTHING
   const types = decisions.map(({ actionType = '' }) => actionType)
   const decisive = decisions.reduce(stricter)
-  const reason = `${decisive.reason} The request may be any of ${types.join(', ')}; ${decisive.actionType} decides.`
+  const reason = `${decisive.reason} The request may be any of ${types.join(', ')}; the strictest decision is the one for ${decisive.actionType}.`
   return { ...together(decisive, decisions), reason }
 }
 
@@ -38,7 +38,7 @@ export function combineAnnounced(decisions: readonly Decision[]): Decision {
   const would = decisions.every((one) => one.would === 'deny') ? 'deny' : 'allow'
   const isHeld = mildest.verdict === 'hold'
   const reason = isHeld
-    ? `Nothing happens yet; the announced action is held. ${mildest.reason}`
+    ? `The request changes nothing yet; the action that it announces requires approval. ${mildest.reason}`
     : mildest.reason
   return { ...mildest, verdict: 'allow', would, reason, requiredGroups: [] }
 }
@@ -66,7 +66,7 @@ export function combineAll(types: readonly string[], decisions: readonly Decisio
   if (decisions.length === 1) return first
   const decisive = decisions.reduce(stricter)
   const place = decisions.indexOf(decisive)
-  const reason = `${decisive.reason} Action ${place + 1} of ${decisions.length} (${types[place]}) decides for the request.`
+  const reason = `${decisive.reason} Action ${place + 1} of ${decisions.length} (${types[place]}) determines the decision on the request.`
   return { ...together(decisive, decisions), reason }
 }
 
@@ -90,7 +90,7 @@ export function combineReadings(environments: readonly string[], decisions: read
   const claim = claimed === installed ? 'a production target' : `the environment ${JSON.stringify(claimed)}`
   return {
     ...all,
-    reason: `${decisive.reason} The caller claimed ${claim}; the installation says "${installed}".`,
+    reason: `${decisive.reason} The caller stated ${claim}; the installation has the environment "${installed}".`,
   }
 }
 

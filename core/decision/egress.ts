@@ -23,7 +23,7 @@ export function decideUnowned({ gateway }: EgressRules, host: string, port: numb
   }
   const why = `No connector owns ${host}:${port}. ${remedyFor(entries, host, port)}`
   if (level === 'monitor') {
-    return plainDecision('allow', 'deny', `Enforcement level monitor lets it pass. ${why}`, 'level')
+    return plainDecision('allow', 'deny', `Enforcement level monitor allows the request. ${why}`, 'level')
   }
   return plainDecision('deny', 'deny', why, 'default')
 }

@@ -27,7 +27,7 @@ export function explainText(given: Explained): string {
   return [
     ['request', request],
     ['agent', agent],
-    ['connector', connector ?? 'none owns this host'],
+    ['connector', connector ?? 'no connector owns this host'],
     ['action', action === null ? 'none' : actionLine(action, decision)],
     ['permission', permissionLine(decision)],
     ...policyLines(decision),

@@ -27,16 +27,16 @@ export function decideHandle(
   const reason =
     foreign === undefined ? unknownReason(refused.kind, bound) : foreignReason(refused.kind, bound)
   return gateway.level === 'monitor'
-    ? plainDecision('allow', 'deny', `Enforcement level monitor lets it pass. ${reason}`, 'level')
+    ? plainDecision('allow', 'deny', `Enforcement level monitor allows the request. ${reason}`, 'level')
     : plainDecision('deny', 'deny', reason, 'default')
 }
 
 function foreignReason(kind: string, { entry }: BoundConnector): string {
-  return `The request names a ${textOf(kind)} that the provider gave to another agent. Set handles: shared on Connector "${entry.name}" to let its agents use each other's, or use one that was given to this agent.`
+  return `The request names a ${textOf(kind)} that the provider gave to another agent. Set handles: shared on Connector "${entry.name}" to share these resources among its agents, or use a resource that the provider gave to this agent.`
 }
 
 function unknownReason(kind: string, { entry }: BoundConnector): string {
-  return `The request names a ${textOf(kind)} that is not known to belong to this agent, and Connector "${entry.name}" has handles: strict. Use one that was given to this agent through the gateway, or set handles: own.`
+  return `The request names a ${textOf(kind)} that is not known to belong to this agent, and Connector "${entry.name}" has handles: strict. Use a resource that this agent received through the gateway, or set handles: own.`
 }
 
 function textOf(kind: string): string {

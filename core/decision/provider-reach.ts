@@ -23,7 +23,7 @@ export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: A
   }
   if (reaches === null) return undefined
   if (reaches === 'unreadable') {
-    const remedy = 'Servers differ in how they read its host: send a plain https URL.'
+    const remedy = 'Servers differ in how they parse the host of the URL. Send a plain https URL.'
     return against(snapshot, `${nameReason} ${remedy}`)
   }
   if (findConnector(snapshot.hosts, reaches.host, reaches.port) !== null) return undefined
@@ -42,14 +42,14 @@ function isReaching(kind: string): boolean {
  * permissions.
  */
 function heldUnread({ gateway }: Snapshot, { entry }: BoundConnector, { nameReason = '' }: Action): Decision {
-  const reason = `${nameReason} The gateway does not read it, so it requires approval. List "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}" to leave it to permissions and policies.`
+  const reason = `${nameReason} The gateway cannot read the request completely, so the request requires approval. List "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}" to leave it to permissions and policies.`
   return gateway.level === 'monitor'
-    ? plainDecision('allow', 'hold', `Enforcement level monitor lets it pass. ${reason}`, 'level')
+    ? plainDecision('allow', 'hold', `Enforcement level monitor allows the request. ${reason}`, 'level')
     : plainDecision('hold', 'hold', reason, 'default')
 }
 
 function against({ gateway }: Snapshot, reason: string): Decision {
   return gateway.level === 'monitor'
-    ? plainDecision('allow', 'deny', `Enforcement level monitor lets it pass. ${reason}`, 'level')
+    ? plainDecision('allow', 'deny', `Enforcement level monitor allows the request. ${reason}`, 'level')
     : plainDecision('deny', 'deny', reason, 'default')
 }

@@ -94,13 +94,15 @@ function permissionRemedy({ id, manifest }: PermissionMatch): string {
 function policyRemedy({ policy, error }: Opinion): string {
   if (policy.invalid !== null) return `Correct that policy (${policy.id}).`
   const read =
-    error === null ? '' : ' Its condition could not be evaluated: complete the request, or read another fact.'
+    error === null
+      ? ''
+      : ' A condition could not be evaluated. Complete the request, or use another fact in the condition.'
   return `Change that rule (${policy.id}).${read}`
 }
 
 /** Returns the reason with a prefix that states how the enforcement level relaxed the verdict. */
 export function levelReason(level: string, would: Verdict, reason: string): string {
-  return `Enforcement level ${level} lets it pass; full enforcement would ${WOULD[would]} it. ${reason}`
+  return `Enforcement level ${level} allows the request; full enforcement would ${WOULD[would]} it. ${reason}`
 }
 
 export function shadowReason({ policy, rule }: Opinion): string {

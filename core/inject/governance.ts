@@ -49,9 +49,9 @@ function namedGateway(named: string, asking: RequestingNamespace, { gatewayOf }:
   if (gateway !== undefined && mayUse(gateway, asking)) return { kind: 'governed', gateway }
   const place = wanted.namespace === namespace ? `in namespace ${namespace}` : `for agents of ${namespace}`
   return refused(
-    `${JSON.stringify(named)} names no Gateway ${place}`,
+    `${JSON.stringify(named)} is not a Gateway ${place}`,
     wanted.namespace === namespace
-      ? `apply a gateways.chaperone.dev named ${wanted.name}, or name one that exists`
+      ? `create a Gateway named ${wanted.name}, or name an existing Gateway`
       : `admit ${namespace} in its spec.allowedNamespaces.agents, or name a Gateway of ${namespace}`,
   )
 }
@@ -61,7 +61,7 @@ function onlyGateway(namespace: string, { gatewaysIn }: GatewayLookup): Governan
   if (gateway === undefined)
     return refused(
       `the namespace ${namespace} is labelled ${INJECT_LABEL}=required and has no Gateway`,
-      'apply a gateways.chaperone.dev there, or name one of another namespace that admits this one',
+      'create a Gateway there, or name a Gateway of another namespace that admits this namespace',
     )
   if (others.length === 0) return { kind: 'governed', gateway }
   const names = [gateway, ...others].map(({ name }) => name).join(', ')

@@ -28,7 +28,7 @@ export function refuseContainer(container: Container, path: string, proxyUid: nu
 function reservedName({ name }: Container, path: string): readonly Refusal[] {
   if (!RESERVED_CONTAINERS.has(name)) return []
   return [
-    refusal(`${path}.name`, `${name} is the name of a container that is injected`, 'rename the container'),
+    refusal(`${path}.name`, `the name ${name} is reserved for an injected container`, 'rename the container'),
   ]
 }
 
@@ -45,7 +45,7 @@ function privileges({ securityContext }: Container, path: string): readonly Refu
           refusal(
             field('privileged'),
             'a privileged container can undo the capture',
-            'remove it or set false',
+            'remove the field or set it to false',
           ),
         ]
       : []),
@@ -53,12 +53,14 @@ function privileges({ securityContext }: Container, path: string): readonly Refu
       ? [
           refusal(
             field('allowPrivilegeEscalation'),
-            "true lets a process become the proxy's user",
-            'remove it or set false',
+            'the value true lets a process change to the user of the proxy',
+            'remove the field or set it to false',
           ),
         ]
       : []),
-    ...(isMasked ? [] : [refusal(field('procMount'), 'unmasks /proc', 'remove it or set Default')]),
+    ...(isMasked
+      ? []
+      : [refusal(field('procMount'), 'the value unmasks /proc', 'remove the field or set it to Default')]),
   ]
 }
 
@@ -81,7 +83,11 @@ function hostPorts({ ports = [] }: Container, path: string): readonly Refusal[] 
     ...(hostPort === undefined || hostPort === 0
       ? []
       : [
-          refusal(`${path}.ports[${at}].hostPort`, 'opens a port of the node', 'remove it and use a Service'),
+          refusal(
+            `${path}.ports[${at}].hostPort`,
+            'the field opens a port of the node',
+            'remove the field and use a Service',
+          ),
         ]),
     ...(RESERVED_PORTS.has(containerPort)
       ? [
@@ -112,8 +118,8 @@ function probeHosts(container: Container, path: string): readonly Refusal[] {
         ? [
             refusal(
               `${path}.${name}.${kind}.host`,
-              'makes the node send a request to an address other than this pod',
-              'remove it: the default is the pod itself',
+              'the field makes the node send a request to an address other than the pod',
+              'remove the field; the default is the pod itself',
             ),
           ]
         : [],
@@ -126,14 +132,18 @@ function mounts({ volumeMounts = [] }: Container, path: string): readonly Refusa
     const isTrust = name === VOLUMES.trust.name && readOnly === true && mountPath === VOLUMES.trust.path
     if (RESERVED_VOLUMES.has(name) && !isTrust)
       return [
-        refusal(`${path}.volumeMounts[${at}].name`, `${name} belongs to the proxy alone`, 'remove the mount'),
+        refusal(
+          `${path}.volumeMounts[${at}].name`,
+          `the volume ${name} is reserved for the proxy`,
+          'remove the mount',
+        ),
       ]
     if (!isTrust && isBelow(mountPath, VOLUMES.trust.path))
       return [
         refusal(
           `${path}.volumeMounts[${at}].mountPath`,
-          `would hide ${VOLUMES.trust.path}, where the certificates are put`,
-          'mount it elsewhere',
+          `the mount would hide ${VOLUMES.trust.path}, the folder of the CA certificates`,
+          'mount the volume at another path',
         ),
       ]
     return []
@@ -145,7 +155,7 @@ function debugTarget({ targetContainerName }: Container, path: string): readonly
   return [
     refusal(
       `${path}.targetContainerName`,
-      `would see the processes of ${targetContainerName}`,
+      `the container would see the processes of ${targetContainerName}`,
       'name a container of the agent',
     ),
   ]

@@ -36,7 +36,7 @@ export const ALLOWED_SYSCTLS: readonly string[] = [
 ]
 
 const HOST_SWITCHES = {
-  hostNetwork: "the pod would use the node's network, where nothing is captured",
+  hostNetwork: 'the pod would use the network of the node, where its traffic is not captured',
   hostPID: 'the pod would see every process of the node',
   hostIPC: "the pod would share the node's memory segments",
   shareProcessNamespace: "the agent would see the proxy's processes and files",
@@ -70,17 +70,19 @@ function annotations({ metadata }: Pod): readonly Refusal[] {
         {
           field,
           problem: `${JSON.stringify(value)} is not an agent name`,
-          change: 'use lower-case letters, digits, - and . only',
+          change: 'use only lower-case letters, digits, - and .',
         },
       ]
     if (/^container\.apparmor\.security\.beta\.kubernetes\.io\//.test(name) && value === 'unconfined')
-      return [{ field, problem: 'is unconfined', change: 'set runtime/default or remove it' }]
+      return [
+        { field, problem: 'the AppArmor profile is unconfined', change: 'set runtime/default or remove it' },
+      ]
     if (!name.startsWith('chaperone.dev/') || KNOWN_ANNOTATIONS.has(name)) return []
     return [
       {
         field,
-        problem: 'is not known: a pod cannot exclude ports or hosts from being governed',
-        change: 'remove it; exceptions are made in the Gateway (spec.egress)',
+        problem: 'the annotation is unknown; a pod cannot exclude ports or hosts from governance',
+        change: 'remove the annotation; configure exceptions in spec.egress of the Gateway',
       },
     ]
   })
@@ -88,7 +90,9 @@ function annotations({ metadata }: Pod): readonly Refusal[] {
 
 function hostSwitches({ spec }: Pod): readonly Refusal[] {
   return Object.entries(HOST_SWITCHES).flatMap(([name, problem]) =>
-    spec[name] === true ? [{ field: `spec.${name}`, problem, change: 'remove it or set false' }] : [],
+    spec[name] === true
+      ? [{ field: `spec.${name}`, problem, change: 'remove the field or set it to false' }]
+      : [],
   )
 }
 
@@ -129,7 +133,7 @@ function refuseVolume(volume: Volume, path: string, gateway: InjectGateway): rea
     return [
       {
         field: `${path}.name`,
-        problem: `${volume.name} is the name of a volume that is injected`,
+        problem: `the name ${volume.name} is reserved for an injected volume`,
         change: 'rename the volume',
       },
     ]
@@ -138,7 +142,7 @@ function refuseVolume(volume: Volume, path: string, gateway: InjectGateway): rea
     return [
       {
         field: `${path}.${forbidden}`,
-        problem: `volumes of the kind ${forbidden} reach out of the pod`,
+        problem: `volumes of the kind ${forbidden} give access to resources outside the pod`,
         change: `use one of ${ALLOWED_VOLUMES.join(', ')}`,
       },
     ]
@@ -163,8 +167,8 @@ function projectedTokens(volume: Volume, path: string, gateway: InjectGateway): 
     return [
       {
         field,
-        problem: 'is a token for the Kubernetes API, which this Gateway does not allow its agents',
-        change: 'name the audience it is for, or set spec.agents.allowServiceAccountToken on the Gateway',
+        problem: 'the volume has a token for the Kubernetes API, which the Gateway does not allow for agents',
+        change: 'set the audience of the token, or set spec.agents.allowServiceAccountToken on the Gateway',
       },
     ]
   })
@@ -186,12 +190,12 @@ function strictRefusal(container: Container, path: string, uid: number | undefin
         container.securityContext?.runAsUser === 0
           ? `${path}.securityContext.runAsUser`
           : 'spec.securityContext.runAsUser',
-      problem: 'is root, and the Gateway requires hardening: strict',
+      problem: 'the user is root, but the Gateway requires hardening: strict',
       change: 'choose a uid above 0',
     }
   return {
     field: `${path}.securityContext.runAsNonRoot`,
-    problem: 'is not true, and the Gateway requires hardening: strict',
-    change: 'set it to true here or in spec.securityContext',
+    problem: 'the value is not true, but the Gateway requires hardening: strict',
+    change: 'set runAsNonRoot to true here or in spec.securityContext',
   }
 }

@@ -23,12 +23,12 @@ export function refuseSecurity(
       ? refusal(`${path}.appArmorProfile.type`, 'is Unconfined', 'set RuntimeDefault or remove it')
       : null,
     security?.windowsOptions?.hostProcess === true
-      ? refusal(`${path}.windowsOptions.hostProcess`, 'runs outside the pod', 'remove it')
+      ? refusal(`${path}.windowsOptions.hostProcess`, 'a host process runs outside the pod', 'remove it')
       : null,
     security?.runAsUser === proxyUid
       ? refusal(
           `${path}.runAsUser`,
-          `is ${proxyUid}, the user of this pod's proxy, whose traffic is not captured`,
+          `the uid ${proxyUid} is the user of the proxy, whose traffic is not captured`,
           'choose another uid',
         )
       : null,
@@ -48,7 +48,7 @@ function seLinux(security: Shared | undefined, path: string): Refusal | null {
   if (!isCustom) return null
   return refusal(
     `${path}.seLinuxOptions`,
-    'names a type, user or role of its own',
-    'remove it or use container_t',
+    'the SELinux options set a custom type, user or role',
+    'remove the options or use container_t',
   )
 }

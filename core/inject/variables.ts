@@ -56,7 +56,7 @@ export function variableWarnings(
     if (!PROXY_NAMES.includes(name)) return []
     return [
       interception === 'transparent'
-        ? `${field}: ${name} is removed; traffic is captured without a proxy variable`
+        ? `${field}: ${name} is removed, because traffic is captured without proxy variables`
         : `${field}: ${name} is replaced by the address of the sidecar`,
     ]
   })

@@ -106,7 +106,7 @@ function badHost(text: string): Refusal {
 }
 
 function misdirected(a: Authority, b: Authority): Refusal {
-  const detail = `the connection is for ${show(a)} but the request is for ${show(b)}; open a connection of its own for each host`
+  const detail = `the connection is for ${show(a)} but the request is for ${show(b)}; open a separate connection for each host`
   return refusal('misdirected', detail)
 }
 

@@ -28,12 +28,12 @@ const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 
 function judgeMethod(method: string): Refusal | null {
   if (KNOWN_METHODS.has(method)) return null
   if (method === 'TRACE' || method === 'TRACK')
-    return refusal('method_not_allowed', `${method} is not forwarded`)
+    return refusal('method_not_allowed', `the gateway does not forward the method ${method}`)
   if (KNOWN_METHODS.has(method.toUpperCase())) {
-    return refusal('ambiguous_request', `methods are case-sensitive: send ${method.toUpperCase()}`)
+    return refusal('ambiguous_request', `the method is not in upper case; send ${method.toUpperCase()}`)
   }
   const isWord = /^[A-Z][A-Z-]{0,31}$/.test(method)
-  return isWord ? null : refusal('method_not_allowed', 'the method is not a word of upper-case letters')
+  return isWord ? null : refusal('method_not_allowed', 'the method must consist of upper-case letters')
 }
 
 function agreeOnScheme(raw: RawRequest, target: SplitTarget): 'http' | 'https' | Refusal {
@@ -42,7 +42,10 @@ function agreeOnScheme(raw: RawRequest, target: SplitTarget): 'http' | 'https' |
   // A client of the explicit proxy may request https over plain HTTP. A request inside of TLS must not request plain
   // http.
   if (raw.scheme === 'http' && raw.sources.connectAuthority === undefined) return target.scheme
-  return refusal('misdirected', `the target says ${target.scheme} on a connection that is ${raw.scheme}`)
+  return refusal(
+    'misdirected',
+    `the request target has the scheme ${target.scheme}, but the connection uses ${raw.scheme}`,
+  )
 }
 
 function assemble(
@@ -65,7 +68,10 @@ function assemble(
   if (isRefusal(body)) return body
   const isUpgrade = asksForUpgrade(facts)
   if (isUpgrade && raw.method !== 'GET') {
-    return refusal('ambiguous_request', `a WebSocket is opened with GET: send ${raw.method} without Upgrade`)
+    return refusal(
+      'ambiguous_request',
+      `a WebSocket handshake must be a GET; send ${raw.method} without Upgrade`,
+    )
   }
   const overriding = judgePairs(query, target.rawQuery, 'query parameter')
   if (overriding !== null) return overriding

@@ -43,7 +43,7 @@ function readTransfer(
   if (lengthText !== undefined) {
     return refusal(
       'ambiguous_request',
-      'Content-Length and Transfer-Encoding exclude each other; send one of them',
+      'the request has both Content-Length and Transfer-Encoding; send one of them',
     )
   }
   if (httpVersion !== '1.1')
@@ -77,9 +77,9 @@ function readMediaType(value: string | undefined): MediaType | Refusal {
 function parseMediaType(value: string): MediaType | Refusal {
   // A list of types indicates that two header fields were merged, and parsers would select different ones.
   const [type = '', ...parameters] = value.split(';')
-  if (type.includes(',')) return refusal('ambiguous_request', 'Content-Type must name one media type')
+  if (type.includes(',')) return refusal('ambiguous_request', 'Content-Type must have exactly one media type')
   const charsets = parameters.map(charsetOf).filter((charset) => charset !== undefined)
-  if (charsets.length > 1) return refusal('ambiguous_request', 'Content-Type names more than one charset')
+  if (charsets.length > 1) return refusal('ambiguous_request', 'Content-Type has more than one charset')
   return { kind: 'media', mediaType: type.trim().toLowerCase(), charset: charsets[0] }
 }
 

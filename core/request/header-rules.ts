@@ -107,23 +107,23 @@ function judgeField(
   version: RawRequest['httpVersion'],
 ): Refusal | null {
   if (!known.isToken)
-    return refusal('malformed_request', 'a header name holds a character that is not allowed there')
+    return refusal('malformed_request', 'a header name contains a character that is not allowed')
   if (BAD_VALUE.test(value))
-    return refusal('malformed_request', `the header ${name} holds a control character`)
+    return refusal('malformed_request', `the header ${name} contains a control character`)
   // JavaScript trims no-break spaces, but servers do not. Therefore, values that the gateway interprets must be ASCII.
   if (known.isRead && NOT_ASCII.test(value)) {
-    return refusal('malformed_request', `the header ${name} holds a character that is not ASCII`)
+    return refusal('malformed_request', `the header ${name} contains a character that is not ASCII`)
   }
   if (known.isOverride) {
     return refusal(
       'ambiguous_request',
-      `the header ${name} would replace the request's own method or path; remove it`,
+      `the header ${name} would replace the method or path of the request; remove the header`,
     )
   }
   if (known.shadows !== null) {
     return refusal(
       'ambiguous_request',
-      `the header ${name} is read as ${known.shadows} by some servers; remove it`,
+      `the header ${name} is read as ${known.shadows} by some servers; remove the header`,
     )
   }
   return version === '2' ? judgeH2Field(known, value) : null
@@ -132,7 +132,7 @@ function judgeField(
 function judgeH2Field({ lower, isForbiddenInH2 }: HeaderName, value: string): Refusal | null {
   const isForbidden = isForbiddenInH2 || (lower === 'te' && value.trim() !== 'trailers')
   return isForbidden
-    ? refusal('malformed_request', `the header ${lower} has no meaning in HTTP/2; remove it`)
+    ? refusal('malformed_request', `the header ${lower} is not allowed in HTTP/2; remove the header`)
     : null
 }
 
@@ -148,7 +148,7 @@ function judgeNominations({ connection }: HeaderFacts): Refusal | null {
     if (!NOMINABLE.has(option)) {
       return refusal(
         'ambiguous_request',
-        `Connection names "${option}", which is not a hop-by-hop field; remove it`,
+        `Connection names "${option}", which is not a hop-by-hop header; remove the option`,
       )
     }
   }
@@ -165,6 +165,6 @@ export function listItems(values: string | undefined): string[] {
 function tooLarge(): Refusal {
   return refusal(
     'headers_too_large',
-    `request line and headers together may hold ${LIMITS.headerBlockBytes} bytes`,
+    `the request line and the headers together may have at most ${LIMITS.headerBlockBytes} bytes`,
   )
 }

@@ -66,7 +66,7 @@ export function judgePairNames(text: string, where: string): Refusal | null {
 
 function judgePairName(name: string, where: string): Refusal | null {
   if (name.includes('%00') || name.includes('\0'))
-    return refusal('ambiguous_request', `the name of a ${where} holds a NUL; remove it`)
+    return refusal('ambiguous_request', `the name of a ${where} contains a NUL; remove the field`)
   const decoded = decodedLeniently(name.replaceAll('+', ' '))
   return isOverrideName(decoded) ? overriding(where, decoded) : null
 }
@@ -87,7 +87,7 @@ export function judgePairs(
 /** Refuses a multipart form whose parts have names that override the method or contain a NUL. */
 export function judgePartNames(names: readonly string[]): Refusal | null {
   if (names.some((name) => name.includes('\0')))
-    return refusal('ambiguous_request', 'the name of a part holds a NUL; remove it')
+    return refusal('ambiguous_request', 'the name of a part contains a NUL; remove the part')
   const found = names.find(isOverrideName)
   return found === undefined ? null : overriding('part', found)
 }
@@ -116,7 +116,10 @@ export function judgeBodyOverride(bytes: Uint8Array, request: CanonicalRequest):
   if (format === null || bytes.length === 0) return null
   const { encoding, charset } = request.body
   if (encoding !== undefined || (charset !== undefined && !ASCII_LIKE.has(charset)))
-    return refusal('unsupported_body', 'the body could replace the method; send it in UTF-8, not encoded')
+    return refusal(
+      'unsupported_body',
+      'the body could replace the method of the request; send the body in UTF-8, without Content-Encoding',
+    )
   if (format === 'json') return judgeMembers(new TextDecoder().decode(bytes))
   if (format === 'form') return judgePairNames(latin1Of(bytes), 'form field')
   return judgeParts(bytes, request)
@@ -158,7 +161,7 @@ const LOOKS_LIKE_OVERRIDE =
 function overriding(where: string, name: string): Refusal {
   return refusal(
     'ambiguous_request',
-    `the ${where} ${withoutPadding(name).slice(0, MAX_NAME)} would replace the request's method; remove it`,
+    `the ${where} ${withoutPadding(name).slice(0, MAX_NAME)} would replace the method of the request; remove the field`,
   )
 }
 

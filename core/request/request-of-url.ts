@@ -12,7 +12,7 @@ export function requestOf(
 ): CanonicalRequest | Refusal {
   const match = /^(https?):\/\/([^/?#]+)([^#]*)/i.exec(url)
   if (match === null) {
-    return refusal('malformed_request', 'the URL must be whole, such as https://api.example.com/path')
+    return refusal('malformed_request', 'the URL must be absolute, such as https://api.example.com/path')
   }
   const [, scheme = '', authority = '', rest = ''] = match
   return canonicalise({

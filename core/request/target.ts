@@ -38,10 +38,13 @@ function judgeCharacters(target: string): Refusal | null {
   for (let i = 0; i < target.length; i++) {
     const code = target.charCodeAt(i)
     if (code <= 0x20 || code >= 0x7f) {
-      return refusal('malformed_request', 'the request target holds a character that must be percent-encoded')
+      return refusal(
+        'malformed_request',
+        'the request target contains a character that must be percent-encoded',
+      )
     }
     if (code === 0x23)
-      return refusal('malformed_request', 'the request target holds a fragment (#); remove it')
+      return refusal('malformed_request', 'the request target contains a fragment (#); remove the fragment')
   }
   return null
 }
@@ -69,11 +72,11 @@ function decodeAll(rawSegments: readonly string[]): readonly string[] | Refusal 
   for (const raw of rawSegments) {
     const decoded = decodePercent(raw)
     if (decoded === null)
-      return refusal('malformed_request', 'the path holds a percent escape that is not valid UTF-8')
+      return refusal('malformed_request', 'the path contains a percent escape that is not valid UTF-8')
     if (hasControl(decoded))
-      return refusal('ambiguous_request', 'the path holds an encoded control character')
+      return refusal('ambiguous_request', 'the path contains an encoded control character')
     if (hidesSecondEncoding(decoded) || hidesDots(decoded)) {
-      return refusal('ambiguous_request', 'the path is percent-encoded twice; encode it once')
+      return refusal('ambiguous_request', 'the path is percent-encoded twice; encode the path once')
     }
     segments.push(decoded)
   }
@@ -89,11 +92,12 @@ function hidesDots(decoded: string): boolean {
 }
 
 function judgeSegment(segment: string, isLast: boolean): Refusal | null {
-  if (segment === '' && !isLast) return refusal('ambiguous_request', 'the path holds an empty segment (//)')
+  if (segment === '' && !isLast) return refusal('ambiguous_request', 'the path has an empty segment (//)')
   if (isDotted(segment))
-    return refusal('ambiguous_request', 'the path holds a dot segment (. or ..); send it resolved')
+    return refusal('ambiguous_request', 'the path has a dot segment (. or ..); send the resolved path')
   for (let i = 0; i < segment.length; i++) {
-    if (segment.charCodeAt(i) === BACKSLASH) return refusal('ambiguous_request', 'the path holds a backslash')
+    if (segment.charCodeAt(i) === BACKSLASH)
+      return refusal('ambiguous_request', 'the path contains a backslash')
   }
   return null
 }
@@ -178,9 +182,9 @@ export function readPair(part: string): readonly [string, string] | Refusal {
   const name = decodeComponent(equals === -1 ? part : part.slice(0, equals))
   const value = equals === -1 ? '' : decodeComponent(part.slice(equals + 1))
   if (name === null || value === null) {
-    return refusal('malformed_request', 'the query or form holds a percent escape that is not valid UTF-8')
+    return refusal('malformed_request', 'the query or form contains a percent escape that is not valid UTF-8')
   }
   if (name.includes('\0') || value.includes('\0'))
-    return refusal('ambiguous_request', 'the query or form holds a NUL')
+    return refusal('ambiguous_request', 'the query or form contains a NUL')
   return [name, value]
 }

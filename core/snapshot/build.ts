@@ -150,7 +150,7 @@ function agentsOf(entries: readonly AgentEntry[]): ReadonlyMap<string, AgentEntr
   for (const entry of entries) {
     const known = byName.get(entry.name)
     if (known !== undefined && known.status !== 'revoked' && entry.status !== 'revoked') {
-      throw refused('agents', `two agents are called "${entry.name}"; rename one`)
+      throw refused('agents', `two agents have the name "${entry.name}"; rename one of them`)
     }
     if (known === undefined || known.status === 'revoked') byName.set(entry.name, entry)
   }
@@ -211,7 +211,7 @@ function* permissionsOf(
   if (permissions.size > LIMITS.maxPermissions) {
     throw refused(
       'permissions',
-      `${permissions.size} permissions, at most ${LIMITS.maxPermissions} are allowed`,
+      `the snapshot has ${permissions.size} permissions; at most ${LIMITS.maxPermissions} are allowed`,
     )
   }
   return { permissions, permissionShards }

@@ -90,16 +90,16 @@ export const standInForPermission: StandInMaker<PermissionEntry> = (raw, fields)
     manifest === undefined ? `Permission "${pattern}"` : `Permission "${manifest}", rule "${pattern}",`
   const effect = effectOfPattern(pattern)
   if (effect === null || isEffectClass(effect)) {
-    const warning = sentence(named, fields, 'it denies what it covers')
+    const warning = sentence(named, fields, 'all requests that match the rule are denied')
     return { entry: { ...read.data, decision: 'deny', reason: warning }, denial: null, warning }
   }
   if (decision === 'allow') {
-    return { entry: null, denial: null, warning: sentence(named, fields, 'it allows nothing') }
+    return { entry: null, denial: null, warning: sentence(named, fields, 'the rule allows nothing') }
   }
   const warning = sentence(
     named,
     fields,
-    'it denies all actions of its agents, each of which may be of that class',
+    'all actions of the agents of the rule are denied, because each of them may be of that class',
   )
   const scope = { agents: [agent], actions: [connectorType === '*' ? '*' : `${connectorType}.*`] }
   return { entry: null, denial: denial(`permission ${id}`, warning, scope), warning }
@@ -120,7 +120,11 @@ export const standInForPolicy: StandInMaker<PolicyEntry> = (raw, fields) => {
   if (!read.success) return null
   const { id, name, version, mode, document, agentsOf, tier } = read.data
   if (mode === 'monitor') {
-    const warning = sentence(`Policy "${name}"`, fields, 'it is left out, because its mode is monitor')
+    const warning = sentence(
+      `Policy "${name}"`,
+      fields,
+      'the policy has no effect, because its mode is monitor',
+    )
     return { entry: null, denial: null, warning }
   }
   const warning = sentence(`Policy "${name}"`, fields, 'everything in its scope is denied')

@@ -27,11 +27,11 @@ export function moveApproval(state: ApprovalStatus, event: ApprovalEvent): Trans
   return { ok: false, code: 'conflict', detail: RESOLVED[state] }
 }
 
-const EXPIRED = 'The approval has expired. Let the agent send the request again.'
+const EXPIRED = 'The approval has expired. The agent must send the request again.'
 
 const RESOLVED: Readonly<Record<Exclude<ApprovalStatus, 'pending' | 'expired'>, string>> = {
   approved: 'The approval was already approved. An answer counts once and cannot be changed.',
   denied: 'The approval was already denied. An answer counts once and cannot be changed.',
   cancelled:
-    'The approval was cancelled: its request was withdrawn, or a kill switch stopped it. There is nothing left to answer.',
+    'The approval was cancelled, because its request was withdrawn or a kill switch was activated. No answer is required.',
 }

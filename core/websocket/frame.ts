@@ -41,7 +41,7 @@ export function readFrameHead(bytes: Uint8Array): FrameHead | FrameProblem | nul
 
 function judgeFirst(first: number, shortLength: number): string | null {
   const opcode = first & 0x0f
-  if ((first & 0x70) !== 0) return 'a frame has a reserved bit, although no extension was agreed on'
+  if ((first & 0x70) !== 0) return 'a frame has a reserved bit set, although no extension was negotiated'
   if (!KNOWN.has(opcode)) return `a frame has the unknown opcode ${opcode}`
   if (!isControl(opcode)) return null
   if ((first & 0x80) === 0) return 'a control frame is fragmented'

@@ -53,7 +53,7 @@ export const PatchGatewayBody = z
     ({ name, host, port, enforcementLevel }) => (name ?? host ?? port ?? enforcementLevel) !== undefined,
     {
       path: ['enforcementLevel'],
-      message: 'name a field to change: enforcementLevel, name, host or port',
+      message: 'must have at least one field to change: enforcementLevel, name, host or port',
     },
   )
 export const PatchGatewayReply = Ok.extend({ gateway: GatewayView })

@@ -11,7 +11,7 @@ import { LIMITS } from './limits.ts'
  * kept.
  */
 
-const WebhookUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).max(2_048)
+const WebhookUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_048)
 
 export const SubmitBody = z.object({ action_spec: SubmittedSpec, webhook_url: WebhookUrl.optional() })
 export const BatchBody = z.object({

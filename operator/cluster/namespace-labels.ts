@@ -27,7 +27,7 @@ const REPEAT_MS = 60_000
  */
 export async function reportNamespaceLabels(deps: NamespaceLabelsDeps): Promise<void> {
   const { namespaces, signal, log, compareMs } = deps
-  const outages = createOutageLog({ log, message: 'namespace labels not reported, retrying' })
+  const outages = createOutageLog({ log, message: 'namespace labels could not be reported; retrying' })
   let reported = ''
   let reportedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {

@@ -20,13 +20,13 @@ export function readinessChecks(
       problem() {
         const silent = [...informers.stalenessS()].filter(([, seconds]) => seconds * 1_000 > maxStalenessMs)
         const names = silent.map(([name]) => name).join(', ')
-        return names === '' ? null : `the API server sent nothing about ${names}`
+        return names === '' ? null : `the API server has sent no data about ${names} recently`
       },
     },
     {
       name: 'kill-switches',
       problem: () =>
-        killWatch.stalenessMs() < maxStalenessMs ? null : 'the kill switches of the cluster cannot be read',
+        killWatch.stalenessMs() < maxStalenessMs ? null : 'the kill switches in the cluster cannot be read',
     },
   ]
 }

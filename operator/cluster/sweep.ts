@@ -23,7 +23,10 @@ export type SweepDeps = {
 /** Sweeps every `everyMs` until the signal is aborted. */
 export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<void> {
   const { signal, log } = deps
-  const outages = createOutageLog({ log, message: 'control plane not swept, retrying' })
+  const outages = createOutageLog({
+    log,
+    message: 'stale objects could not be removed from the control plane; retrying',
+  })
   const existing = createExistingObjects(deps)
   while (!signal.aborted) {
     try {
@@ -81,7 +84,8 @@ async function sweep(deps: SweepDeps, present: Map<string, string>): Promise<voi
   }
   const objects = [...present].map(([key, uid]) => ({ ...splitQueueKey(key), uid }))
   const { removed, missing } = await controlPlane.sweep({ source: 'kubernetes', present: objects }, signal)
-  if (removed > 0 || missing.length > 0) log.info({ removed, missing: missing.length }, 'control plane swept')
+  if (removed > 0 || missing.length > 0)
+    log.info({ removed, missing: missing.length }, 'stale objects removed from the control plane')
   for (const { kind, namespace, name } of missing) {
     const key = queueKey(kind as ResourceKind, `${namespace}/${name}`)
     pushed.invalidate(key)

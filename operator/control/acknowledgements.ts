@@ -48,7 +48,10 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
   const { client, replicas, signal, onGateways, onStale, onRefused, pauseMs = PAUSE_MS } = deps
   const states = createGatewayStates()
   const replies = new Map<string, OperatorState>()
-  const outages = createOutageLog({ log: deps.log, message: 'state of a control plane replica not read' })
+  const outages = createOutageLog({
+    log: deps.log,
+    message: 'state of a control plane replica could not be read',
+  })
   let answeredAt = performance.now()
   let wasStale = false
   const isStale = () => performance.now() - answeredAt >= STALE_AFTER_MS

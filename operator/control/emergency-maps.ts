@@ -86,7 +86,7 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
       } catch (error) {
         // The error is expected when the namespace was deleted or the operator is stopping.
         if (signal.aborted || hasCode(error, 'not_found')) continue
-        log.warn({ err: error, namespace }, `emergency ConfigMap not created`)
+        log.warn({ err: error, namespace }, `emergency ConfigMap could not be created`)
       }
     }
   }

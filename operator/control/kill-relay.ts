@@ -57,7 +57,7 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
     log,
     concurrency: CONCURRENCY,
     groups: { of: groupOf, concurrency: NAMESPACE_CONCURRENCY },
-    failureMessage: () => 'kill switch not relayed, retrying',
+    failureMessage: () => 'kill switch could not be relayed; retrying',
     maxMs: RETRY_MAX_MS,
   })
   const verifyAll = createVerifier({ ...deps, links, wanted, signal, enqueue: queue.add })
@@ -129,7 +129,10 @@ type VerifierDeps = KillRelayDeps & {
  */
 function createVerifier(deps: VerifierDeps): () => Promise<boolean> {
   const { client, replicas, links, wanted, signal, enqueue, log } = deps
-  const outages = createOutageLog({ log, message: 'kill switches of a control plane replica not verified' })
+  const outages = createOutageLog({
+    log,
+    message: 'kill switches of a control plane replica could not be verified',
+  })
 
   async function verify(name: string, replica: Replica): Promise<boolean> {
     const link = links.get(name) ?? { replica, confirmed: new Map() }

@@ -91,7 +91,7 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
     const results = await Promise.allSettled([listGateways(), emergency.pollBroken()])
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined && !signal.aborted)
-      log.warn({ err: failed.reason }, 'kill switches not read, retrying')
+      log.warn({ err: failed.reason }, 'kill switches could not be read; retrying')
   }
 
   /**

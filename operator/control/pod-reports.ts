@@ -46,13 +46,13 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
   const stopped = new AbortController()
   const { signal } = stopped
   const reporting: Reporting = { ...deps, reported: new Map(), signal }
-  const outages = createOutageLog({ log, message: 'pods not compared with the control plane' })
+  const outages = createOutageLog({ log, message: 'pods could not be compared with the control plane' })
   let isComparing = false
   const queue = createWorkQueue({
     work: (key) => reportPod(reporting, key),
     log,
     concurrency: CONCURRENCY,
-    failureMessage: () => 'pod not reported, retrying',
+    failureMessage: () => 'pod could not be reported; retrying',
     maxMs: RETRY_MAX_MS,
   })
 

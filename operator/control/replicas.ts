@@ -34,7 +34,7 @@ export function createReplicas({
 }: ReplicasDeps): Replicas {
   const outages = createOutageLog({
     log,
-    message: 'control plane replicas not resolved, using the last known ones',
+    message: 'control plane replicas could not be resolved; using the last known replicas',
   })
   const service: Replica = { url: controlPlaneUrl, address: null }
   let known: readonly Replica[] = urls.length === 0 ? [service] : urls.map((url) => ({ url, address: null }))

@@ -101,7 +101,7 @@ export function duplicates(objects: readonly ManifestObject[]): ManifestProblem[
       problems.push({
         file: object.file,
         line: object.line,
-        message: `${object.key} is declared already in ${earlier.file}, line ${earlier.line}; remove one of the two`,
+        message: `${object.key} is already declared in ${earlier.file}, line ${earlier.line}; remove one of the two`,
       })
   }
   return problems
@@ -160,7 +160,7 @@ function stepOf(part: string): string | number {
 /** Checks `kind` and `apiVersion`, which select the schema. Returns the first problem, or null. */
 function headProblem(value: unknown): { path: string[]; message: string } | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { path: [], message: 'a manifest is a mapping with apiVersion, kind, metadata and spec' }
+    return { path: [], message: 'a manifest must be a mapping with apiVersion, kind, metadata and spec' }
   }
   const { kind, apiVersion } = value as Record<string, unknown>
   if (typeof kind !== 'string' || !Object.hasOwn(SCHEMAS, kind)) {

@@ -16,10 +16,10 @@ export function containerRules(list: string, path: string, uid: string): readonl
   const each = (condition: string, message: string) =>
     demand(`${list}.all(c, ${condition})`, `${path}[*]${message}`)
   return [
-    each(`!(c.name in ${RESERVED})`, '.name: the name of a container that is injected; rename it'),
+    each(`!(c.name in ${RESERVED})`, '.name: is reserved for an injected container; rename the container'),
     each(
       `!${security('c', 'privileged', 'false')}`,
-      '.securityContext.privileged: a privileged container can undo the capture; set false',
+      '.securityContext.privileged: a privileged container can undo the capture; set it to false',
     ),
     each(
       `${security('c', 'allowPrivilegeEscalation', 'true')} == false`,
@@ -62,7 +62,7 @@ function confinement(each: Each): readonly Validation[] {
     ),
     each(
       `${linux}.?type.orValue('') in ${texts(SELINUX_TYPES)} && ${linux}.?user.orValue('') == '' && ${linux}.?role.orValue('') == ''`,
-      '.securityContext.seLinuxOptions: must not name a type, user or role of its own',
+      '.securityContext.seLinuxOptions: must not set a custom type, user or role',
     ),
     each(
       '!c.?securityContext.?windowsOptions.?hostProcess.orValue(false)',
@@ -89,19 +89,19 @@ function reach(each: Each): readonly Validation[] {
   return [
     each(
       `c.?volumeMounts.orValue([]).all(m, ${isTrust} || !(m.name in ${RESERVED_VOLUMES}))`,
-      '.volumeMounts: a volume of the proxy; remove the mount',
+      '.volumeMounts: the volume is reserved for the proxy; remove the mount',
     ),
     each(
       `c.?volumeMounts.orValue([]).all(m, ${isTrust} || !(${text(`${trust.path}/`)}.startsWith(m.mountPath.endsWith('/') ? m.mountPath : m.mountPath + '/') || m.mountPath.startsWith(${text(`${trust.path}/`)})))`,
-      `.volumeMounts: would hide ${trust.path}; mount it elsewhere`,
+      `.volumeMounts: the mount would hide ${trust.path}; use another path`,
     ),
     each(
       `c.?ports.orValue([]).all(p, p.?hostPort.orValue(0) == 0 && !(p.containerPort in ${PORTS}))`,
-      '.ports: no port of the node, and none of the proxy',
+      '.ports: must not use a port of the node or of the proxy',
     ),
     each(
       `[${elsewhere}].all(h, h == '')`,
-      ': a probe or hook makes the node send a request elsewhere; remove its host',
+      ': a probe or hook makes the node send a request to another address; remove its host',
     ),
   ]
 }

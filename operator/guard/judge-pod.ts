@@ -35,8 +35,8 @@ export function judgePod(pod: RunningPod, wanted: Wanted): Finding | null {
     wanted.namespaceLabels[INJECT_LABEL] === 'required' ||
     Boolean(pod.metadata.annotations?.[ANNOTATIONS.gateway])
   const proxy = pod.spec.initContainers?.find(({ name }) => name === CONTAINERS.proxy)
-  if (proxy === undefined) return mustBeGoverned ? ungoverned('it has no sidecar') : null
-  if (!startsFirst(pod)) return ungoverned('other containers start before the rules and the proxy')
+  if (proxy === undefined) return mustBeGoverned ? ungoverned('the pod has no sidecar') : null
+  if (!startsFirst(pod)) return ungoverned('other containers start before the capture rules and the proxy')
   const impostor = runningAs(pod, proxy.securityContext?.runAsUser)
   if (impostor !== undefined) return proxyUser(impostor)
   return judgeImage(proxy.image ?? '', wanted.proxyImages)
@@ -49,7 +49,7 @@ export function judgePod(pod: RunningPod, wanted: Wanted): Finding | null {
 function judgeImage(image: string, wanted: readonly string[]): Finding | null {
   if (wanted.includes(image)) return null
   const isOurs = wanted.some((each) => repositoryOf(each) === repositoryOf(image))
-  return isOurs ? outdated(image) : ungoverned(`its sidecar is ${image}`)
+  return isOurs ? outdated(image) : ungoverned(`the image of its sidecar is ${image}`)
 }
 
 /** Returns the repository of an image: its name without tag and digest, but with the port of the registry. */
@@ -85,7 +85,7 @@ function runningAs({ status }: RunningPod, uid: number | undefined): string | un
 function ungoverned(why: string): Finding {
   return {
     kind: 'ungoverned',
-    message: `The pod should be governed and is not: ${why}. Delete it, so that its workload creates a governed one.`,
+    message: `The pod is not governed, although it must be: ${why}. Delete it, so that its workload creates a governed one.`,
   }
 }
 

@@ -67,7 +67,7 @@ function hostRules(): readonly Validation[] {
     ...switches.map((name) =>
       demand(
         `!object.spec.?${name}.orValue(false)`,
-        `spec.${name}: a governed pod has namespaces of its own; remove it`,
+        `spec.${name}: a governed pod must not share namespaces of the node; remove the field`,
       ),
     ),
     demand(`object.spec.?os.?name.orValue('linux') == 'linux'`, 'spec.os.name: only Linux can be captured'),
@@ -92,7 +92,7 @@ function confinementRules(): readonly Validation[] {
     ),
     demand(
       `${linux}.?type.orValue('') in ${texts(SELINUX_TYPES)} && ${linux}.?user.orValue('') == '' && ${linux}.?role.orValue('') == ''`,
-      'spec.securityContext.seLinuxOptions: must not name a type, user or role of its own',
+      'spec.securityContext.seLinuxOptions: must not set a custom type, user or role',
     ),
     demand(
       `!${at}.?windowsOptions.?hostProcess.orValue(false)`,
@@ -100,7 +100,7 @@ function confinementRules(): readonly Validation[] {
     ),
     demand(
       `${at}.?sysctls.orValue([]).all(s, s.name in ${texts(ALLOWED_SYSCTLS)})`,
-      'spec.securityContext.sysctls: only safe ones',
+      'spec.securityContext.sysctls: only safe sysctls are allowed',
     ),
     demand(
       `object.metadata.?annotations.orValue({}).all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/') || object.metadata.annotations[k] != 'unconfined')`,
@@ -114,7 +114,7 @@ function volumeKinds(): readonly Validation[] {
   return [
     demand(
       `variables.volumes.all(v, ${kinds})`,
-      `spec.volumes: only ${ALLOWED_VOLUMES.join(', ')}; others reach out of the pod`,
+      `spec.volumes: only ${ALLOWED_VOLUMES.join(', ')} are allowed; other volumes give access to resources outside the pod`,
     ),
   ]
 }
@@ -123,7 +123,7 @@ function volumeKinds(): readonly Validation[] {
 function once(name: string): Validation {
   return demand(
     `variables.inits.filter(c, c.name == ${text(name)}).size() == 1`,
-    `spec.initContainers: ${name} must be there once`,
+    `spec.initContainers: ${name} must occur exactly once`,
   )
 }
 
@@ -131,7 +131,7 @@ function nonRoot({ strictGateways }: GuardOptions): Validation {
   const inherited = 'object.spec.?securityContext'
   return demand(
     `!(variables.gateway in ${texts(strictGateways)}) || (variables.users + variables.userInits).all(c, c.?securityContext.?runAsNonRoot.orValue(${inherited}.?runAsNonRoot.orValue(false)) && c.?securityContext.?runAsUser.orValue(${inherited}.?runAsUser.orValue(-1)) != 0)`,
-    'spec.containers[*].securityContext.runAsNonRoot: must be true, because the Gateway demands hardening: strict',
+    'spec.containers[*].securityContext.runAsNonRoot: must be true, because the Gateway requires hardening: strict',
   )
 }
 
@@ -142,6 +142,6 @@ function nonRoot({ strictGateways }: GuardOptions): Validation {
 function foreignToken(): Validation {
   return demand(
     `variables.volumes.all(v, (variables.governed && v.name == ${text(VOLUMES.token.name)}) || !has(v.projected) || v.projected.?sources.orValue([]).all(s, s.?serviceAccountToken.?audience.orValue('') != ${text(TOKEN_AUDIENCE)}))`,
-    `spec.volumes: a token with the audience ${TOKEN_AUDIENCE} is for the proxy of a governed pod alone`,
+    `spec.volumes: a token with the audience ${TOKEN_AUDIENCE} is reserved for the proxy of a governed pod`,
   )
 }

@@ -129,7 +129,7 @@ function debugging(): Policy {
       ...containerRules('variables.debuggers', 'spec.ephemeralContainers', 'variables.uid'),
       demand(
         `variables.debuggers.all(c, !(c.?targetContainerName.orValue('') in ${OURS}))`,
-        'spec.ephemeralContainers[*].targetContainerName: name a container of the agent, not of the sidecar',
+        'spec.ephemeralContainers[*].targetContainerName: must be a container of the agent, not the sidecar',
       ),
     ],
   }
@@ -143,7 +143,7 @@ function access(): Policy {
     validations: [
       demand(
         `!(object.?container.orValue('') in ${OURS})`,
-        'container: the sidecar cannot be entered, because it holds credentials; name a container of the agent',
+        'container: exec and attach are not allowed for the sidecar, because it holds credentials; select a container of the agent',
       ),
     ],
   }
@@ -180,7 +180,7 @@ function tokens(): Policy {
     validations: [
       demand(
         `request.userInfo.?groups.orValue([]).exists(g, g == 'system:nodes')`,
-        `spec.audiences: tokens for ${TOKEN_AUDIENCE} are only issued to the kubelet, for sidecars`,
+        `spec.audiences: tokens for ${TOKEN_AUDIENCE} are issued only to the kubelet, for sidecars`,
       ),
     ],
   }

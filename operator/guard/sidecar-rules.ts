@@ -33,7 +33,7 @@ export function sidecarRules(options: GuardOptions): readonly Validation[] {
     governed(
       'variables.hasShape',
       `spec.initContainers: a governed pod starts ${RULES}, then ${PROXY}, before all other containers. The injector ` +
-        'adds them: it was not called, or another webhook moved them',
+        'adds them; it was not called, or another webhook moved them',
     ),
     governed(
       `variables.captured || variables.gateway in ${texts(options.cooperativeGateways)}`,
@@ -54,11 +54,11 @@ function ruleSetterRules({ ruleImages }: GuardOptions): readonly Validation[] {
   return [
     demand(
       `${at}.image in ${texts(ruleImages)}`,
-      `${RULES}.image: is not the installation's; let the injector set it`,
+      `${RULES}.image: must be the image of this installation; remove it, so that the injector sets it`,
     ),
     demand(
       `${at}.?command.orValue([]) == ${command} && ${at}.?args.orValue([]) == [] && !has(${at}.lifecycle) && !has(${at}.envFrom)`,
-      `${RULES}.command: must only set the rules for the user of the proxy`,
+      `${RULES}.command: must only apply the capture rules for the user of the proxy`,
     ),
     demand(
       `${security(at, 'runAsUser', '-1')} == ${RULE_SETTER_UID} && ${confined(at)} && ${at}.securityContext.capabilities.?add.orValue([]) == ['NET_ADMIN']`,
@@ -72,15 +72,15 @@ function proxyRules({ proxyImages, proxyCommand, controlPlaneUrl }: GuardOptions
   return [
     demand(
       `${at}.image in ${texts(proxyImages)}`,
-      `${PROXY}.image: is not the installation's; let the injector set it`,
+      `${PROXY}.image: must be the image of this installation; remove it, so that the injector sets it`,
     ),
     demand(
       `${at}.?command.orValue([]) == ${texts(proxyCommand)} && ${at}.?args.orValue([]) == [] && !has(${at}.lifecycle) && !has(${at}.envFrom)`,
-      `${PROXY}.command: must be the installation's`,
+      `${PROXY}.command: must be the command of this installation`,
     ),
     demand(
       `${at}.?restartPolicy.orValue('') == 'Always' && has(${at}.startupProbe)`,
-      `${PROXY}.restartPolicy: must be Always, with a startupProbe: the agent waits for it`,
+      `${PROXY}.restartPolicy: must be Always, with a startupProbe that delays the agent until the proxy is ready`,
     ),
     demand(
       PROBES.map((each) => `(!has(${at}.${each}) || ${isHealthProbe(`${at}.${each}`)})`).join(' && '),
@@ -92,11 +92,11 @@ function proxyRules({ proxyImages, proxyCommand, controlPlaneUrl }: GuardOptions
     ),
     demand(
       `${confined(at)} && ${at}.securityContext.capabilities.?add.orValue([]) == []`,
-      `${PROXY}.securityContext: must drop ALL capabilities and gain none`,
+      `${PROXY}.securityContext: must drop ALL capabilities and add none`,
     ),
     demand(
       `${at}.?env.orValue([]).all(e, e.name in ${PROXY_VARIABLES}) && ${at}.?env.orValue([]).exists_one(e, e.name == ${text(PROXY_ENV.controlPlaneUrl)} && e.?value.orValue('') == ${text(controlPlaneUrl)}) && ${at}.env.all(e, e.name != 'NODE_OPTIONS' || e.?value.orValue('') == '')`,
-      `${PROXY}.env: must name the installation's control plane and contain no other variables`,
+      `${PROXY}.env: must contain the control plane of this installation and no other variables`,
     ),
     demand(
       `variables.gateway != '' && (${gatewayAnnotation('/')} ? variables.gateway == variables.named : variables.gateway == request.namespace + '/' + variables.named)`,

@@ -135,7 +135,7 @@ function createMaintenance(
     monotonicMs: () => performance.now(),
   })
   const publish = createTrustPublisher(client, () => performance.now())
-  let problem: string | null = 'the admission policies are not written yet'
+  let problem: string | null = 'the admission policies are not applied yet'
   let isRunning = false
   let isDue = false
 
@@ -158,7 +158,7 @@ function createMaintenance(
       }
       problem = null
     } catch (error) {
-      log.warn({ err: error }, 'admission policies not written')
+      log.warn({ err: error }, 'admission policies could not be applied')
     } finally {
       isRunning = false
     }

@@ -58,7 +58,7 @@ function port(env: Env, name: string, otherwise: number): number {
   const value = text(env, name)
   if (value === null) return otherwise
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value)
-  throw invalid(`${name} is ${JSON.stringify(value)}; give a port from 0 (any free one) to 65535`)
+  throw invalid(`${name} is ${JSON.stringify(value)}; set it to a port from 0 (any free port) to 65535`)
 }
 
 function pullPolicy(value: string): SidecarImages['pullPolicy'] {

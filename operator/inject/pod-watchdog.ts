@@ -113,6 +113,6 @@ async function sweepOnce(
     const options = { ownNamespace, proxyImages: [config.images.proxy], evicts: config.evicts }
     found((await sweep(port, options)).bypassing)
   } catch (error) {
-    log.warn({ err: error }, 'ungoverned pods not evicted')
+    log.warn({ err: error }, 'ungoverned pods could not be evicted')
   }
 }

@@ -28,7 +28,10 @@ export function createKubeClient(access: KubeAccess): KubeClient {
     async open({ signal, ...asked }) {
       const call: KubeCall = { method: 'GET', ...asked }
       const limit = new AbortController()
-      const timer = setTimeout(() => limit.abort(new Error('no answer in time')), HEAD_TIMEOUT_MS)
+      const timer = setTimeout(
+        () => limit.abort(new Error('the API server did not answer in time')),
+        HEAD_TIMEOUT_MS,
+      )
       try {
         const either = AbortSignal.any([signal, limit.signal])
         const response = await reach(call, () => transport.open(call, either))

@@ -47,7 +47,10 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
         const path = pathOf(RESOURCES.Event, namespace)
         await client.call({ method: 'POST', path, body: eventBody(target, event, { namespace, instance }) })
       } catch (error) {
-        log.warn({ err: error, object: target.metadata.name, reason: event.reason }, 'event not written')
+        log.warn(
+          { err: error, object: target.metadata.name, reason: event.reason },
+          'event could not be written',
+        )
       }
     },
   }

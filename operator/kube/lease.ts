@@ -67,7 +67,7 @@ export function createElection(deps: ElectionDeps): Election {
     deps.log.info({ identity: deps.identity }, 'leading')
     isLeader = true
     const leading = deps.lead(signal).catch((error: unknown) => {
-      deps.log.error({ err: error }, 'leading ended with an error')
+      deps.log.error({ err: error }, 'leader term ended with an error')
       ended.abort()
     })
     await keepRenewing(lock, timing, signal)
@@ -143,7 +143,8 @@ function createLeaseLock(deps: ElectionDeps, timing: LeaseTiming): LeaseLock {
         return await acquire(signal)
       } catch (error) {
         // Another process wrote the Lease first, which is no failure. The next retry reads the new holder.
-        if (!hasCode(error, 'conflict') && !signal.aborted) log.warn({ err: error }, 'lease not renewed')
+        if (!hasCode(error, 'conflict') && !signal.aborted)
+          log.warn({ err: error }, 'lease could not be renewed')
         return false
       }
     },
@@ -156,7 +157,7 @@ function createLeaseLock(deps: ElectionDeps, timing: LeaseTiming): LeaseLock {
         const body = leaseBody(deps, lease, { ...lease.spec, holderIdentity: '' })
         await client.call({ method: 'PUT', path, body, timeoutMs: timing.retryMs })
       } catch (error) {
-        log.warn({ err: error }, 'lease not released; the next leader waits for its expiry')
+        log.warn({ err: error }, 'lease could not be released; the next leader starts after its expiry')
       }
     },
   }

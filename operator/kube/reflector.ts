@@ -218,7 +218,7 @@ function watchQuery(
 /** Creates a signal that aborts after `idleMs` without data, which detects a half-open connection. */
 function watchdog(idleMs: number, parent: AbortSignal) {
   const dead = new AbortController()
-  const expire = () => dead.abort(new Error(`no data for ${idleMs} ms`))
+  const expire = () => dead.abort(new Error(`the watch received no data for ${idleMs} ms`))
   let timer = setTimeout(expire, idleMs)
   return {
     signal: AbortSignal.any([parent, dead.signal]),

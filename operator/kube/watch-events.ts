@@ -34,7 +34,7 @@ export async function* watchEvents(body: AsyncIterable<Buffer | string>): AsyncG
       rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))
     ).split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > MAX_LINE_CHARS) throw broken('a line exceeds the size of any object')
+    if (rest.length > MAX_LINE_CHARS) throw broken('a line is longer than the maximum size of an object')
     yield* eventsOf(lines)
   }
   if (rest.trim() !== '') throw broken('the last line is truncated')

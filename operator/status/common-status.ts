@@ -3,7 +3,7 @@ import { IN_FORCE_TEXT, type PushReply } from '../../core/wire/operator/operator
 import { type Verdict, verdict } from './conditions.ts'
 import type { StatusFacts } from './status-facts.ts'
 
-const PENDING = 'not pushed to the control plane yet'
+const PENDING = 'the object is not pushed to the control plane yet'
 
 /**
  * Returns the status conditions that all kinds have in common. The conditions describe the object, not the gateways
@@ -19,7 +19,7 @@ export function commonVerdicts(facts: StatusFacts): readonly Verdict[] {
 
 function acceptedOf({ reply, failure }: StatusFacts): Verdict {
   if (reply === null) return verdict('Accepted', 'Unknown', ['Pending', failure ?? PENDING])
-  if (reply.accepted) return verdict('Accepted', 'True', ['Accepted', 'in force as written'])
+  if (reply.accepted) return verdict('Accepted', 'True', ['Accepted', 'the object is in force as written'])
   const text = `${reply.reasons.join('; ')}; ${IN_FORCE_TEXT[reply.in_force]}`
   return verdict('Accepted', 'False', [ACCEPTED[reply.problem ?? 'Invalid'], text])
 }
@@ -49,7 +49,7 @@ function resolvedOf({ reply, credential, failure }: StatusFacts): Verdict {
 function programmedOf({ reply }: StatusFacts): Verdict {
   if (reply === null) return verdict('Programmed', 'Unknown', ['Pending', PENDING])
   return reply.accepted
-    ? verdict('Programmed', 'True', ['Programmed', 'published to the gateways'])
+    ? verdict('Programmed', 'True', ['Programmed', 'the object is published to the gateways'])
     : verdict('Programmed', 'False', ['NotAccepted', IN_FORCE_TEXT[reply.in_force]])
 }
 

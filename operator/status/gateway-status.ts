@@ -130,7 +130,7 @@ function possible(isProxyEnv: boolean, { cooperative, changingUser }: GatewayFac
     return verdict('BypassPossible', 'True', ['PodsCooperative', text])
   }
   if (changingUser === 0)
-    return verdict('BypassPossible', 'False', ['NoneKnown', 'no way around the sidecars is known'])
+    return verdict('BypassPossible', 'False', ['NoneKnown', 'no bypass of the sidecars is known'])
   const text =
     'pods run programs that change their user, for which governed containers have no capabilities; granting the capabilities would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)'
   return verdict('BypassPossible', 'True', ['PodsChangeUser', text])
@@ -170,7 +170,7 @@ function nameOf({ process_id: id, agent }: GatewayProcess): string {
 function podVerdicts({ sharedAgents, notReady }: GatewayFacts['pods']): readonly Verdict[] {
   const verdicts: Verdict[] = []
   if (sharedAgents.length > 0) {
-    const text = `pods of several Gateways run as the same agent, but an agent belongs to one Gateway: ${some(sharedAgents, '; ')}; give one workload another name with the annotation chaperone.dev/agent`
+    const text = `pods of several Gateways run as the same agent, but an agent belongs to one Gateway: ${some(sharedAgents, '; ')}; give one workload another agent name with the annotation chaperone.dev/agent`
     verdicts.push(verdict('Degraded', 'True', ['AgentShared', text]))
   }
   if (notReady.length > 0) {

@@ -22,7 +22,7 @@ async function main(): Promise<void> {
     throw new Error(`Unknown task ${JSON.stringify(name)}. Give one of ${Object.keys(TASKS).join(', ')}.`)
   if (namespace === '') throw new Error('POD_NAMESPACE is not set. Set it to the namespace of Chaperone.')
   const api = podApiOf(process.env)
-  if (api === null) throw new Error('Tasks run in a pod: KUBERNETES_SERVICE_HOST is not set')
+  if (api === null) throw new Error('KUBERNETES_SERVICE_HOST is not set. Run this task in a pod.')
   using client = createKubeClient(createPodAccess(api))
   await task({
     client,

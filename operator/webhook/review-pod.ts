@@ -106,8 +106,8 @@ function sharedName(
   if (other === undefined) return null
   return refusal(
     annotationField(ANNOTATIONS.agent),
-    `agent ${agent} runs under Gateway ${other.gateway} already (pod ${other.metadata.name}), and an agent belongs to one Gateway`,
-    `give this workload a name of its own there, or the same Gateway`,
+    `agent ${agent} already runs under Gateway ${other.gateway} (pod ${other.metadata.name}), and an agent belongs to one Gateway`,
+    `set another agent name for this workload, or use the same Gateway`,
   )
 }
 
@@ -143,7 +143,7 @@ function messageOf({ metadata }: Pod, refusals: readonly Refusal[]): string {
   const lines = refusals.map(refusalText)
   return lines.length === 1
     ? `pod ${name} cannot be governed: ${lines[0]}`
-    : [`pod ${name} cannot be governed, for ${lines.length} reasons:`, ...lines].join('\n- ')
+    : [`pod ${name} cannot be governed for ${lines.length} reasons:`, ...lines].join('\n- ')
 }
 
 function refused(message: string): AdmissionResponse {

@@ -78,10 +78,11 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
     return answer(response, 503, { error: 'Not ready: the informer caches are not filled yet' })
   const startedAt = performance.now()
   const body = await readBody(request)
-  if (body === null) return answer(response, 413, { error: `Body exceeds ${MAX_BODY_BYTES} bytes` })
+  if (body === null)
+    return answer(response, 413, { error: `The body is longer than ${MAX_BODY_BYTES} bytes` })
   const parsed = AdmissionReview.safeParse(parse(body))
   if (!parsed.success)
-    return answer(response, 400, { error: 'Body is not an AdmissionReview of admission.k8s.io/v1' })
+    return answer(response, 400, { error: 'The body is not an AdmissionReview of admission.k8s.io/v1' })
   const { request: asked } = parsed.data
   await gatewayKnown(() => path !== WEBHOOK_PATHS.manifests && isMissing(deps, asked, path))
   const result = reviewRequest(deps, asked, path)

@@ -49,7 +49,9 @@ function headerOf(headers: RawHeaders, name: string): string | null {
  */
 export function assertLocal(request: ApiRequest): void {
   if (!isLoopbackAddress(request.remoteAddress)) {
-    throw new ChaperoneError('forbidden', { detail: 'The internal API answers to this machine only.' })
+    throw new ChaperoneError('forbidden', {
+      detail: 'The internal API is available only from the local machine.',
+    })
   }
   const host = headerOf(request.headers, 'host')
   if (host !== null && isLoopbackHost(host)) return

@@ -36,7 +36,7 @@ export function createRouter(
     const known = byPath.get(path)
     if (known === undefined) {
       throw new ChaperoneError('not_found', {
-        detail: `This port answers /health, /metrics and /internal/*, not ${path}. A proxy request needs an absolute URL or CONNECT.`,
+        detail: `This port serves /health, /metrics and /internal/*, but not ${path}. Send a proxy request with an absolute URL or CONNECT.`,
       })
     }
     const route = known.find((candidate) => candidate.method === method)

@@ -19,7 +19,7 @@ export async function challengeRoutes(file: string | null): Promise<readonly Api
   return [
     get(CHALLENGE_PATHS.gateway, ({ query, local }) => {
       const nonce = ProofNonce.safeParse(new URLSearchParams(query).get('nonce'))
-      if (!nonce.success) throw invalid(['nonce: 32 bytes as base64url'])
+      if (!nonce.success) throw invalid(['nonce: must be 32 bytes as base64url'])
       const message = proofMessage('gateway', { folder, nonce: nonce.data, ...local })
       return ok({ proof: createHmac('sha256', key).update(message).digest('base64url') })
     }),
@@ -30,7 +30,7 @@ async function readKey(file: string): Promise<InstallationKey> {
   try {
     return InstallationKey.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (cause) {
-    throw new Error(`INSTALLATION_KEY_FILE: ${file} holds no installation key. Start chaperone up again.`, {
+    throw new Error(`INSTALLATION_KEY_FILE: ${file} contains no installation key. Run chaperone up again.`, {
       cause,
     })
   }

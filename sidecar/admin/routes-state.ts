@@ -40,6 +40,6 @@ function limitOf({ query }: ApiRequest): number {
   const given = new URLSearchParams(query).get('limit')
   if (given === null) return 100
   const limit = /^\d{1,5}$/.test(given) ? Number(given) : 0
-  if (limit < 1 || limit > MAX_RECENT) throw invalid([`limit: a number from 1 to ${MAX_RECENT}`])
+  if (limit < 1 || limit > MAX_RECENT) throw invalid([`limit: must be a number from 1 to ${MAX_RECENT}`])
   return limit
 }

@@ -23,9 +23,11 @@ export async function loadOrCreateToken(file: string): Promise<string> {
  */
 export async function readToken(file: string, variable: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new Error(`${variable}: ${file} cannot be read. Set it to a file that holds the token.`, { cause })
+    throw new Error(`${variable}: ${file} cannot be read. Set it to a file that contains the token.`, {
+      cause,
+    })
   })
   const token = text.trim()
-  if (token === '') throw new Error(`${variable}: ${file} is empty. Put the token into it.`)
+  if (token === '') throw new Error(`${variable}: ${file} is empty. Write the token to the file.`)
   return token
 }

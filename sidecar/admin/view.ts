@@ -120,7 +120,7 @@ function journalWarnings({ state, problem }: Journal, isUnprotected: boolean): r
   const warnings = state === 'ok' ? [] : [problem]
   if (!isUnprotected) return warnings
   const memory =
-    'The Gateway has audit: sync, but the journal of this gateway is in memory, where a power loss deletes it. Restart the pod, so that it gets a volume on the disk of its node. Outside a cluster, move DATA_DIR to a disk.'
+    'The Gateway has audit: sync, but the journal of this gateway is in memory, where a power loss deletes it. Restart the pod, so that the pod gets a volume on the disk of its node. Outside a cluster, move DATA_DIR to a disk.'
   return [...warnings, memory]
 }
 

@@ -17,7 +17,7 @@ export type UnlistedPorts = {
 /** Maximum number of stored entries, because agents choose the ports. */
 const MAX_LISTED = 32
 const MORE =
-  'Agents requested further ports of hosts in egress.allowedHosts that no entry covers: see the denied requests in the traffic log.'
+  'Agents requested other ports of hosts in egress.allowedHosts, which no entry covers. See the denied requests in the traffic log.'
 
 type Unlisted = { readonly entry: string; readonly host: string; readonly port: number }
 

@@ -18,7 +18,7 @@ export function createAcks(client: ControlClient, log: Pick<Log, 'debug'>): Acks
       try {
         if ((await client.post(SYNC_PATHS.ack, body)).status < 500) return
       } catch (error) {
-        log.debug({ err: error, attempt }, 'acknowledgement not delivered')
+        log.debug({ err: error, attempt }, 'acknowledgement could not be delivered to the control plane')
       }
       await sleep(100 * attempt, never)
     }

@@ -19,7 +19,7 @@ export function createCommands(client: ControlClient, controlPlaneUrl: string): 
       const why = error instanceof Error ? error.message : String(error)
       return refused(
         503,
-        `The control plane at ${controlPlaneUrl} did not answer (${why}). Nothing was changed. Try again when it is reachable.`,
+        `The control plane at ${controlPlaneUrl} did not answer (${why}). Nothing was changed. Try again when the control plane is reachable.`,
       )
     }
   }

@@ -177,7 +177,10 @@ async function carryOut(
     const result = await execute(order)
     await client.post(SYNC_PATHS.results, result, RESULT_TIMEOUT_MS)
   } catch (error) {
-    log.warn({ err: error, order_id, action_request_id }, 'result of an order not delivered')
+    log.warn(
+      { err: error, order_id, action_request_id },
+      'result of an execution order could not be delivered to the control plane',
+    )
   }
 }
 

@@ -15,6 +15,6 @@ export function cutInactive(
     const now = agentsByName.get(agent.name)
     if (now?.id === agent.id && now.status === 'active') continue
     outcome.note ??= `agent ${now?.id === agent.id ? now.status : 'removed'}`
-    abort.abort(new Error('the agent is no longer active'))
+    abort.abort(new Error('the agent was suspended or revoked'))
   }
 }

@@ -29,7 +29,7 @@ export function lockDataDir(dir: string): DataLock {
       setAside(file, owner)
     }
     throw new Error(
-      `${file} could not be locked, because other processes compete for it. Start one gateway per DATA_DIR.`,
+      `${file} could not be locked, because other processes try to lock it. Start one gateway per DATA_DIR.`,
     )
   } finally {
     rmSync(mine, { force: true })

@@ -43,7 +43,7 @@ export class Outage {
     if (!this.isOn)
       log.warn(
         { err: error, dir, operation },
-        'journal cannot be written; forwarding is suspended until it can',
+        'journal cannot be written; the gateway refuses requests until the journal is writable',
       )
     this.#reason = error instanceof Error ? error.message : String(error)
     if (operation === 'sync') this.#isSuspect = true

@@ -46,7 +46,7 @@ async function readWithin(body: Incoming['body'], ms: number): Promise<Buffer> {
 export function explainPort({ reply, connection }: Incoming): Promise<void> {
   const address = `http://NAME:KEY@127.0.0.1:${connection.deadline.socket.localPort ?? 0}`
   const message =
-    'this port is a proxy, not a server: start the program with "chaperone run", or set HTTPS_PROXY and HTTP_PROXY to ' +
+    'this port is a proxy, not a web server; start the program with "chaperone run", or set HTTPS_PROXY and HTTP_PROXY to ' +
     `${address} (proxy_url of "chaperone status --json")`
   sendJson(reply, 404, 'Not found', message)
   return Promise.resolve()

@@ -156,7 +156,7 @@ function endOverdue(state: State, dueMs: number): void {
 
 /** Connections and number of tunnels of one agent. `connections` is in the order of arrival, oldest first. */
 type Counts = { readonly connections: Set<State>; tunnels: number }
-const ADVICE = 'Close connections that are not used, or try again in a second.'
+const ADVICE = 'Close unused connections, or try again in a second.'
 
 /**
  * Counts connections and tunnels of each agent and enforces their limits. `admit` and `addTunnel` return the reason of

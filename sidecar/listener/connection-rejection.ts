@@ -71,11 +71,11 @@ function createLastReply(socket: Socket): Reply {
       socket.end(body)
     },
     stream() {
-      throw new Error('a connection over the limit is sent no stream')
+      throw new Error('a rejected connection does not support streams')
     },
     interim() {},
     upgrade() {
-      throw new Error('a connection over the limit is not handed over')
+      throw new Error('a rejected connection does not support upgrades')
     },
   }
 }

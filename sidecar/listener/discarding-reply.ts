@@ -25,7 +25,7 @@ export function createDiscardingReply(): Reply {
     },
     interim() {},
     upgrade() {
-      throw new Error('there is no connection left to hand over')
+      throw new Error('the connection was closed before the upgrade')
     },
   }
 }

@@ -74,7 +74,7 @@ function refuseInside(
 function targetProblem({ head }: Incoming, target: Authority | null): Problem | null {
   if (target === null) return { code: 'malformed_request', detail: 'the target of CONNECT must be host:port' }
   if (namesSameHost(head.rawHeaders, target)) return null
-  const detail = `CONNECT names ${head.target}, its Host header another host`
+  const detail = `the Host header differs from the CONNECT target ${head.target}`
   return { code: 'misdirected', detail }
 }
 

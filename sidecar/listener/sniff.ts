@@ -26,7 +26,8 @@ export function sniff(
   found: (what: Sniffed) => void,
 ): void {
   let bytes: Buffer = Buffer.alloc(0)
-  const tooSlow = (): void => finish({ protocol: 'none', bytes, detail: 'the client took too long' })
+  const tooSlow = (): void =>
+    finish({ protocol: 'none', bytes, detail: 'the client sent no complete greeting in time' })
 
   const onData = (chunk: Buffer): void => {
     const isFirst = bytes.length === 0

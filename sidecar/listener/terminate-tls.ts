@@ -65,7 +65,7 @@ export function terminateTls(
     })
   })
   options.deadline.arm(options.timeoutMs, () => {
-    failure = `it took longer than ${options.timeoutMs} ms`
+    failure = `the handshake took longer than ${options.timeoutMs} ms`
     socket.destroy()
     stream.destroy()
   })

@@ -95,7 +95,8 @@ function serveDecrypted(deps: FrontDeps, tunnel: Tunnel, { socket, isHttp2, serv
   // Some clients (Node) verify the certificate only after the handshake. A client that rejects the certificate closes
   // the connection without a request.
   socket.once('close', () => {
-    const why = 'the client left after it saw the certificate, without a request: does it trust the CA?'
+    const why =
+      'the client disconnected after the TLS handshake without a request; check that the client trusts the CA'
     if (!use.isUsed) reportTlsFailure(deps, tunnel, why, serverName)
   })
   const context = tunnelContextOf(tunnel, 'https', serverName)

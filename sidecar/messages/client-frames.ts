@@ -90,12 +90,12 @@ export class ClientFrames {
 
   #judge(head: FrameHead): string | null {
     if (!head.isMasked) return 'a frame of the client is not masked'
-    if (head.opcode === OPCODE.binary) return 'a message is binary; send text'
+    if (head.opcode === OPCODE.binary) return 'a message is binary; send text messages'
     if (isControl(head.opcode)) return null
     const isContinued = this.#parts !== null
     if ((head.opcode === OPCODE.continuation) === isContinued) return null
     return isContinued
-      ? 'a message begins inside another one'
+      ? 'a message begins before the previous message ended'
       : 'a continuation frame has no message to continue'
   }
 

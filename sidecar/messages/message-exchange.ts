@@ -95,7 +95,7 @@ export function messageReply(write: (event: string) => void): MessageReply {
     },
     interim: () => undefined,
     upgrade() {
-      throw new Error('a message cannot upgrade its connection')
+      throw new Error('a WebSocket message does not support connection upgrades')
     },
   }
 }

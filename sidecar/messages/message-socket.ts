@@ -116,7 +116,11 @@ export class MessageSocket {
       return
     }
     if (this.#acknowledged === this.#flights.ended) {
-      this.#run(bytes, refusal('unsupported_body', 'the message acknowledges no response'), release)
+      this.#run(
+        bytes,
+        refusal('unsupported_body', 'the message is an acknowledgement without a completed response'),
+        release,
+      )
       return
     }
     this.#acknowledged++

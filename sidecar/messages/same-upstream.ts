@@ -16,12 +16,12 @@ function connectionOf({ id, secret, auth, upstream, baseUrl, tlsMode, webSocketM
 }
 
 export function connectorChanged(): ChaperoneError {
-  const detail = 'The Connector was changed after the WebSocket was opened. Open it again.'
+  const detail = 'The Connector was changed after the WebSocket was opened. Open the WebSocket again.'
   return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
 }
 
 export function connectionLost(): ChaperoneError {
   const detail =
-    'The upstream closed the WebSocket before it answered. The message may have arrived, so it is not sent again.'
+    'The upstream closed the WebSocket before it answered. The message may have arrived, so the gateway does not send it again.'
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
 }

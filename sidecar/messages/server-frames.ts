@@ -69,7 +69,7 @@ export class ServerFrames {
     if (isControl(head.opcode)) return null
     return (head.opcode === OPCODE.continuation) === this.#isInMessage
       ? null
-      : 'a message is not fragmented properly'
+      : 'the frames of a message are in the wrong order'
   }
 
   #readData(chunk: Buffer): Buffer {

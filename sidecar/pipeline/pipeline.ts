@@ -175,7 +175,7 @@ function endFailed(exchange: Exchange, error: unknown): void {
   if (reply.isStarted) outcome.note ??= 'cut'
   else if (kill !== null) refuseKilled(exchange, kill)
   else if (abort.signal.aborted) {
-    outcome.note ??= 'the agent left'
+    outcome.note ??= 'the agent disconnected'
     reply.events?.cut()
   } else refuseFailure(exchange, error)
 }
@@ -183,7 +183,7 @@ function endFailed(exchange: Exchange, error: unknown): void {
 function finish(exchange: Exchange, ports: PipelinePorts, bytesOf: (json: string) => Buffer): void {
   const kill = killedBy(exchange)
   if (kill !== null && exchange.outcome.denyReason === null) {
-    exchange.outcome.note = 'stopped by kill switch'
+    exchange.outcome.note = 'aborted by a kill switch'
     exchange.outcome.reason = 'kill_switch'
   }
   if (ports.refusals.finished(exchange)) return

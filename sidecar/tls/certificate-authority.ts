@@ -143,7 +143,7 @@ async function loadChain(
   if (!issuer.ca) throw new Error(`${certFile} is not a CA certificate (CA:TRUE is missing): replace it`)
   if (Date.parse(issuer.validTo) <= root.nowMs) {
     throw new Error(
-      `${certFile} expired on ${issuer.validTo}: delete it, restart, and distribute the new one`,
+      `${certFile} expired on ${issuer.validTo}: delete it, restart the gateway, and distribute the new certificate`,
     )
   }
   return [issuer, ...above]

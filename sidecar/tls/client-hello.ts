@@ -76,7 +76,7 @@ function serverNameOf(hello: Buffer): string | null {
     const type = hello.readUInt16BE(at)
     const length = hello.readUInt16BE(at + 2)
     if (type === SERVER_NAME) {
-      if (found !== null) throw new RangeError('two server names')
+      if (found !== null) throw new RangeError('the ClientHello has two server names')
       found = onlyHostName(hello.subarray(at + 4, at + 4 + length))
     }
     at += 4 + length
@@ -88,6 +88,6 @@ function serverNameOf(hello: Buffer): string | null {
 function onlyHostName(list: Buffer): string {
   const length = list.readUInt16BE(3)
   if (list.readUInt8(2) !== 0 || list.length !== 5 + length || list.readUInt16BE(0) !== 3 + length)
-    throw new RangeError('not one host name')
+    throw new RangeError('the ClientHello must have one host name')
   return list.toString('latin1', 5, 5 + length)
 }

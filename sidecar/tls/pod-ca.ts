@@ -84,6 +84,6 @@ export function createPodCa(deps: PodCaDeps): PodCa {
 }
 
 function present(ca: CertificateAuthority | null): CertificateAuthority {
-  if (ca === null) throw new RangeError('this sidecar has no certificate yet')
+  if (ca === null) throw new RangeError('the sidecar has no certificate yet')
   return ca
 }

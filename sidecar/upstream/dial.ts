@@ -75,7 +75,7 @@ async function addressesOf(
     resolveInTime(resolve, name, timeoutMs),
   )
   if (!checked.ok) throw refusedBy(host, checked.address, checked.refusal)
-  if (checked.addresses.length === 0) throw failed(host, 'the name has no address')
+  if (checked.addresses.length === 0) throw failed(host, 'the host name has no address')
   return checked.addresses
 }
 
@@ -87,7 +87,7 @@ async function resolveInTime(resolve: Resolve, host: string, timeoutMs: number):
   try {
     return await Promise.race([resolve(host), late])
   } catch (cause) {
-    throw cause instanceof ChaperoneError ? cause : failed(host, 'the name does not resolve', cause)
+    throw cause instanceof ChaperoneError ? cause : failed(host, 'the host name could not be resolved', cause)
   } finally {
     clearTimeout(timer)
   }
@@ -113,7 +113,7 @@ function ready(socket: Socket, event: string, timeoutMs: number, target: Upstrea
       clearTimeout(timer)
       reject(cause instanceof ChaperoneError ? cause : connectError(target, cause))
     }
-    const onClose = () => onError(new Error('closed before it was ready'))
+    const onClose = () => onError(new Error('the connection was closed before it was ready'))
     socket.on('error', onError)
     socket.once('close', onClose)
     socket.once(event, () => {

@@ -23,12 +23,13 @@ export function judgeHello(bytes: Buffer, host: string, rule: HelloRule): GateVe
   if (rule === 'any' || (rule === 'matching' && bytes[0] !== TLS_HANDSHAKE)) return PASS
   const hello = readClientHello(bytes)
   if (hello.kind === 'incomplete' && bytes[0] === TLS_HANDSHAKE) return MORE
-  if (hello.kind !== 'hello') return refused(`no TLS ClientHello with one server name, ${host}`)
+  if (hello.kind !== 'hello') return refused(`no TLS ClientHello with the server name ${host}`)
   return judgeName(hello.serverName, host, rule)
 }
 
 function judgeName(name: string | null, host: string, rule: HelloRule): GateVerdict {
-  if (name === null) return mayBeNameless(host, rule) ? PASS : refused(`no server name; it must be ${host}`)
+  if (name === null)
+    return mayBeNameless(host, rule) ? PASS : refused(`no server name; the server name must be ${host}`)
   const isSame = normaliseHost(name) === host && !isAddress(host)
   return isSame ? PASS : refused(`the server name ${JSON.stringify(name.slice(0, 100))}, not ${host}`)
 }

@@ -110,7 +110,7 @@ class WholeAnswer implements ResponseHandler {
   constructor(timeoutMs: number) {
     this.#settle = Promise.withResolvers<Buffer>()
     this.done = this.#settle.promise
-    this.#timer = setTimeout(() => this.#fail(new Error('no answer in time')), timeoutMs)
+    this.#timer = setTimeout(() => this.#fail(new Error('the provider did not answer in time')), timeoutMs)
   }
 
   sendOn(connection: UpstreamConnection, request: WireRequest): void {

@@ -219,7 +219,7 @@ function typeOf(failure: ChaperoneError): string | null {
 
 function asFailure(error: Error, host: string): Error {
   if (error instanceof ChaperoneError || error.name === 'AbortError') return error
-  const detail = `${host} closed the connection or broke the protocol before it answered (${error.message}). The request may have arrived: it is not sent again.`
+  const detail = `${host} closed the connection or violated the protocol before it answered (${error.message}). The request may have arrived, so the gateway does not send it again.`
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' }, cause: error })
 }
 
@@ -228,17 +228,17 @@ function asFailure(error: Error, host: string): Error {
  * response of a plain request must not be forwarded.
  */
 function notSwitched(host: string): ChaperoneError {
-  const detail = `${host} answered as if no WebSocket had been asked for: there is none at this address. Send the request without Upgrade.`
+  const detail = `${host} did not switch to the WebSocket protocol, so there is no WebSocket at this address. Send the request without Upgrade.`
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
 }
 
 function wronglySwitched(host: string, problem: string): ChaperoneError {
-  const detail = `${host} answered 101, but not to the WebSocket handshake of the request: ${problem}. The connection was closed.`
+  const detail = `${host} answered 101, but the answer does not match the WebSocket handshake of the request: ${problem}. The connection was closed.`
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
 }
 
 function silent(host: string): ChaperoneError {
-  const detail = `${host} sent nothing for ${LIMITS.idleTimeoutMs / 1000} s. The request may have arrived: it is not sent again.`
+  const detail = `${host} sent nothing for ${LIMITS.idleTimeoutMs / 1000} s. The request may have arrived, so the gateway does not send it again.`
   return new ChaperoneError('upstream_timeout', { detail, extra: { error_type: 'timeout' } })
 }
 

@@ -12,20 +12,23 @@ const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
  */
 export function switchingProblem(asked: RawHeaders, answer: RawHeaders): string | null {
   const [upgrade, ...otherUpgrades] = headerValues(answer, 'upgrade')
-  if (otherUpgrades.length > 0 || !isWebSocket(upgrade?.trim())) return 'its Upgrade is not "websocket"'
+  if (otherUpgrades.length > 0 || !isWebSocket(upgrade?.trim()))
+    return 'the Upgrade header is not "websocket"'
   const options = headerValues(answer, 'connection').flatMap((value) => value.toLowerCase().split(','))
-  if (!options.some((option) => option.trim() === 'upgrade')) return 'its Connection does not name "upgrade"'
+  if (!options.some((option) => option.trim() === 'upgrade'))
+    return 'the Connection header does not contain "upgrade"'
   return acceptProblem(asked, answer) ?? protocolProblem(asked, answer) ?? extensionProblem(asked, answer)
 }
 
 function acceptProblem(asked: RawHeaders, answer: RawHeaders): string | null {
   const [key, ...otherKeys] = headerValues(asked, 'sec-websocket-key')
-  if (key === undefined || otherKeys.length > 0) return 'the request does not carry one Sec-WebSocket-Key'
+  if (key === undefined || otherKeys.length > 0)
+    return 'the request does not have exactly one Sec-WebSocket-Key'
   const [accept, ...otherAccepts] = headerValues(answer, 'sec-websocket-accept')
   const wanted = createHash('sha1').update(`${key.trim()}${HANDSHAKE_GUID}`).digest('base64')
   return otherAccepts.length === 0 && accept?.trim() === wanted
     ? null
-    : 'its Sec-WebSocket-Accept is not the answer to the key'
+    : 'the Sec-WebSocket-Accept header does not match the key'
 }
 
 function protocolProblem(asked: RawHeaders, answer: RawHeaders): string | null {
@@ -34,7 +37,7 @@ function protocolProblem(asked: RawHeaders, answer: RawHeaders): string | null {
   const offered = headerValues(asked, 'sec-websocket-protocol').flatMap((value) => value.split(','))
   return chosen.length === 1 && offered.some((one) => one.trim() === chosen[0]?.trim())
     ? null
-    : 'it chooses a subprotocol that was not offered'
+    : 'the server selected a subprotocol that was not offered'
 }
 
 /**
@@ -45,7 +48,7 @@ function extensionProblem(asked: RawHeaders, answer: RawHeaders): string | null 
   const offered = new Set(extensionNames(asked))
   return extensionNames(answer).every((name) => offered.has(name))
     ? null
-    : 'it chooses an extension that was not offered'
+    : 'the server selected an extension that was not offered'
 }
 
 /**

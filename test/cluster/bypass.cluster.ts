@@ -226,7 +226,7 @@ print(found)
   test('by a command, a shell or a debug container of somebody who may do so elsewhere', async () => {
     const inProxy = await kubectl(['exec', POD, '-n', AGENTS, '-c', 'chaperone-proxy', '--', 'id'])
     expect(inProxy.code).not.toBe(0)
-    expect(inProxy.stderr).toContain('the sidecar cannot be entered')
+    expect(inProxy.stderr).toContain('exec and attach are not allowed for the sidecar')
     const debug = await kubectl([
       'debug',
       POD,

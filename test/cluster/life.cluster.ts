@@ -349,7 +349,7 @@ describe('one name of an agent under two Gateways', () => {
     await running('sole')
     const refusal = await refusalOf(named('late', TWIN, 'sole-agent'))
     expect(refusal).toContain('metadata.annotations[chaperone.dev/agent]')
-    expect(refusal).toContain(`runs under Gateway ${AGENTS}/${GATEWAY} already (pod sole)`)
+    expect(refusal).toContain(`already runs under Gateway ${AGENTS}/${GATEWAY} (pod sole)`)
     await remove('sole')
   })
 

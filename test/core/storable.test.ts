@@ -10,7 +10,7 @@ describe("storable form of an agent's value", () => {
     expect(shown).toMatchObject({
       text: 'a\u2400b',
       half: 'x\ufffd',
-      large: '(a number beyond what can be stored)',
+      large: '(a number that is too large to be stored)',
     })
     expect(JSON.stringify(shown['k\u2400'])).toContain('(nested deeper)')
     expect(JSON.stringify(storableForm(JSON.parse('{"__proto__":{"a":1}}')))).toBe('{"(__proto__)":{"a":1}}')

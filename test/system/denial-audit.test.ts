@@ -227,7 +227,7 @@ const tool = (name: string) =>
 
 test.each([
   [
-    'by its body',
+    'has no body',
     { host: 'tools.mcp.test', target: '/mcp', body: tool('drop_table') },
     'mcp.tools.drop_table',
   ],
@@ -307,7 +307,7 @@ test('approval_denied and approval_expired end the chain of what was held, which
   }
   for (const [work, why] of [
     [answer, /^not today\. A person denied/],
-    [async () => expect((await agent.send(merge)).status).toBe(403), /Nobody answered/],
+    [async () => expect((await agent.send(merge)).status).toBe(403), /expired without an answer/],
   ] as const) {
     const found = await eventsOf('action.denied', work)
     expect(found.filter(({ event_type }) => event_type === 'action.requested')).toHaveLength(1)

@@ -232,7 +232,7 @@ describe('git push asks once', () => {
     const card = await cardOf(pushing)
     expect(card.action_type).toBe('codehost.git.force_push')
     expect(card.parameters['name_reason']).toBe(
-      `The push is not proven to be a fast-forward: its commits do not lead back to ${before.slice(0, 12)}.`,
+      `The gateway could not verify that the push is a fast-forward: the new commits are not descendants of ${before.slice(0, 12)}.`,
     )
     await laptop.api('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved: false })
     expect((await pushing).code).not.toBe(0)

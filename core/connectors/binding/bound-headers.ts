@@ -11,7 +11,7 @@ export type HeaderGroup = { readonly reason: string; readonly names: readonly st
  */
 export const IGNORED_HEADERS: readonly HeaderGroup[] = [
   {
-    reason: 'hop-by-hop, or written by the gateway',
+    reason: 'hop-by-hop headers, and headers that the gateway sets',
     names: [
       ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te'],
       ...['trailer', 'transfer-encoding', 'upgrade', 'http2-settings', 'host', 'expect', 'content-length'],
@@ -38,7 +38,7 @@ export const IGNORED_HEADERS: readonly HeaderGroup[] = [
       ...['x-goog-api-client', 'grpc-timeout'],
     ],
   },
-  { reason: 'time of the request', names: ['date'] },
+  { reason: 'the time of the request', names: ['date'] },
   {
     reason: 'retry counters',
     names: [
@@ -53,7 +53,7 @@ export const IGNORED_BY_TYPE: Readonly<Record<string, readonly HeaderGroup[]>> =
   payments: [
     { reason: 'client telemetry', names: ['x-stripe-client-user-agent', 'x-stripe-client-telemetry'] },
   ],
-  mcp: [{ reason: 'session of the client', names: ['mcp-session-id'] }],
+  mcp: [{ reason: 'the session of the client', names: ['mcp-session-id'] }],
 }
 
 /**
@@ -64,11 +64,11 @@ export const PARTLY_IGNORED: readonly HeaderGroup[] = [
   { reason: 'members whose key begins with `sentry-`, in a value without quotes', names: ['baggage'] },
   {
     reason:
-      'a key that an SDK made by itself, where the field is there once: `stripe-<language>-retry-<random UUID>`, `stainless-<language>-retry-<random UUID>`',
+      'a key that an SDK generated, if the header occurs once: `stripe-<language>-retry-<random UUID>`, `stainless-<language>-retry-<random UUID>`',
     names: ['idempotency-key'],
   },
   {
-    reason: 'the boundary of `multipart/form-data` whose parts are bound one by one',
+    reason: 'the boundary of `multipart/form-data`, because the approval covers each part separately',
     names: ['content-type'],
   },
 ]

@@ -166,9 +166,9 @@ export function bodyStripping(request: CanonicalRequest, { carriers }: Connector
   const format = formatOf(mediaType)
   const isForm = format !== 'opaque' || isMultipart(mediaType)
   if (!isForm && mediaType !== undefined && !mediaType.startsWith('text/')) return STREAM
-  if (!isForm) return unreadable('send it with the Content-Type that it has, JSON or a form')
-  if (encoding !== undefined) return unreadable('send it without Content-Encoding')
-  if (charset !== undefined && !UTF8.has(charset)) return unreadable('send it in UTF-8')
+  if (!isForm) return unreadable('send the body as JSON or a form, with the matching Content-Type')
+  if (encoding !== undefined) return unreadable('send the body without Content-Encoding')
+  if (charset !== undefined && !UTF8.has(charset)) return unreadable('send the body in UTF-8')
   return { kind: 'read', limit: format === 'opaque' ? LIMITS.heldBodyBytes : LIMITS.decidingBodyBytes }
 }
 
@@ -180,7 +180,10 @@ function isMultipart(mediaType: string | undefined): boolean {
 }
 
 function unreadable(change: string): Refusal {
-  return refusal('unsupported_body', `the body may carry a credential, so the gateway reads it; ${change}`)
+  return refusal(
+    'unsupported_body',
+    `the body may contain a credential, and the gateway cannot read it; ${change}`,
+  )
 }
 
 /**
@@ -215,7 +218,10 @@ function judgeParts(
   if (overriding !== null) return overriding
   const own = parts.find((name) => names.has(fieldOf(name)))
   if (own === undefined) return { bytes, removed: false }
-  return refusal('unsupported_body', `the part "${own}" carries a credential of your own; leave it out`)
+  return refusal(
+    'unsupported_body',
+    `the part "${own}" contains a credential, which the gateway adds itself; remove the part`,
+  )
 }
 
 /** Returns the field name that lenient servers read: some treat `token[]` and ` Token` as `token`. */

@@ -30,10 +30,10 @@ export function requestOfAction(
   hosts: HostIndex,
 ): ActionRequest | Refusal {
   const [first] = records
-  if (first === undefined) return wrong('type', `no connector can do ${spec.type}`)
+  if (first === undefined) return wrong('type', `no connector can execute ${spec.type}`)
   const request = first.connector.toRequest?.(spec, first.config)
   if (request === undefined)
-    return wrong('type', `the connector ${first.connector.name} makes no requests from actions`)
+    return wrong('type', `the connector ${first.connector.name} does not support executing submitted actions`)
   if (isRefusal(request)) return request
   if (isVague(records, spec, request))
     return missing(first.connector.name === 'mcp' ? 'parameters.url' : 'resource.target')
@@ -94,11 +94,15 @@ function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: 
   const body = parseBody(bytes, canonical.body, decidingKeys(owner, canonical))
   const named = isRefusal(body) ? body : classify(owner, canonical, body)
   if (isRefusal(named)) return wrong('parameters', named.detail)
-  if (named.kind === 'candidates') return wrong('parameters', 'do not determine the action')
+  if (named.kind === 'candidates')
+    return wrong('parameters', 'match more than one action; add the parameters that select one')
   const own = named.actions.filter((action) => !isBeside(action))
   const other = own.find((action) => action.type !== spec.type)
   if (other !== undefined)
-    return wrong('parameters', `make it ${other.type}: submit it under that name, or correct the parameters`)
+    return wrong(
+      'parameters',
+      `describe the action ${other.type}; submit the action under that name, or correct the parameters`,
+    )
   return judgeTarget(spec, own, type)
 }
 
@@ -114,6 +118,6 @@ function judgeTarget(spec: ExecuteSpec, actions: readonly Action[], type: string
   if (other === undefined) return null
   return wrong(
     'resource.target',
-    `is not ${other}, which the request is for: submit it with that target, or correct the parameters`,
+    `differs from the target of the request, ${other}; submit the action with that target, or correct the parameters`,
   )
 }

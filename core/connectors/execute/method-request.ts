@@ -42,8 +42,9 @@ export function methodRequest(
 
 function queryOf(stated: string, query: unknown): string | Refusal {
   if (query === undefined) return stated
-  if (!isRecord(query)) return wrong('parameters.query', 'is an object of names and values')
-  if (stated !== '') return wrong('parameters.query', 'is given twice: the url has a query, too')
+  if (!isRecord(query)) return wrong('parameters.query', 'must be an object of names and values')
+  if (stated !== '')
+    return wrong('parameters.query', 'is present in both the url and parameters.query; remove one')
   const text = formText(Object.entries(query))
   return text === '' ? '' : `?${text}`
 }
@@ -59,12 +60,12 @@ const VALUE = /^[\t\u0020-\u007e]*$/
 
 function headersOf(headers: unknown): { readonly fields: readonly string[] } | Refusal {
   if (headers === undefined) return { fields: [] }
-  if (!isRecord(headers)) return wrong('parameters.headers', 'is an object of names and texts')
+  if (!isRecord(headers)) return wrong('parameters.headers', 'must be an object of names and strings')
   const fields: string[] = []
   for (const [name, value] of Object.entries(headers)) {
     const field = `parameters.headers.${name}`
-    if (!NAME.test(name) || OWN.test(name)) return wrong(field, 'is no header that an action can set')
-    if (typeof value !== 'string' || !VALUE.test(value)) return wrong(field, 'is no printable ASCII text')
+    if (!NAME.test(name) || OWN.test(name)) return wrong(field, 'is not a header that an action can set')
+    if (typeof value !== 'string' || !VALUE.test(value)) return wrong(field, 'must be printable ASCII text')
     fields.push(name, value)
   }
   return { fields }
@@ -74,7 +75,8 @@ type Body = { readonly type: string; readonly text: string | undefined }
 
 function bodyOf(method: string, parameters: ExecuteSpec['parameters']): Body | Refusal {
   const { body, content_type: type } = parameters
-  if (type !== undefined && !isMediaType(type)) return wrong('parameters.content_type', 'is no media type')
+  if (type !== undefined && !isMediaType(type))
+    return wrong('parameters.content_type', 'must be a media type')
   if (body === undefined) return { type: '', text: undefined }
   if (method === 'GET') return wrong('parameters.body', 'has no meaning with GET; use parameters.query')
   if (typeof body === 'string') return { type: type ?? 'text/plain; charset=utf-8', text: body }
@@ -84,7 +86,7 @@ function bodyOf(method: string, parameters: ExecuteSpec['parameters']): Body | R
 function writtenBody(body: unknown, type = 'application/json'): Body | Refusal {
   if (type === FORM && isRecord(body)) return { type, text: formText(Object.entries(body)) }
   if (/^[^;]*[/+]json\s*(;|$)/i.test(type)) return { type, text: JSON.stringify(body) }
-  return wrong('parameters.body', `is a text where content_type is ${type}`)
+  return wrong('parameters.body', `must be a string if content_type is ${type}`)
 }
 
 function isMediaType(type: unknown): type is string {

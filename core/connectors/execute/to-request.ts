@@ -27,7 +27,7 @@ export function executeByRows(
   if (found !== undefined) return build(found, known, target)
   const declared = target.declared?.find(({ action }) => action === spec.type)
   if (declared === undefined)
-    return wrong('type', `no request is known for ${spec.type}, so it cannot be executed`)
+    return wrong('type', `the catalogue has no request for ${spec.type}, so the action cannot be executed`)
   const { method, path, action, effect, risk } = declared
   return build({ method, template: path, type: action, effect, risk }, known, { ...target, prefix: '' })
 }

@@ -42,7 +42,7 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
   if (repeated === null) return null
   return refusal(
     'ambiguous_request',
-    `"${repeated}" occurs more than once, and servers use the first or the last: send it once, in query or body, with ";" as %3B`,
+    `"${repeated}" occurs more than once, and servers differ in which value they use; send the field once, in query or body, with ";" as %3B`,
   )
 }
 
@@ -80,7 +80,7 @@ function judgeNames(
     if (found === undefined) continue
     return refusal(
       'ambiguous_request',
-      `some servers take "${name.slice(0, 64)}" for "${wanted.get(found)}": send that name, or another`,
+      `some servers read "${name.slice(0, 64)}" as "${wanted.get(found)}"; send that name, or a different one`,
     )
   }
   return null

@@ -35,7 +35,7 @@ export function distinctHandles(
   if (distinct.size <= max) return [...distinct.values()]
   return refusal(
     'body_too_large',
-    `the request names ${distinct.size} files, responses or the like of the provider; name at most ${max} in one request`,
+    `the request references ${distinct.size} files, responses or other resources of the provider; reference at most ${max} in one request`,
   )
 }
 

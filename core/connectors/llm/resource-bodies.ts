@@ -32,7 +32,7 @@ export function readFieldNames(
     ? { kind: 'json', value }
     : refusal(
         'ambiguous_request',
-        'the body has a field in both of its spellings (`displayName`, `display_name`): send one',
+        'the body has a field in both of its spellings (`displayName`, `display_name`); send one of them',
       )
 }
 
@@ -59,7 +59,7 @@ export function judgeModel({ segments }: PathSegments, body: BodyView | undefine
   if (modelsIn(body.value).every((model) => same.includes(model))) return null
   return refusal(
     'ambiguous_request',
-    `the body names another model than the path, ${collection}/${id}: name the same`,
+    `the model in the body differs from the model in the path, ${collection}/${id}; send the same model`,
   )
 }
 

@@ -36,13 +36,16 @@ function readCreate(bytes: Uint8Array, value: Readonly<Record<string, unknown>>)
   if (Object.hasOwn(value, 'response')) {
     return refusal(
       'ambiguous_request',
-      'the fields of response.create belong beside type, not below response',
+      'the message has a field "response"; move its fields to the top level, next to "type"',
     )
   }
   if (lane !== null && typeof lane !== 'string')
-    return refusal('malformed_request', 'stream_id is not a string')
+    return refusal('malformed_request', 'stream_id must be a string')
   if (stream !== undefined && stream !== true) {
-    return refusal('ambiguous_request', 'a response over a WebSocket always streams; remove stream')
+    return refusal(
+      'ambiguous_request',
+      'responses over a WebSocket are always streamed; remove the field "stream"',
+    )
   }
   return { kind: 'request', body: stream === true ? bytes : withStream(bytes), lane }
 }

@@ -79,7 +79,7 @@ function judgeHeader(
     return null
   return refusal(
     'ambiguous_request',
-    `the header ${header} and the body have different values; make them agree`,
+    `the header ${header} and the body have different values; send the same value in both`,
   )
 }
 

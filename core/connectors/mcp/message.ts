@@ -97,7 +97,7 @@ function flatten(message: unknown): readonly unknown[] | Refusal {
     const one = flat[at]
     if (Array.isArray(one)) flat.push(...one)
     if (flat.length > MAX_HIDDEN)
-      return refusal('malformed_request', `a nested MCP batch may hold ${MAX_HIDDEN} messages`)
+      return refusal('malformed_request', `a nested MCP batch may have at most ${MAX_HIDDEN} messages`)
   }
   return flat
 }
@@ -177,12 +177,15 @@ function judgeName(name: string, where: string): Refusal | null {
   if (where === 'params.name' && isDisguised(name)) {
     return refusal(
       'ambiguous_request',
-      `${where} has surrounding blanks, invisible characters, or characters with a simpler form`,
+      `${where} has leading or trailing blanks, invisible characters, or characters that Unicode normalization changes`,
     )
   }
   const folded = fold(name).trim()
   if (where === 'method' && name !== folded && (folded === 'tools/call' || folded === 'tools/list')) {
-    return refusal('ambiguous_request', `the method could be read as "${folded}"; send it exactly so`)
+    return refusal(
+      'ambiguous_request',
+      `some servers read the method as "${folded}"; send exactly that method`,
+    )
   }
   return null
 }

@@ -26,7 +26,7 @@ export function judgeParameters(
   if (wrong === undefined) return null
   return refusal(
     'ambiguous_request',
-    `the header ${wrong[0].slice(0, 100)} and the arguments in the body have different values; make them agree`,
+    `the header ${wrong[0].slice(0, 100)} and the arguments in the body have different values; send the same value in both`,
   )
 }
 

@@ -91,7 +91,7 @@ function callMessage(spec: ExecuteSpec): Message | Refusal {
   const { name = toolName(spec.type), arguments: given } = spec.parameters
   if (name === null) return missing('parameters.name')
   if (typeof name !== 'string' || toolType(name) !== spec.type)
-    return wrong('parameters.name', `is not the tool that ${spec.type} names`)
+    return wrong('parameters.name', `must be the tool of the action ${spec.type}`)
   if (given !== undefined && !isRecord(given)) return wrong('parameters.arguments', 'is an object')
   return { method: 'tools/call', params: given === undefined ? { name } : { name, arguments: given } }
 }
@@ -104,14 +104,14 @@ function rpcMessage(spec: ExecuteSpec): Message | Refusal {
   const { method = methodOf(spec.type), params } = spec.parameters
   if (method === null) return missing('parameters.method')
   if (typeof method !== 'string' || rpcType(method) !== spec.type)
-    return wrong('parameters.method', `is not the method that ${spec.type} names`)
+    return wrong('parameters.method', `must be the method of the action ${spec.type}`)
   const alone = ALONE.filter((name) => spec.parameters[name] !== undefined)
   if (params === undefined)
     return { method, params: Object.fromEntries(alone.map((name) => [name, spec.parameters[name]])) }
   if (!isRecord(params)) return wrong('parameters.params', 'is an object')
   // A gateway classifies a request by its params, so a value that the spec states twice must be equal.
   const other = alone.find((name) => JSON.stringify(params[name]) !== JSON.stringify(spec.parameters[name]))
-  if (other !== undefined) return wrong(`parameters.${other}`, `is not what parameters.params.${other} says`)
+  if (other !== undefined) return wrong(`parameters.${other}`, `differs from parameters.params.${other}`)
   return { method, params }
 }
 

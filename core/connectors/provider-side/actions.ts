@@ -68,7 +68,7 @@ function unreadActs({ table }: CompiledTable, actions: readonly Action[]): reado
   return isUnread ? [unreadAct(UNREAD)] : []
 }
 
-const UNREAD = 'a message that the gateway does not read; the REST API takes the same as JSON'
+const UNREAD = 'the gateway cannot read this message; send the request to the REST API as JSON'
 
 function actionOf(
   connector: string,

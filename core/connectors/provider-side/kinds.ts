@@ -33,7 +33,7 @@ export const PROVIDER_KINDS = {
     reachesOut: false,
     does: 'runs an agent, a stored configuration or a response that continues after the request',
   },
-  'batch.run': { risk: 'medium', reachesOut: false, does: 'sends many requests after this one' },
+  'batch.run': { risk: 'medium', reachesOut: false, does: 'sends further requests after this request' },
 } as const satisfies Readonly<Record<string, KindFacts>>
 
 /**

@@ -30,7 +30,7 @@ export function readProviderActs(
   if (all.length <= MAX_PROVIDER_ACTS) return all
   return refusal(
     'body_too_large',
-    `the request makes the provider do ${all.length} things in addition to its own; send at most ${MAX_PROVIDER_ACTS} of them in one request`,
+    `the request starts ${all.length} provider-side tools and fetches; start at most ${MAX_PROVIDER_ACTS} in one request`,
   )
 }
 

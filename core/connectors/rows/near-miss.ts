@@ -148,6 +148,6 @@ function rankOf<K extends 'effect' | 'risk'>(
 export function nearMiss(): Refusal {
   return refusal(
     'ambiguous_request',
-    'the path differs from a known one only in case, white space, slashes or encoding; send that one',
+    'the path differs from a known one only in case, white space, slashes or encoding; send the known path',
   )
 }

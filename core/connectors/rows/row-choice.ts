@@ -21,7 +21,7 @@ export function chooseRows(
   if (isQueryKey(first)) return chooseByQuery(rows, request)
   for (const key of bodyKeys(rows)) {
     if (isNamed(key, request.query)) {
-      return refusal('ambiguous_request', `"${key}" belongs in the body here, not in the query`)
+      return refusal('ambiguous_request', `"${key}" is in the query; move it to the body`)
     }
   }
   return body === undefined ? rows : chooseByBody(rows, body)
@@ -58,7 +58,7 @@ function chooseByQuery(rows: readonly CompiledRow[], request: CanonicalRequest):
   if (repeated !== null)
     return refusal(
       'ambiguous_request',
-      `the query names "${repeated}" more than once, or beside a ";", which some servers take for "&": send it once, with ";" as %3B`,
+      `the query has "${repeated}" more than once, or next to a ";", which some servers read as "&"; send the parameter once, with ";" as %3B`,
     )
   return rows.filter(
     ({ row }) => row.when !== undefined && isQueryKey(row.when) && hasPair(request, row.when),
@@ -96,7 +96,7 @@ function membersOf(body: BodyView): Members | Refusal {
     case 'head':
       return refusal(
         'unsupported_body',
-        'what this request does depends on its body; send it as application/json',
+        'the action of this request depends on its body; send the body as application/json',
       )
   }
 }
@@ -108,7 +108,7 @@ function membersOf(body: BodyView): Members | Refusal {
 function notAnObject(): Refusal {
   return refusal(
     'malformed_request',
-    'what this request does depends on its body, which is JSON but not an object; send an object',
+    'the action of this request depends on its body, which is JSON but not an object; send an object',
   )
 }
 

@@ -194,7 +194,7 @@ function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSeg
   if (path.segments.some((segment) => segment.includes('/'))) {
     return refusal(
       'ambiguous_request',
-      'the path holds an encoded slash (%2F) where no parameter may hold one',
+      'the path has an encoded slash (%2F) at a place where none is allowed; remove it',
     )
   }
   if (path.rawSegments.some((segment) => segment.includes(';'))) return pathParameter()
@@ -208,13 +208,16 @@ function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSeg
 function judgeUnread({ formats, always }: RowClassifier, body: BodyView | undefined): Refusal | null {
   if (body?.kind === 'invalid') return refusal('malformed_request', body.detail)
   if (always !== undefined && body?.kind === 'json' && !isRecord(body.value))
-    return refusal('malformed_request', 'the JSON of the body is not an object, so its fields are unknown')
+    return refusal('malformed_request', 'the JSON of the body must be an object')
   const isHidden = body?.kind === 'opaque' || (body?.kind === 'form' && !formats.has('form'))
   if (!isHidden) return null
   const wanted = formats.has('form')
     ? 'application/json or application/x-www-form-urlencoded'
     : 'application/json'
-  return refusal('unsupported_body', `the rules for this request depend on its body; send it as ${wanted}`)
+  return refusal(
+    'unsupported_body',
+    `the rules for this request depend on its body; send the body as ${wanted}`,
+  )
 }
 
 type Found = {

@@ -142,16 +142,19 @@ function readTail(segments: readonly string[]): string | Refusal {
   if (value.split('/').some((part) => part === '' || part === '.' || part === '..')) {
     return refusal(
       'ambiguous_request',
-      'the last path parameter holds an empty or dot segment; send it resolved',
+      'the last path parameter has an empty or dot segment; send the resolved path',
     )
   }
   return value
 }
 
 function encodedSlash(name: string): Refusal {
-  return refusal('ambiguous_request', `{${name}} is one path segment and may not hold an encoded slash (%2F)`)
+  return refusal('ambiguous_request', `{${name}} must be one path segment, without an encoded slash (%2F)`)
 }
 
 export function pathParameter(): Refusal {
-  return refusal('ambiguous_request', 'a path segment holds ";", which some servers cut off; send it as %3B')
+  return refusal(
+    'ambiguous_request',
+    'a path segment contains ";", where some servers truncate it; send ";" as %3B',
+  )
 }

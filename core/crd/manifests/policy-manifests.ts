@@ -121,15 +121,22 @@ function noteOf(
   context: PlacementContext,
 ): ExportNote | null {
   if (!row.isInForce)
-    return { effect: 'left_out', text: 'Its tests fail, so it is not in force. Correct it and add it.' }
+    return {
+      effect: 'left_out',
+      text: 'The policy is not in force, because its tests fail. Correct the policy and export again.',
+    }
   const why = row.invalid ?? problem
-  if (why !== null) return { effect: 'refused', text: `Until it is corrected, its scope is denied. ${why}` }
+  if (why !== null)
+    return {
+      effect: 'refused',
+      text: `The policy is invalid, so its scope is denied until the policy is corrected. ${why}`,
+    }
   const isStricter = isCluster(context) && row.source === 'api' && row.enabled && allows(document)
   return isStricter ? { effect: 'stricter', text: STRICTER } : null
 }
 
 const STRICTER =
-  'A manifest is of another tier than the default policies, and the strictest tier stands: what this policy allows is held or denied where a policy of another tier says so.'
+  'A policy of a manifest belongs to another tier than the default policies, and the strictest tier decides: actions that this policy allows can still be held or denied by the other tier.'
 
 function allows(document: unknown): boolean {
   const { rules = [] } = document as { readonly rules?: ReadonlyArray<{ readonly decision: string }> }

@@ -154,7 +154,7 @@ function rowPermissions(rows: readonly PermissionFacts[], context: PlacementCont
  */
 function agentNote(agent: string, { namespace }: ManifestName, context: PlacementContext): ExportNote | null {
   if (!isCluster(context) || agent === '*' || agent.includes('/')) return null
-  const text = `It is for agent ${agent}, which has no namespace: in a cluster the manifest would mean ${namespace}/${agent}. Make an agent of that name and add this, or keep the permission in the dashboard.`
+  const text = `The permission is for agent ${agent}, which has no namespace. In a cluster, the manifest would apply to ${namespace}/${agent}. Create an agent with that name and apply the manifest, or keep the permission in the dashboard.`
   return { effect: 'left_out', text }
 }
 

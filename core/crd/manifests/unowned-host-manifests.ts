@@ -57,7 +57,7 @@ function connectorText({ host, port, gateway, agents }: UnownedHostFacts): strin
   }
   return `# Requests are decrypted, decided and recorded.
 ${stringify(connector, YAML)}---
-# Reading alone, for every generic Connector of the Gateway. Add rules for more.
+# Allows only reading, for every generic Connector of the Gateway. Add rules to allow more.
 ${stringify(permission, YAML)}`
 }
 
@@ -65,7 +65,7 @@ function egressText({ host, port, gateway, isOtherProtocol }: UnownedHostFacts):
   const bracketed = host.includes(':') ? `[${host}]` : host
   const entry = port === HTTPS_PORT ? bracketed : `${bracketed}:${port}`
   const egress = isOtherProtocol ? { tcp: [{ host, port }] } : { allowedHosts: [entry] }
-  return `# Add to the manifest of Gateway ${gateway}: the host is reached undecrypted, and only recorded.
+  return `# Add to the manifest of Gateway ${gateway}: connections to the host are recorded but not decrypted.
 ${stringify({ spec: { egress } }, YAML)}`
 }
 

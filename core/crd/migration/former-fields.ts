@@ -47,9 +47,9 @@ export const FORMER_FIELDS: readonly FormerField[] = [
 export function formerFieldAdvice(kind: unknown, path: ReadonlyArray<string | number>): string | undefined {
   const former = FORMER_FIELDS.find((each) => each.kind === kind && isAt(each.path, path))
   if (former === undefined) return undefined
-  if (former.to === null) return 'remove it, or let chaperone migrate do so'
+  if (former.to === null) return 'remove the field, or run chaperone migrate'
   const use = former.rewriting === 'enabled' ? 'mode: disabled instead of enabled: false' : former.to
-  return `use ${use}, or let chaperone migrate rewrite it`
+  return `use ${use}, or run chaperone migrate`
 }
 
 function isAt(pattern: readonly string[], path: ReadonlyArray<string | number>): boolean {

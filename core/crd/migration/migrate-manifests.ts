@@ -78,7 +78,7 @@ function outcomeOf(found: Found): readonly Result[] {
   return [{ ...place, text: outcome.change, edits: outcome.edits }]
 }
 
-const ALIAS: Outcome = { problem: 'is an alias; write its value here' }
+const ALIAS: Outcome = { problem: 'is a YAML alias; replace the alias with its value' }
 
 function formerFields(document: Document.Parsed, source: string): Found[] {
   const { contents } = document
@@ -102,34 +102,35 @@ function nodesAt(node: unknown, [step, ...rest]: readonly string[]): readonly un
 const REWRITINGS: Readonly<Record<Rewriting, (found: Found) => Outcome | null>> = {
   renamed: (found) => {
     const to = found.field.to ?? ''
-    return clash(found) ?? { change: `is now ${to}`, edits: [renameKey(found, to)] }
+    return clash(found) ?? { change: `was renamed to ${to}`, edits: [renameKey(found, to)] }
   },
-  removed: (found) => ({ change: 'is removed', edits: [removeMember(found)] }),
+  removed: (found) => ({ change: 'was removed', edits: [removeMember(found)] }),
   references: (found) => {
     const references = [jsOf(found)].flat().map(referenceOf)
     if (references.length === 0)
-      return { change: 'is removed, because it is empty', edits: [removeMember(found)] }
-    if (references.includes(null)) return { problem: 'is not the name of a Gateway; write gatewayRefs' }
+      return { change: 'was removed, because it was empty', edits: [removeMember(found)] }
+    if (references.includes(null)) return { problem: 'must be the name of a Gateway; use gatewayRefs' }
     const text = `gatewayRefs: [${references.map(inFlow).join(', ')}]`
-    return clash(found) ?? { change: `is now ${text}`, edits: [replaceMember(found, text)] }
+    return clash(found) ?? { change: `was replaced by ${text}`, edits: [replaceMember(found, text)] }
   },
   enabled: (found) => {
     const isEnabled = jsOf(found)
-    if (typeof isEnabled !== 'boolean') return { problem: 'is neither true nor false; write mode' }
-    if (isEnabled) return { change: 'is removed, because it is the default', edits: [removeMember(found)] }
+    if (typeof isEnabled !== 'boolean') return { problem: 'must be true or false; use mode' }
+    if (isEnabled)
+      return { change: 'was removed, because the value is the default', edits: [removeMember(found)] }
     const mode = memberOf(found.map, 'mode', found.source)
     const edits =
       mode === undefined
         ? [replaceMember(found, 'mode: disabled')]
         : [removeMember(found), replaceMember(mode, 'mode: disabled')]
-    return { change: 'is now mode: disabled', edits }
+    return { change: 'was replaced by mode: disabled', edits }
   },
   admitted: (found) => {
     const list = found.pair.value
     if (!isSeq(list)) return null
     const [start, end] = rangeOf(list)
     const names = found.source.slice(start, end)
-    const change = 'is now {from, names}'
+    const change = 'was replaced by {from, names}'
     if (list.items.length === 0) return { change, edits: [replaceNode(list, found.source, '{}')] }
     if (list.flow !== true) return { change, edits: blockNames(found, start, end) }
     return { change, edits: [replaceNode(list, found.source, `{ from: Selector, names: ${names} }`)] }
@@ -140,16 +141,19 @@ const REWRITINGS: Readonly<Record<Rewriting, (found: Found) => Outcome | null>> 
     const read = list.items.map((item) => scopesIn(item, found.gateway))
     if (read.every((each) => each === undefined)) return null
     if (read.includes('all'))
-      return { change: 'is removed, because the whole Gateway is the default', edits: [removeMember(found)] }
+      return {
+        change: 'was removed, because a kill switch without scopes covers the whole Gateway',
+        edits: [removeMember(found)],
+      }
     if (read.includes(null))
-      return { problem: 'names something that it cannot limit the kill switch to; remove it' }
+      return { problem: 'has an entry that is not a scope of a kill switch; remove the entry' }
     const edits = list.items.flatMap((item, index) => {
       const scopes = read[index]
       if (!Array.isArray(scopes)) return []
       const text = scopes.map(inFlow).join(separator(list, item, found.source))
       return [replaceNode(item, found.source, text)]
     })
-    return { change: 'are now objects {kind, name}', edits }
+    return { change: 'were replaced by objects {kind, name}', edits }
   },
 }
 
@@ -157,7 +161,7 @@ const REWRITINGS: Readonly<Record<Rewriting, (found: Found) => Outcome | null>> 
 function clash({ map, source, field }: Found): Outcome | null {
   const { to } = field
   if (to === null || memberOf(map, to, source) === undefined) return null
-  return { problem: `stands beside ${to}; keep one of the two` }
+  return { problem: `and ${to} are both present; keep one of them` }
 }
 
 function jsOf({ pair }: Member): unknown {

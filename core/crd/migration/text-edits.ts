@@ -61,7 +61,7 @@ export function memberOf(map: unknown, name: string, source: string): Member | u
 /** Returns the offset of the first character of a node, and the offset after its value. */
 export function rangeOf(node: unknown): readonly [start: number, end: number] {
   const { range } = node as { readonly range?: readonly [number, number, number] | null }
-  if (!range) throw new TypeError('The node was not parsed from a text.')
+  if (!range) throw new TypeError('The YAML node has no position in the source text.')
   return [range[0], range[1]]
 }
 

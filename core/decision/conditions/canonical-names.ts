@@ -92,7 +92,7 @@ function judgeMixed(comparison: NameComparison, reading: NameReading): void {
   const other = comparison.facts.find(({ kind }) => kind !== 'mixed')
   if (other !== undefined)
     throw new ShapeError(
-      'compare one field by its name: the names among all fields are canonical',
+      'parameters as a whole and a single field cannot be mixed in one comparison; compare one field by its name',
       other.node.start,
     )
 }

@@ -67,7 +67,7 @@ export const MAX_MATCH_STEPS = 1024 * 1024
  */
 function matchesWithin(text: string, pattern: RE2JS): boolean {
   if (text.length * pattern.programSize() > MAX_MATCH_STEPS)
-    throw new Error('a text is too long for the regular expression that it is matched with')
+    throw new Error('the text is too long for its regular expression')
   return pattern.test(text)
 }
 

@@ -19,7 +19,7 @@ const REFUSED = new Set(['split', 'join', 'json', 'bind', LINEAR_MATCHES])
 export function boundShape(root: CelNode): void {
   const cost = visit(root, false)
   if (cost > MAX_COST)
-    throw new ShapeError(`costs ${cost} steps, at most ${MAX_COST} are allowed`, root.start)
+    throw new ShapeError(`the condition costs ${cost} steps; at most ${MAX_COST} are allowed`, root.start)
 }
 
 function visit(node: CelNode, isInside: boolean): number {

@@ -23,7 +23,7 @@ export function replaceLiteral({ start, end }: CelNode, value: string): Edit {
  */
 export function wrapFact(name: string, { start, end }: CelNode, text: string): readonly Edit[] {
   const plain = text.slice(start, end).replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '')
-  if (/[()]/.test(plain)) throw new ShapeError('write this fact without parentheses', start)
+  if (/[()]/.test(plain)) throw new ShapeError('this fact must be written without parentheses', start)
   return [
     { start, end: start, text: `${name}(` },
     { start: end, end, text: ')' },

@@ -16,7 +16,7 @@ function unknownHints(root: CelNode): readonly string[] {
     if (fact !== 'hints' || typeof hint !== 'string' || KNOWN_HINTS.includes(hint)) return []
     const meant = nearest(hint, KNOWN_HINTS)
     const question = meant === undefined ? '' : ` Did you mean hints.${meant}?`
-    return [`No hint is called hints.${hint}: it has a value only where a caller states it.${question}`]
+    return [`hints.${hint} is not a known hint, so it has a value only if a caller states it.${question}`]
   })
 }
 

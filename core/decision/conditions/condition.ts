@@ -108,7 +108,7 @@ function compileProgram(edited: string): Program {
   const checked = parsed.check()
   if (checked.error) throw checked.error
   if (checked.type !== 'bool' && checked.type !== 'dyn') {
-    throw new ShapeError(`has the type ${checked.type}, a condition must be true or false`, 0)
+    throw new ShapeError(`the condition has the type ${checked.type}, but must be a bool`, 0)
   }
   return parsed
 }
@@ -116,7 +116,7 @@ function compileProgram(edited: string): Program {
 function evaluate(program: Program, facts: Facts): boolean | ConditionError {
   try {
     const value = program(facts)
-    return typeof value === 'boolean' ? value : { error: 'the result is neither true nor false' }
+    return typeof value === 'boolean' ? value : { error: 'the result is not a bool' }
   } catch (cause) {
     return { error: errorText(cause) }
   }
@@ -127,7 +127,7 @@ const UNKNOWN_VALUE = /^Unsupported type: symbol/
 
 function errorText(cause: unknown): string {
   const text = messageOf(cause)
-  return UNKNOWN_VALUE.test(text) ? 'a fact that it reads is unknown for this request' : text
+  return UNKNOWN_VALUE.test(text) ? 'the condition reads a fact that is unknown for this request' : text
 }
 
 function messageOf(cause: unknown): string {

@@ -96,10 +96,7 @@ function assertMember([left, right]: readonly CelNode[], variables: ReadonlySet<
     assertItem(nameOf(path), type, left)
     return
   }
-  throw new ShapeError(
-    `${nameOf(path)} is ${article(type)} and contains nothing: use contains()`,
-    right.start,
-  )
+  throw new ShapeError(`${nameOf(path)} is ${article(type)} and not a list; use contains()`, right.start)
 }
 
 function assertFits(fact: CelNode, literal: CelNode, variables: ReadonlySet<string>): void {
@@ -109,7 +106,10 @@ function assertFits(fact: CelNode, literal: CelNode, variables: ReadonlySet<stri
   const given = literalType(literal.args)
   if (given === null) return
   if (given !== kindOf(type))
-    throw new ShapeError(`${nameOf(path)} is ${article(type)} and never ${article(given)}`, literal.start)
+    throw new ShapeError(
+      `${nameOf(path)} is ${article(type)} and is never equal to ${article(given)}`,
+      literal.start,
+    )
   if (isEnumerated(type)) assertOneOf(literal, type, `${nameOf(path)} is never`)
 }
 

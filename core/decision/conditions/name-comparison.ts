@@ -58,10 +58,7 @@ function operandsOf({ op, args }: CelNode, { variables }: NameScope): readonly C
   const [left, right] = args as [CelNode, CelNode]
   const isAmongKeys = op === 'in' && right.op === 'id' && !variables.has(String(right.args))
   if (isAmongKeys && left.op !== 'value')
-    throw new ShapeError(
-      `only a literal can be looked for among the keys of ${String(right.args)}`,
-      left.start,
-    )
+    throw new ShapeError(`only a literal can be compared with the keys of ${String(right.args)}`, left.start)
   if (op === 'in' && right.op === 'map')
     return [left, ...(right.args as [CelNode, CelNode][]).map(([key]) => key)]
   return isAmongKeys ? [left] : [left, right]

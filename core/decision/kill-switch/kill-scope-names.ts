@@ -27,7 +27,7 @@ export function unknownScope(scope: string, names: KillNames): UnknownScope | nu
   const hint = nearest.length === 0 ? '' : ` Did you mean ${nearest.join(' or ')}?`
   return {
     nearest,
-    warning: `No agent, connector or gateway is called ${scope}: the kill switch is active but currently matches nothing.${hint}`,
+    warning: `No agent, connector or gateway is called ${scope}: the kill switch is active but matches nothing.${hint}`,
   }
 }
 

@@ -115,7 +115,7 @@ export function unreadSockets(rule: PatternRule, others: readonly PatternRule[])
     const isCovered = ['*', name].includes(connectorType) && matchesPattern(pattern, type, 'allow')
     if (api === undefined || !isCovered || others.some((other) => other.actionPattern === type)) return []
     return [
-      `${actionPattern} also allows ${type} (${api}). The gateway does not read what is sent over such a WebSocket, so rules on model calls do not apply to it. Add a rule for ${type}.`,
+      `${actionPattern} also allows ${type} (${api}). The gateway does not read messages of this WebSocket, so rules on model calls do not apply to it. Add a rule for ${type}.`,
     ]
   })
 }

@@ -38,8 +38,7 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
     {
       name: 'unknown-method',
       conditions: ['action.unmapped'],
-      reason:
-        'A method that the catalogue does not know may act on the channel in which approvals are answered',
+      reason: 'A method that is not in the catalogue may act on the channel in which approvals are answered',
     },
   ]
   return builtIn('approvals-channel', ['chat.*'], rules)
@@ -121,14 +120,15 @@ function builtIn(name: string, actions: string[], rules: readonly BuiltInRule[])
 }
 
 const NO_ID =
-  'The setting chat_channel_id is not the id of a channel, so channels cannot be compared with it. Set it to the id (C…)'
+  'The setting chat_channel_id must be the id of a channel (C…), so that channels can be compared with it'
 const TAKEN = 'Agents have no access to the channel in which approvals are answered'
-const BY_ID = 'Name the channel by its id (C…): a name cannot be compared with the channel of the approvals'
+const BY_ID =
+  'The channel must be given by its id (C…), because a name cannot be compared with the approvals channel'
 const OTHER_TYPE =
-  'A connector of another type leads to the chat, where approvals are answered in a channel. Make the Connector of type chat, so that requests are known by their channel'
+  'A connector that is not of type chat reaches the chat service in which approvals are answered. Use a Connector of type chat, so that requests can be matched by channel'
 const UNKNOWN_MESSAGE = 'A message that cannot be read may act on the channel in which approvals are answered'
 const NESTED =
-  'Arguments of tools of the chat are texts and numbers, and lists of channels: others cannot be compared with the channel in which approvals are answered'
+  'Arguments of chat tools must be strings, numbers or lists of channels, because other values cannot be compared with the approvals channel'
 
 function idOf(channel: string): string | null {
   return CHANNEL_ID.test(channel) ? channel : null

@@ -101,7 +101,8 @@ export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: Repe
       code: 'record',
       field: name,
       line: null,
-      message: "the policy's text and its record differ; change one or leave it out of the text",
+      message:
+        'the policy text and the fields of the request differ; change one, or remove the field from the text',
     })),
   )
 }
@@ -186,11 +187,11 @@ function readYaml(text: string, lines: LineCounter): Document.Parsed {
   const { documents, tooDeepAt } = readYamlDocuments(text, lines, MAX_OPEN)
   const lineOf = (offset: number) => lines.linePos(offset).line
   if (tooDeepAt !== null)
-    throw invalidText('is nested too deeply, a policy needs fewer than ten levels', lineOf(tooDeepAt))
+    throw invalidText('the policy is nested too deeply; use fewer than ten levels', lineOf(tooDeepAt))
   const [first, second] = documents
   if (second !== undefined) {
     const line = lineOf(second.range[0])
-    throw invalidText('a policy is one YAML document: take out what follows `---`', line)
+    throw invalidText('a policy must be one YAML document; remove everything after `---`', line)
   }
   if (first === undefined) throw invalidText('the policy must be a mapping with scope and rules')
   return first

@@ -36,7 +36,7 @@ function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
       decision === 'allow' ? undefined : conditions.map(guardedTarget).find((each) => each !== null)
     if (target === undefined) return []
     return [
-      `Rule "${name}" has has(${target}): requests without a known target pass it. Leave has() out, so that the rule applies to them.`,
+      `Rule "${name}" has has(${target}): the rule does not apply to requests without a known target. Remove has(), so that the rule applies to them.`,
     ]
   })
 }
@@ -55,7 +55,7 @@ function spelledNames({ rules, scope }: PolicyDocument): readonly string[] {
     const fact = decision === 'allow' ? undefined : conditions.map(spelledFact).find((each) => each !== null)
     if (fact === undefined) return []
     return [
-      `Rule "${name}" reads ${fact}, which has the spelling as sent: ${type} compares names without case, so another spelling passes the rule. Use resource.target or parameters.`,
+      `Rule "${name}" reads ${fact}, which has the spelling as sent: ${type} compares names without case, so the rule does not match other spellings. Use resource.target or parameters.`,
     ]
   })
 }
@@ -98,12 +98,14 @@ export function noAccount(group: string): string {
 }
 
 const STAND_IN =
-  'Where no group of a rule has members, owners and admins of all namespaces may answer for it.'
+  'If no group of a rule has members, owners and admins of all namespaces can approve its requests.'
 
 function repeatedNames(rules: readonly PolicyRule[]): string[] {
   const names = rules.map(({ name }) => name)
   const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index))
-  return [...repeated].map((name) => `Several rules are called "${name}"; records cannot tell them apart.`)
+  return [...repeated].map(
+    (name) => `Several rules have the name "${name}", so records do not show which one applied.`,
+  )
 }
 
 function deadRules(rules: readonly PolicyRule[]): string[] {

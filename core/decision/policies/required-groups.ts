@@ -37,12 +37,12 @@ export function groupNames(sets: ReadonlyArray<Pick<RequiredGroups, 'groups'>>):
   return [...new Set(sets.flatMap(({ groups }) => groups))]
 }
 
-/** Returns a text such as `release and (finance or audit), different people`; empty if any approver is sufficient. */
+/** Returns a text such as `release and (finance or audit), different users`; empty if any approver is sufficient. */
 export function requiredText(sets: ReadonlyArray<Pick<RequiredGroups, 'groups' | 'distinct'>>): string {
   const isDistinct = sets.length > 1 && sets.some(({ distinct }) => distinct)
   const shown = isDistinct ? sets : sets.filter(({ groups }) => groups.length > 0)
   const texts = shown.map(({ groups }) => groupsText(groups, shown.length > 1))
-  return isDistinct ? `${texts.join(' and ')}, different people` : [...new Set(texts)].join(' and ')
+  return isDistinct ? `${texts.join(' and ')}, different users` : [...new Set(texts)].join(' and ')
 }
 
 function groupsText(groups: readonly string[], isOneOfMany: boolean): string {

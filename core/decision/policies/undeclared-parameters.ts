@@ -19,9 +19,7 @@ export function undeclaredNames(text: string, patterns: readonly Pattern[]): Und
     const found = undeclaredParameter(patterns, name)
     if (found === null) continue
     const list = found.isCertain ? errors : warnings
-    const whose = found.isCertain
-      ? 'no action of the scope'
-      : 'no action of the scope that is in the catalogue'
+    const whose = found.isCertain ? 'no action of the scope' : 'no action of the scope in the catalogue'
     list.push(`parameters.${name} is declared by ${whose} (${found.hint})`)
   }
   return { errors, warnings }

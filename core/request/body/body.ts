@@ -31,7 +31,10 @@ export function parseBody(
  */
 export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal | null {
   if (encoding !== undefined) {
-    return refusal('unsupported_body', `the body is ${encoding}-encoded; send it without Content-Encoding`)
+    return refusal(
+      'unsupported_body',
+      `the body is ${encoding}-encoded; send the body without Content-Encoding`,
+    )
   }
   if (formatOf(mediaType) === 'opaque' || isUtf8(charset)) return null
   return refusal('unsupported_body', `the body's charset is ${charset}; send UTF-8`)

@@ -13,7 +13,7 @@ export function boundaryOf(contentType: string): string | Refusal {
     return boundary
   return refusal(
     'unsupported_body',
-    'a multipart body needs "multipart/form-data; boundary=…" and no other parameter',
+    'the Content-Type of a multipart body must be "multipart/form-data; boundary=…", without other parameters',
   )
 }
 
@@ -49,11 +49,11 @@ export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] 
   // latin-1 has one character per byte, so decoding cannot move a delimiter.
   const text = LATIN1.decode(bytes)
   const delimiter = `--${boundary}`
-  if (!text.startsWith(delimiter)) return unclear('does not begin with its boundary')
+  if (!text.startsWith(delimiter)) return unclear('the multipart body does not begin with its boundary')
   const named: Part[] = []
   let start = delimiter.length
   for (let end = text.indexOf(`\r\n${delimiter}`, start); end !== -1; ) {
-    if (named.length === MAX_PARTS) return unclear(`has more than ${MAX_PARTS} parts`)
+    if (named.length === MAX_PARTS) return unclear(`the multipart body has more than ${MAX_PARTS} parts`)
     const name = nameOf(text, start, end)
     if (typeof name !== 'string') return name
     named.push({ name, start, end })
@@ -61,8 +61,10 @@ export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] 
     end = text.indexOf(`\r\n${delimiter}`, start)
   }
   if (!/^--(?:\r\n)?$/.test(text.slice(start, start + 5)) || start + 4 < text.length)
-    return unclear('does not end with its closing boundary')
-  return hidesBoundary(text, delimiter) ? unclear('contains its boundary within a part') : named
+    return unclear('the multipart body does not end with its closing boundary')
+  return hidesBoundary(text, delimiter)
+    ? unclear('the multipart body contains its boundary within a part')
+    : named
 }
 
 /** Returns the header fields of a part that `readParts` found. */
@@ -94,18 +96,19 @@ function hidesBoundary(text: string, delimiter: string): boolean {
 function nameOf(text: string, start: number, end: number): string | Refusal {
   const head = text.slice(start, Math.min(end, start + MAX_PART_HEAD))
   const headEnd = head.indexOf(HEADER_END)
-  if (!head.startsWith('\r\n') || headEnd === -1) return unclear('has a part without a head')
+  if (!head.startsWith('\r\n') || headEnd === -1)
+    return unclear('the multipart body has a part without headers')
   const lines = head.slice(2, headEnd).split('\r\n')
   const names = lines.flatMap((line) => DISPOSITION.exec(line)?.[1] ?? [])
   const isPlain = lines.every((line) => DISPOSITION.test(line) || OTHER.test(line))
   const [name] = names
   return isPlain && names.length === 1 && name !== undefined
     ? name
-    : unclear('has a part with an unsupported header')
+    : unclear('the multipart body has a part with an unsupported header')
 }
 
 const LATIN1 = new TextDecoder('latin1')
 
 function unclear(what: string): Refusal {
-  return refusal('unsupported_body', `the multipart body ${what}; send it as a form or as JSON`)
+  return refusal('unsupported_body', `${what}; send a URL-encoded form or JSON`)
 }

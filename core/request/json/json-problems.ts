@@ -15,7 +15,7 @@ export function byteOrderMark(): Refusal {
 }
 
 export function trailingData(): Refusal {
-  return refusal('ambiguous_request', 'the body holds more data after the JSON value')
+  return refusal('ambiguous_request', 'the body has more data after the JSON value')
 }
 
 export function tooDeep(): Refusal {
@@ -29,31 +29,31 @@ export function twice(key: string): Refusal {
 export function couldBe(key: string, other: string): Refusal {
   return refusal(
     'ambiguous_request',
-    `the key "${key.slice(0, 100)}" could be read as "${other}"; send it exactly so`,
+    `the key "${key.slice(0, 100)}" is read as "${other}" by some servers; send exactly that key`,
   )
 }
 
 export function tooManyKeys(): Refusal {
   return refusal(
     'body_too_large',
-    `an object of the JSON body, together with those around it, has more than ${SCAN_BOUNDS.openKeys} keys or ${SCAN_BOUNDS.openKeyChars} characters of keys`,
+    `an object of the JSON body, together with its parent objects, has more than ${SCAN_BOUNDS.openKeys} keys or ${SCAN_BOUNDS.openKeyChars} characters of keys`,
   )
 }
 
 export function tooMuchKept(key: string): Refusal {
   return refusal(
     'body_too_large',
-    `the fields of the JSON body that rules look at, "${key}" among them, have more than ${SCAN_BOUNDS.keptBytes} bytes, ${MAX_JSON_NODES} objects, lists and keys or ${MAX_JSON_COMMAS} elements`,
+    `the fields of the JSON body that rules read, such as "${key}", have more than ${SCAN_BOUNDS.keptBytes} bytes, ${MAX_JSON_NODES} objects, lists and keys or ${MAX_JSON_COMMAS} elements`,
   )
 }
 
 export function tooManyFound(): Refusal {
   return refusal(
     'body_too_large',
-    `the JSON body names more than ${FIND_BOUNDS.objects} tools, URLs and the like that the provider would act on; send it in several requests`,
+    `the JSON body contains more than ${FIND_BOUNDS.objects} tools, URLs and other fields that the provider acts on; send it in several requests`,
   )
 }
 
 export function nulInKey(): Refusal {
-  return refusal('ambiguous_request', 'a key of the JSON body holds a NUL')
+  return refusal('ambiguous_request', 'a key of the JSON body contains a NUL')
 }

@@ -13,7 +13,7 @@ export const InstallationKey = z.object({
 export type InstallationKey = z.infer<typeof InstallationKey>
 
 /** Nonce of a challenge: 32 random bytes as base64url, different for each challenge. */
-export const ProofNonce = z.string().regex(/^[\w-]{43}$/, 'has 32 bytes as base64url')
+export const ProofNonce = z.string().regex(/^[\w-]{43}$/, 'must be 32 bytes as base64url')
 
 export const ChallengeQuery = z.strictObject({ nonce: ProofNonce })
 export const ChallengeReply = z.object({ proof: z.string() })

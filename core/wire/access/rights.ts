@@ -33,7 +33,7 @@ type RightEntry = {
 export const RIGHTS = {
   'records/get': {
     role: 'viewer',
-    allows: 'see the state in force and the activity of agents: overview, activity, traffic',
+    allows: 'view the overview, the activity and the traffic',
     isNamespaced: true,
   },
   'explanations/get': {
@@ -41,17 +41,17 @@ export const RIGHTS = {
     allows: 'simulate the decision about a request',
     isNamespaced: true,
   },
-  'manifests/get': { role: 'viewer', allows: 'see the state of manifests', isNamespaced: true },
-  'killswitches/get': { role: 'viewer', allows: 'see active kill switches', isNamespaced: true },
+  'manifests/get': { role: 'viewer', allows: 'view the state of manifests', isNamespaced: true },
+  'killswitches/get': { role: 'viewer', allows: 'view active kill switches', isNamespaced: true },
   'killswitches/activate': { role: 'member', allows: 'activate a kill switch', isNamespaced: true },
   'killswitches/lift': { role: 'admin', allows: 'deactivate a kill switch', isNamespaced: true },
-  'approvals/get': { role: 'member', allows: 'see pending approvals', isNamespaced: true },
+  'approvals/get': { role: 'member', allows: 'view pending approvals', isNamespaced: true },
   'approvals/answer': { role: 'member', allows: 'approve and deny pending approvals', isNamespaced: true },
-  'approverkeys/get': { role: 'member', allows: "list one's own approver keys" },
-  'approverkeys/update': { role: 'member', allows: "create and revoke one's own approver keys" },
+  'approverkeys/get': { role: 'member', allows: 'list the approver keys of your account' },
+  'approverkeys/update': { role: 'member', allows: 'create and revoke approver keys of your account' },
   'agents/get': { role: 'admin', allows: 'list agents', isNamespaced: true },
   'agents/update': { role: 'admin', allows: 'create, suspend and revoke agents' },
-  'gateways/get': { role: 'admin', allows: 'see the settings of gateways', isNamespaced: true },
+  'gateways/get': { role: 'admin', allows: 'view the settings of gateways', isNamespaced: true },
   'gateways/update': {
     role: 'admin',
     allows: 'create gateways and change their settings in the dashboard',
@@ -94,7 +94,7 @@ export const RIGHTS = {
   },
   'users/get': { role: 'admin', allows: 'list users' },
   'users/update': { role: 'admin', allows: 'invite users, change their roles, remove them' },
-  'ownerlinks/create': { role: 'owner', allows: 'make a new owner link while there is no owner' },
+  'ownerlinks/create': { role: 'owner', allows: 'create a new owner link while no owner exists' },
 } as const satisfies Readonly<Record<string, RightEntry>>
 
 export type Right = keyof typeof RIGHTS

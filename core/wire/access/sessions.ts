@@ -7,7 +7,7 @@ const SessionUser = z.object({ id: z.string(), email: z.string(), role: RoleSche
  * without a page.
  */
 const PageSecret = z.string().optional()
-const Password = z.string().min(12, 'has at least 12 characters').max(1_024)
+const Password = z.string().min(12, 'must have at least 12 characters').max(1_024)
 
 export const RegisterBody = z.strictObject({
   email: Email,
@@ -64,7 +64,7 @@ export const AuthOptionsReply = z.object({
 })
 
 /** Schema of 32 bytes as base64url. */
-const Bytes32 = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'has 43 characters of base64url')
+const Bytes32 = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 43 characters of base64url')
 
 /** Begins a sign-in. `challenge` is the SHA-256 of a secret that the client keeps until the exchange. */
 export const StartSignInBody = z.strictObject({

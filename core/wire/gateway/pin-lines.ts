@@ -12,16 +12,16 @@ export function pinLines({
   return pins.length === 0 ? [NOT_FIXED] : pins.map(pinLine)
 }
 
-const NOT_FIXED = 'not fixed: the affected state may change after the answer'
+const NOT_FIXED = 'not verified: the affected resource may change after the approval'
 
 function pinLine({ action_type, state, value, fixed_by }: PinView): string {
   const what = `${state} of ${action_type}`
   switch (fixed_by) {
     case 'gateway':
-      return `${what}: ${value}, compared again right before the request is sent`
+      return `${what}: ${value} (the gateway compares it again immediately before it sends the request)`
     case 'request':
-      return `${what}: ${value}, named by the request, so that the provider refuses any other`
+      return `${what}: ${value} (the request contains it, so the provider refuses any other state)`
     case null:
-      return `${what}: not fixed, it could not be read and may change after the answer`
+      return `${what}: not verified (the state could not be read and may change after the approval)`
   }
 }

@@ -15,7 +15,7 @@ export const LostRange = z
     to: z.int().nonnegative(),
     reason: z.enum(['refused', 'unreadable']).optional(),
   })
-  .refine(({ from, to }) => from <= to, 'from must not exceed to')
+  .refine(({ from, to }) => from <= to, '"from" must not be greater than "to"')
 
 export const RecordsBody = z.object({
   records: z.array(RecordSchema).max(1_000),

@@ -49,9 +49,9 @@ function relationsOf(versions: Versions, ours: string): ReadonlyMap<VersionRelat
 
 const TEXT: Readonly<Record<'unsupported' | 'older' | 'newer', (ours: string) => string>> = {
   unsupported: (ours) =>
-    `run a version that the control plane (${ours}) does not support: it serves the ${SUPPORTED_MINORS} minor versions before its own. Restart them with a newer version.`,
+    `run a version that the control plane (${ours}) does not support: the control plane supports the ${SUPPORTED_MINORS} previous minor versions. Restart them with a newer version.`,
   older: (ours) =>
-    `run an older version than the control plane (${ours}). Restart them with the newer version; in a cluster, create their pods anew.`,
+    `run an older version than the control plane (${ours}). Restart them with the newer version; in a cluster, recreate their pods.`,
   newer: (ours) =>
     `run a newer version than the control plane (${ours}). Upgrade the control plane before its gateways.`,
 }

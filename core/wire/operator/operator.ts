@@ -279,12 +279,13 @@ export function acknowledgedBy(
 
 /** Texts for the version in force of an object whose manifest was refused, for status, `doctor` and logs. */
 export const IN_FORCE_TEXT: Readonly<Record<InForce, string>> = {
-  as_written: 'it is in force as written',
+  as_written: 'the object is in force as written',
   last_good: 'its last accepted version stays in force',
   tightened:
-    'its text in force no longer compiles: a condition that does not compile counts as one that cannot be evaluated, so it can only tighten',
+    'the version in force does not compile with this version of Chaperone; its conditions are treated as impossible to evaluate, so the policy can only deny or hold',
   binding_lost:
-    'the Gateway no longer admits it: its denies and holds stay in force for agents of its own namespace until it is changed, deleted or admitted again',
-  denied: 'it was never in force: everything in its scope is denied (policy_invalid) until it is corrected',
-  nothing: 'it has no effect',
+    'the Gateway does not admit the object; its denies and holds stay in force for agents of its namespace until the object is changed, deleted or admitted',
+  denied:
+    'the policy was never in force; everything in its scope is denied (policy_invalid) until the policy is corrected',
+  nothing: 'the object has no effect',
 }

@@ -9,12 +9,12 @@ export type HostedWorkCounts = {
 
 export function writeHostedWork(out: Exposition, counts: HostedWorkCounts): void {
   const { size, dropped, unidentifiedCount } = counts
-  out.family('svc_hosted_work', 'gauge', 'Work at providers that a kill switch would cancel.')
+  out.family('svc_hosted_work', 'gauge', 'Running work at providers that an active kill switch would cancel.')
   out.sample('svc_hosted_work', '', size)
   out.family(
     'svc_hosted_work_unknown_total',
     'counter',
-    'Work at providers that no kill switch cancels, by cause.',
+    'Running work at providers that kill switches cannot cancel, by cause.',
   )
   out.sample('svc_hosted_work_unknown_total', 'cause="limit"', dropped)
   out.sample('svc_hosted_work_unknown_total', 'cause="no_id"', unidentifiedCount)

@@ -16,13 +16,21 @@ export function createJournalMetrics(): JournalSeries {
       failures[operation]++
     },
     write(out, state) {
-      out.family('svc_journal_state', 'gauge', '1 for the state of the journal; only ok forwards requests.')
+      out.family(
+        'svc_journal_state',
+        'gauge',
+        '1 for the present state of the journal. The gateway forwards requests only in the state ok.',
+      )
       for (const each of STATES)
         out.sample('svc_journal_state', labelText({ state: each }), +(each === state))
       out.family('svc_journal_failures_total', 'counter', 'Failed writes and flushes of the journal.')
       for (const [operation, n] of Object.entries(failures))
         out.sample('svc_journal_failures_total', labelText({ operation }), n)
-      out.family('svc_journal_sync_seconds', 'histogram', 'Time of one flush to the disk (audit: sync).')
+      out.family(
+        'svc_journal_sync_seconds',
+        'histogram',
+        'Duration of one journal flush to the disk (audit: sync).',
+      )
       out.histogram('svc_journal_sync_seconds', '', sync)
     },
   }

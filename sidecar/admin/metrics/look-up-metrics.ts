@@ -19,7 +19,11 @@ export function createLookUpMetrics(): LookUpMetrics {
     },
     write(out) {
       const name = 'svc_provider_look_ups_total'
-      out.family(name, 'counter', 'Reads of providers by the gateway itself, by look-up and outcome.')
+      out.family(
+        name,
+        'counter',
+        'Requests that the gateway itself sent to providers to look up state, by look-up and outcome.',
+      )
       for (const [labels, n] of counts) out.sample(name, labels, n)
       return out
     },

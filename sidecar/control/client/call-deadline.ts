@@ -20,7 +20,7 @@ export function createCallDeadline(timeoutMs: number, maxWaitMs: number): CallDe
     setTimeout(() => controller.abort(new DOMException(why, 'TimeoutError')), ms).unref()
   let timer = after(
     maxWaitMs,
-    `no connection to the control plane was free within ${maxWaitMs / 1_000} s: too many calls are pending`,
+    `no connection to the control plane became available within ${maxWaitMs / 1_000} s, because too many calls are pending`,
   )
   return {
     signal: controller.signal,

@@ -64,7 +64,7 @@ export function createReplyCapture(): ReplyCapture {
     },
     interim: () => undefined,
     upgrade() {
-      throw new Error('an order cannot upgrade its connection')
+      throw new Error('an execution order does not support connection upgrades')
     },
   }
   return {

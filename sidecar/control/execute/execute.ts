@@ -31,7 +31,7 @@ const MAX_ORDER_IDS = 10_000
 export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
   const seen = createLru<true>(MAX_ORDER_IDS)
   return async (order) => {
-    if (seen.get(order.order_id) === true) return failed(order, 'this order was already executed')
+    if (seen.get(order.order_id) === true) return failed(order, 'the execution order was already executed')
     seen.set(order.order_id, true)
     await agentIsKnown(order.agent, ports)
     const request = requestOf(order, ports.snapshot())
@@ -65,7 +65,7 @@ export type OrderRequest = {
 function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | string {
   const parsed = ActionSpec.safeParse(order.action_spec)
   if (snapshot === null || !parsed.success)
-    return 'the gateway has no snapshot yet, or the order is malformed'
+    return 'the gateway has no configuration yet, or the execution order is malformed'
   const { data: spec } = parsed
   const type = spec.type.slice(0, spec.type.indexOf('.'))
   const bound = connectorOf(snapshot, type)

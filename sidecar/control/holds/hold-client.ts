@@ -53,7 +53,7 @@ export function createHoldClient(client: ControlClient): HoldClient {
 
 function unreachable(cause: unknown): never {
   throw new ChaperoneError('not_ready', {
-    detail: 'This request needs an approval, and the control plane cannot be reached. Try again shortly.',
+    detail: 'This request needs an approval, but the control plane is unreachable. Try again shortly.',
     retryAfterS: 5,
     cause,
   })
@@ -67,9 +67,9 @@ const MAX_MESSAGE_CHARS = 500
 function refused(reply: ControlReply): ChaperoneError {
   const { status } = reply
   const isForGood = status >= 400 && status < 500
-  const advice = isForGood ? 'Ask the operator of the gateway.' : 'Try again shortly.'
+  const advice = isForGood ? 'Contact the operator of the gateway.' : 'Try again shortly.'
   return new ChaperoneError('not_ready', {
-    detail: `This request needs an approval, and the control plane answered ${status}: ${messageOf(reply)}. ${advice}`,
+    detail: `This request needs an approval, but the control plane answered ${status}: ${messageOf(reply)}. ${advice}`,
     ...(isForGood ? {} : { retryAfterS: 5 }),
     cause: new Error(`the control plane answered ${status}`),
   })
@@ -100,7 +100,7 @@ function tooMany(agent: string, body: unknown): ChaperoneError {
   const given =
     typeof body === 'object' && body !== null && 'retry_after' in body ? Number(body.retry_after) : 5
   return new ChaperoneError('too_many_holds', {
-    detail: `Agent ${agent} has too many requests waiting for a person. Answer or cancel some of them first.`,
+    detail: `Agent ${agent} has too many pending approvals. Answer or cancel some of them first.`,
     retryAfterS: Number.isFinite(given) ? Math.max(1, Math.ceil(given)) : 5,
   })
 }

@@ -184,7 +184,10 @@ export class HoldGroup {
     // The newest waiter is released: a client that retries may have left the connection of its first attempt open.
     const latest = [...this.#waiters].at(-1)
     if (latest === undefined) {
-      this.#deps.log.warn({ approval: approvalId }, 'approval was spent, but its client has disconnected')
+      this.#deps.log.warn(
+        { approval: approvalId },
+        'approval was used, but the client of the request has disconnected',
+      )
       return
     }
     this.#isOpen = false

@@ -20,7 +20,10 @@ export function createCancelSender({ ports, handle }: CancelSenderDeps) {
   return async (known: KnownWork, scope: string): Promise<Sent> => {
     const request = cancelRequest(known.work)
     if (request === null)
-      return { ...NOTHING, detail: 'The path of the request that started it has another form.' }
+      return {
+        ...NOTHING,
+        detail: 'The cancellation could not be built from the path of the request that started the work.',
+      }
     const capture = createReplyCapture()
     const exchange = exchangeOf(known, { scope, ports, reply: capture.reply, request })
     await handle(exchange)
@@ -77,7 +80,7 @@ function failureOf(status: number, error: string | null): string {
 
 /** Returns the detail of the error when the gateway itself refused the cancelling request. */
 function refusalOf(body: Buffer): string {
-  const text = memberOf(body, 'message') ?? memberOf(body, 'error') ?? 'No answer came.'
+  const text = memberOf(body, 'message') ?? memberOf(body, 'error') ?? 'The provider did not answer.'
   return text.slice(0, MAX_DETAIL)
 }
 

@@ -201,7 +201,7 @@ function whyLeft({ work: { kind } }: KnownWork, mayCancelBatches: boolean): stri
   if (kind.cancel === null)
     return `The provider documents no operation that stops a ${textOf(kind.kind)} and keeps its data.`
   if (!kind.isBatch || mayCancelBatches) return null
-  return 'Batches are cancelled only where the Gateway has killSwitch.cancelBatches: true.'
+  return 'Batches are cancelled only if killSwitch.cancelBatches of the Gateway is true.'
 }
 
 function textOf(kind: string): string {

@@ -246,6 +246,6 @@ function save({ file, log }: KillStateDeps, state: KillFile): void {
   try {
     writeKillFile(file, state)
   } catch (error) {
-    log.error({ err: error, file }, 'kill state cannot be stored; it is lost when this process ends')
+    log.error({ err: error, file }, 'kill state cannot be stored and will be lost when this process ends')
   }
 }

@@ -58,7 +58,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     const shown = [...records.values()].map((json) => json.toString())
     log.error(
       { records: shown, lost, status: reply.status },
-      'the control plane refuses the form of this record',
+      'the control plane rejects this record as invalid',
     )
     await report([...records.values()].flatMap((json) => rangeOf(json, 'unreadable') ?? []))
     journal.abandon([...records.keys()], lost)
@@ -80,7 +80,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
         count: refused.records.size,
         lost: refused.lost.length,
       },
-      'the control plane refuses records of another owner: they are reported as lost',
+      'the control plane rejects records of another gateway; the gateway reports them as lost',
     )
     if (kept.records.size > 0 || kept.lost.length > 0) await upload(kept)
     const records = [...refused.records.values()].flatMap((json) => rangeOf(json, 'refused') ?? [])

@@ -57,7 +57,10 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
     deps.log.info({ version }, 'snapshot applied')
     const warnings = notUnderstoodWarnings(snapshot)
     if (warnings.length > 0)
-      deps.log.warn({ version, warnings }, 'configuration needs a newer gateway; parts of it are denied')
+      deps.log.warn(
+        { version, warnings },
+        'configuration needs a newer gateway; requests that it affects are denied',
+      )
   }
 
   /** Retries until the index is applied, refused or superseded. */

@@ -224,7 +224,7 @@ export class ControlStream {
     const { log, controlPlaneUrl } = this.#deps
     const problem = err instanceof Error ? err.message : String(err)
     if (problem !== this.#lastProblem)
-      log.warn({ err, controlPlane: controlPlaneUrl }, 'control plane not connected')
+      log.warn({ err, controlPlane: controlPlaneUrl }, 'control plane could not be connected')
     this.#lastProblem = problem
   }
 }

@@ -84,7 +84,7 @@ function createPassthroughReply(
       refused({ status, headers, body })
     },
     stream() {
-      throw new Error('a passthrough carries bytes, not answers')
+      throw new Error('a passthrough connection cannot carry an HTTP response')
     },
     interim() {},
     upgrade(): Duplex {

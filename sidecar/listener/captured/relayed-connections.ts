@@ -27,7 +27,7 @@ export function createRelayedConnections(
     readFirstLine(captured, deps.limits.headTimeoutMs, (line) => {
       const what = line === null ? null : parse(line)
       if (what === null) {
-        deps.log.warn({}, 'a connection was handed over without saying whose it is')
+        deps.log.warn({}, 'a relayed connection does not identify its agent; the connection was closed')
         captured.socket.destroy()
       } else if (what.kind === 'dns') serveDns(deps, captured, what)
       else serve(deps, captured, { ...what, kind: what.kind })
@@ -43,10 +43,10 @@ function serveDns(
   const credentials = credentialsOf(deps, what)
   // A DNS response cannot carry the reason of a refusal, so invalid keys are rejected before DNS is served.
   const isKnown = deps.isKnown(credentials)
-  const refusal = isKnown ? deadline.slot.claim(what.agent) : 'The key is not the one of the agent.'
+  const refusal = isKnown ? deadline.slot.claim(what.agent) : 'The key does not belong to the agent.'
   if (refusal === null) deps.dnsOf(what.agent).serve(socket, credentials)
   else {
-    deps.log.warn({ agent: what.agent, refusal }, 'DNS that was handed over is not served')
+    deps.log.warn({ agent: what.agent, refusal }, 'relayed DNS connection refused')
     socket.destroy()
   }
 }

@@ -124,7 +124,7 @@ function serveTls(deps: TransparentDeps, arrival: Arrival, hello: Hello): void {
   const host = normaliseHost(hello.serverName ?? '')
   if (host === null) {
     socket.write(UNRECOGNIZED_NAME)
-    unsupported(deps, arrival, 'TLS that names no server (SNI)')
+    unsupported(deps, arrival, 'TLS without a server name (SNI)')
     return
   }
   if (port !== null && deps.admit({ host, port }, credentials) !== 'intercept') {
@@ -178,8 +178,8 @@ function onPort(exchange: Exchange, port: number | null): Exchange {
 function serveSilence(deps: TransparentDeps, arrival: Arrival, { bytes }: { readonly bytes: Buffer }): void {
   const { socket, port } = arrival
   const isWaiting = port !== 443 && port !== 80 && !socket.readableEnded && !socket.destroyed
-  if (bytes.length > 0) unsupported(deps, arrival, 'a greeting that was not finished')
-  else if (isWaiting) unsupported(deps, arrival, 'a protocol in which the server speaks first')
+  if (bytes.length > 0) unsupported(deps, arrival, 'an incomplete TLS ClientHello or HTTP request')
+  else if (isWaiting) unsupported(deps, arrival, 'a protocol in which the server sends the first bytes')
   else socket.destroySoon()
 }
 
@@ -206,7 +206,7 @@ async function recordUnsupported(deps: TransparentDeps, arrival: Arrival, what: 
   const { credentials, port } = arrival
   const host = arrival.host ?? arrival.address
   const target = `${host?.includes(':') === true ? `[${host}]` : (host ?? 'unknown')}:${port ?? 0}`
-  const detail = `${what} is not let through; connect with TLS and a server name, or list host and port in egress.tcp`
+  const detail = `${what} is not supported; connect with TLS and a server name, or add host and port to egress.tcp`
   const isUnowned = host !== null && port !== null && deps.isUnowned(host, port)
   const exchange = newExchange({
     id: deps.newRequestId(),

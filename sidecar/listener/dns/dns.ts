@@ -56,7 +56,7 @@ export async function createDns(deps: DnsDeps): Promise<Dns> {
         open.push(await openDatagrams(address, deps, take), await openStreams(address, deps, take))
       } catch (error) {
         if (address === '127.0.0.1' || !isNoIpv6(error)) throw error
-        deps.log.debug({ err: error }, 'no IPv6 here: names are answered over IPv4 alone')
+        deps.log.debug({ err: error }, 'IPv6 is unavailable; the DNS listener uses IPv4 only')
       }
     }
   } catch (error) {
@@ -96,7 +96,7 @@ function answerDatagram(
   if (query === null) return
   answerDns(query, deps)
     .then((reply) => socket.send(encode(reply), from.port, from.address))
-    .catch((error: unknown) => deps.log.debug({ err: error }, 'name not answered'))
+    .catch((error: unknown) => deps.log.debug({ err: error }, 'DNS query failed'))
 }
 
 async function openStreams(
@@ -147,7 +147,7 @@ function serveStream(
       }
       answerDns(query, deps)
         .then((reply) => void (socket.destroyed || socket.write(streamEncode(reply))))
-        .catch((error: unknown) => deps.log.debug({ err: error }, 'name not answered'))
+        .catch((error: unknown) => deps.log.debug({ err: error }, 'DNS query failed'))
     }
   })
 }

@@ -293,7 +293,7 @@ export class Http1Connection implements ReplyLine {
   }
 
   #stalled(): void {
-    this.#gone('the client neither sent nor read anything for too long')
+    this.#gone('the client sent and read no data for too long')
     this.deadline.socket.destroy()
   }
 }

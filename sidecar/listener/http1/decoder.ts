@@ -95,7 +95,7 @@ export class ChunkedDecoder implements BodyDecoder {
     if (this.#expects === 'size') this.#sizeLine(line)
     else if (this.#expects === 'trailer') this.#trailerLine(line)
     else if (line === '') this.#expects = 'size'
-    else return this.#fail('a chunk is longer than its size says')
+    else return this.#fail('a chunk is longer than its declared size')
     return end + 2
   }
 

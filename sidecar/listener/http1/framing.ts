@@ -87,7 +87,7 @@ function noteKnown(fields: FramingFields, name: string, value: string): void {
       return
     case 'content_length':
     case 'transfer_encoding':
-      fields.problem = `${name} shadows a framing header: write it with a hyphen`
+      fields.problem = `some servers read the header ${name} as a framing header; write the name with a hyphen`
       return
     case 'proxy-authorization':
       fields.proxyAuthorizations++
@@ -122,15 +122,17 @@ export function framingOf(
 }
 
 function fieldProblem(method: string, httpVersion: '1.0' | '1.1', fields: FramingFields): string | null {
-  if (fields.hosts > 1) return 'there is more than one Host header'
-  if (fields.hosts === 0 && httpVersion === '1.1' && method !== 'CONNECT') return 'the Host header is missing'
-  if (fields.proxyAuthorizations > 1) return 'there is more than one Proxy-Authorization header'
+  if (fields.hosts > 1) return 'the request has more than one Host header'
+  if (fields.hosts === 0 && httpVersion === '1.1' && method !== 'CONNECT')
+    return 'the request has no Host header'
+  if (fields.proxyAuthorizations > 1) return 'the request has more than one Proxy-Authorization header'
   if (fields.contentLength !== null && fields.transferEncoding !== null) {
-    return 'Content-Length and Transfer-Encoding exclude each other'
+    return 'the request has both Content-Length and Transfer-Encoding; send one of them'
   }
-  if (fields.transferEncoding !== null && httpVersion === '1.0') return 'HTTP/1.0 has no Transfer-Encoding'
+  if (fields.transferEncoding !== null && httpVersion === '1.0')
+    return 'an HTTP/1.0 request must not have Transfer-Encoding'
   if (fields.expect !== null && fields.expect.toLowerCase() !== '100-continue') {
-    return 'only "100-continue" can be expected'
+    return 'the header Expect must be "100-continue"'
   }
   return null
 }
@@ -141,7 +143,8 @@ function upgradeOf(options: string, upgrade: string | null): string | null {
 
 function bodyProblem(method: string, fields: FramingFields, upgrade: string | null): string | null {
   if (!hasBody(fields)) return null
-  if (method === 'CONNECT') return 'CONNECT has no body: remove Content-Length or Transfer-Encoding'
+  if (method === 'CONNECT')
+    return 'a CONNECT request must not have a body; remove Content-Length and Transfer-Encoding'
   return upgrade === null ? null : 'a request that upgrades the connection cannot have a body'
 }
 
@@ -152,14 +155,15 @@ function hasBody(fields: FramingFields): boolean {
 }
 
 function noteContentLength(fields: FramingFields, value: string): void {
-  if (fields.contentLength !== null) fields.problem = 'there is more than one Content-Length header'
+  if (fields.contentLength !== null) fields.problem = 'the request has more than one Content-Length header'
   if (!/^\d{1,15}$/.test(value)) fields.problem = 'Content-Length is not a number of bytes'
   fields.contentLength = value
 }
 
 function noteTransferEncoding(fields: FramingFields, value: string): void {
-  if (fields.transferEncoding !== null) fields.problem = 'there is more than one Transfer-Encoding header'
-  if (value.toLowerCase() !== 'chunked') fields.problem = 'the only Transfer-Encoding understood is "chunked"'
+  if (fields.transferEncoding !== null)
+    fields.problem = 'the request has more than one Transfer-Encoding header'
+  if (value.toLowerCase() !== 'chunked') fields.problem = 'Transfer-Encoding must be "chunked"'
   fields.transferEncoding = value
 }
 

@@ -64,14 +64,14 @@ function unfinished(bytes: Buffer, start: number, searched: number): HeadResult 
   if (BROKEN_LINE_END.test(bytes.toString('latin1', from)))
     return malformed(
       bytes.toString('latin1', start),
-      'lines must end with CRLF and hold no control characters',
+      'header lines must end with CRLF and contain no control characters',
     )
   return INCOMPLETE
 }
 
 function tooLarge(bytes: Buffer, start: number): HeadResult {
   const limit = LIMITS.headerBlockBytes
-  const detail = `the request line and headers are larger than ${limit} bytes: send fewer or shorter headers`
+  const detail = `the request line and headers are larger than ${limit} bytes; send fewer or shorter headers`
   return malformedHead(bytes.toString('latin1', start, start + 4096), { code: 'headers_too_large', detail })
 }
 

@@ -51,7 +51,7 @@ export function grpcRefusal(status: number, body: string): string[] {
 export function grpcCut(kill: KillEntry | null): string[] {
   if (kill !== null) return grpcStatus(CODES.permissionDenied, killReason(kill))
   const text =
-    'The gateway cut this call: the upstream failed, or nothing was sent either way for too long. What was sent may have arrived.'
+    'The gateway ended this call, because the upstream failed or neither side sent data for too long. The upstream may have received the request.'
   return grpcStatus(CODES.unavailable, text)
 }
 

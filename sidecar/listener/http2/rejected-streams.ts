@@ -64,7 +64,9 @@ export function createRejectedStreams(
       const code = codeOf(error)
       if (!code.startsWith('ERR_HTTP2_') || code === SENT_BY_CLIENT || hasProtocolError) return
       hasProtocolError = true
-      tryReport(`the HTTP/2 connection broke the protocol and was closed: ${error.message}`)
+      tryReport(
+        `the HTTP/2 connection was closed, because the client violated the protocol: ${error.message}`,
+      )
     },
     streamFailed(error) {
       if (codeOf(error) === PROTOCOL_ERROR) hasProtocolError = true
@@ -77,5 +79,5 @@ function codeOf(error: Error): string {
 }
 
 function rejectionText(id: number): string {
-  return `stream ${id} of the HTTP/2 connection never became a request: its header list is malformed, or too many streams were open. It was reset.`
+  return `stream ${id} of the HTTP/2 connection was reset, because its header list is malformed or too many streams were open.`
 }

@@ -79,7 +79,7 @@ export class Http2Reply implements Reply, ReplyStream {
   }
 
   upgrade(): Duplex {
-    throw new Error('a stream of an HTTP/2 connection cannot be taken over')
+    throw new Error('an HTTP/2 stream does not support upgrades')
   }
 
   async isThere(): Promise<boolean> {
@@ -124,7 +124,7 @@ export class Http2Reply implements Reply, ReplyStream {
     }
     this.isEnded = true
     // `close` would end the body normally, and the client could take the response for complete.
-    this.#stream.destroy(new Error('the answer was cut'))
+    this.#stream.destroy(new Error('the response was aborted'))
     this.#options.onEnded()
   }
 

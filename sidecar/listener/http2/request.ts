@@ -100,19 +100,19 @@ function pseudoProblem(
   scheme: string,
 ): string | null {
   if (method === 'CONNECT')
-    return 'CONNECT and WebSocket over HTTP/2 are not supported: use HTTP/1.1 for them'
+    return 'CONNECT and WebSocket over HTTP/2 are not supported; use HTTP/1.1 for both'
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/.test(method)) return 'the method is not a token'
   if (!/^(?:\/[\x21-\x7e]*|\*)$/.test(target)) return 'the path must start with "/" and be percent-encoded'
   return given === scheme ? null : `the :scheme must be ${scheme} on this connection`
 }
 
 function hostsProblem(fields: FramingFields): string | null {
-  if (fields.hosts > 1) return 'there is more than one Host header'
-  return fields.proxyAuthorizations > 1 ? 'there is more than one Proxy-Authorization header' : null
+  if (fields.hosts > 1) return 'the request has more than one Host header'
+  return fields.proxyAuthorizations > 1 ? 'the request has more than one Proxy-Authorization header' : null
 }
 
 function sizeProblem(bytes: number): Problem | null {
   if (bytes <= LIMITS.headerBlockBytes) return null
-  const detail = `the headers are larger than ${LIMITS.headerBlockBytes} bytes: send fewer or shorter headers`
+  const detail = `the headers are larger than ${LIMITS.headerBlockBytes} bytes; send fewer or shorter headers`
   return { code: 'headers_too_large', detail }
 }

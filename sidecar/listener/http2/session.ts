@@ -215,7 +215,7 @@ function receiveBody(stream: ServerHttp2Stream, head: Http2Head): BodyIntake {
   stream.on('data', push)
   stream.on('end', () => {
     if (stream.aborted)
-      intake.fail(new ChaperoneError('malformed_request', { detail: 'the body was cut short' }))
+      intake.fail(new ChaperoneError('malformed_request', { detail: 'the request body was truncated' }))
     else if (!intake.isComplete) intake.complete()
   })
   return intake

@@ -22,7 +22,8 @@ export type BoundRequest = {
 
 export function boundRequest(exchange: Exchange): BoundRequest {
   const { connector, request, kind } = exchange
-  if (connector === undefined || request === undefined) throw new Error('bound before it was routed')
+  if (connector === undefined || request === undefined)
+    throw new Error('the exchange must be routed before its approval is bound')
   const body = boundBody(exchange, connector.connector.unboundMembers)
   // The headers of a CONNECT are not forwarded, so none is bound.
   if (kind === 'tunnel') return { target: request.rawTarget, headers: [], body: body.hash }
@@ -68,7 +69,7 @@ export function bindingOf(exchange: Exchange, bound: BoundRequest, pins: readonl
 export function requestFingerprint(exchange: Exchange, bodySha256: string | null): string {
   const { agent, connector, request, isOpenEnded } = exchange
   if (agent === undefined || connector === undefined || request === undefined) {
-    throw new Error('held before it was routed')
+    throw new Error('the exchange must be routed before it is held')
   }
   return sha256Hex(
     fingerprintText({

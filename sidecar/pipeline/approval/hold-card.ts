@@ -32,7 +32,7 @@ export type HoldFacts = {
 export function describeHold(exchange: Exchange, { binding, bound, bodySha256, pins }: HoldFacts): HoldBody {
   const { agent, connector, request, decision, actions = [] } = exchange
   if (agent === undefined || connector === undefined || request === undefined || decision === undefined) {
-    throw new Error('held before it was decided')
+    throw new Error('the exchange must be decided before it is held')
   }
   const type = primaryType(exchange) ?? ''
   const primary = actions.find((action) => action.type === type)
@@ -103,7 +103,7 @@ function besides(exchange: Exchange, parameters: Parameters = {}): Parameters {
 }
 
 const OPEN_STREAM =
-  'open: the agent goes on sending while it waits. Whoever approves this call approves all that follows in it.'
+  'open: the agent continues to send data after the approval. The approval covers all further messages of this call.'
 
 function targetOf({ connector, resource }: Action): string | undefined {
   return canonicalTarget(connector, resource)

@@ -67,8 +67,8 @@ export function changedState(before: readonly ReadPin[], now: readonly ReadPin[]
     if (value === null || (current?.pin.state === pin.state && current.value === value)) continue
     const known = current?.value ?? null
     return known === null
-      ? `The ${pin.state} of ${pin.actionType} (${value} when it was approved) could not be read again.`
-      : `The ${pin.state} of ${pin.actionType} was ${value} when it was approved and is ${known} now.`
+      ? `The ${pin.state} of ${pin.actionType} (${value} at the time of the approval) could not be read again.`
+      : `The ${pin.state} of ${pin.actionType} was ${value} at the time of the approval and is now ${known}.`
   }
   return null
 }

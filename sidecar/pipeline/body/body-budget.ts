@@ -127,11 +127,11 @@ function nameOf({ agent }: Exchange): string {
 const SETTING = 'BODY_BUDGET_BYTES of the gateway (in a pod: the memory limit of the sidecar)'
 
 function full(totalBytes: number, bytes: number, waitMs: number): ChaperoneError {
-  const detail = `The gateway keeps at most ${sizeText(totalBytes)} of request bodies in memory, and for ${waitMs / 1_000} s there was no room for ${sizeText(bytes)} more. Send the request again later, or raise ${SETTING}.`
+  const detail = `The gateway keeps at most ${sizeText(totalBytes)} of request bodies in memory, and ${sizeText(bytes)} more did not become available within ${waitMs / 1_000} s. Send the request again later, or raise ${SETTING}.`
   return new ChaperoneError('overloaded', { detail, retryAfterS: RETRY_AFTER_S })
 }
 
 function tooLarge(totalBytes: number): ChaperoneError {
-  const detail = `The gateway has to read the body of this request, and keeps at most ${sizeText(totalBytes)} of request bodies in memory. Send a smaller one, or raise ${SETTING}.`
+  const detail = `The body of this request is larger than the memory that the gateway has for request bodies, ${sizeText(totalBytes)}. Send a smaller body, or raise ${SETTING}.`
   return new ChaperoneError('body_too_large', { detail })
 }

@@ -32,7 +32,7 @@ export function judgeUnscanned({ connector, request, body }: Exchange): Refusal 
   if (isRead || scannedMembers(connector, request) === null) return null
   return refusal(
     'unsupported_body',
-    'the gateway reads which tools, URLs and the like the provider would act on: send application/json in UTF-8 without Content-Encoding',
+    'the gateway must read the tools and URLs in the body that the provider acts on; send application/json in UTF-8 without Content-Encoding',
   )
 }
 

@@ -46,6 +46,6 @@ export function createInflateBudget(
 }
 
 function tooMuch(agent: string, retryAfterS: number): ChaperoneError {
-  const detail = `The pushes of agent "${agent}" held more commits in one minute than the gateway reads. Wait ${retryAfterS} s.`
+  const detail = `The pushes of agent "${agent}" contained more commits in one minute than the gateway reads. Wait ${retryAfterS} s and push again.`
   return new ChaperoneError('rate_limited', { detail, retryAfterS })
 }

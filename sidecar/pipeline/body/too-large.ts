@@ -23,10 +23,10 @@ export function tooLong(exchange: Exchange, limit: number): Refusal {
   const size = sizeText(limit)
   const detail =
     who !== null
-      ? `${who} at the body of this request, which may have at most ${size}.`
+      ? `${who} the body of this request, which may have at most ${size}.`
       : exchange.provisional === undefined
-        ? `The class of this request depends on its body, which may have at most ${size}.`
-        : `The body of a model request is read to its end and may have at most ${size}.`
+        ? `The action of this request depends on its body, which may have at most ${size}.`
+        : `The gateway reads the complete body of a model request, which may have at most ${size}.`
   return refusal('body_too_large', detail)
 }
 
@@ -37,14 +37,14 @@ export function tooLong(exchange: Exchange, limit: number): Refusal {
 export function withPolicies(exchange: Exchange, wrong: Refusal): Refusal {
   if (wrong.code !== 'body_too_large') return wrong
   const who = policiesThatLook(exchange)
-  return who === null ? wrong : { ...wrong, detail: `${wrong.detail}. ${who} at the body of this request.` }
+  return who === null ? wrong : { ...wrong, detail: `${wrong.detail}. ${who} the body of this request.` }
 }
 
 /** Returns the refusal of a body above the limit of held bodies. */
 export function tooLongToHold({ decision }: Exchange, limit: number): Refusal {
   const rule = decision?.decisive === undefined ? decision?.permissionPattern : ruleLabel(decision.decisive)
   const by = rule === undefined || rule === null ? '' : ` (${rule})`
-  const detail = `A request that waits for a person${by} may have a body of at most ${sizeText(limit)}.`
+  const detail = `A request that requires approval${by} may have a body of at most ${sizeText(limit)}.`
   return refusal('body_too_large', detail)
 }
 
@@ -57,5 +57,5 @@ function policiesThatLook(exchange: Exchange): string | null {
   if (names.length === 0) return null
   const quoted = names.slice(0, MOST_NAMES).map((name) => `"${name}"`)
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''
-  return names.length === 1 ? `Policy ${quoted} looks` : `Policies ${quoted.join(', ')}${more} look`
+  return names.length === 1 ? `Policy ${quoted} reads` : `Policies ${quoted.join(', ')}${more} read`
 }

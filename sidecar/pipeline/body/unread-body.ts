@@ -30,7 +30,7 @@ export function judgeUnread(exchange: Exchange): Refusal | null {
   const { request, body, bodyBytes, isOpenEnded } = exchange
   if (request === undefined || body.isEmpty || opaqueDeclaration(exchange) !== null) return null
   if (wasScanned(exchange)) return null
-  if (isOpenEnded === true) return unread('has no end yet: the client goes on sending')
+  if (isOpenEnded === true) return unread('the client has not finished sending the body')
   if (exchange.connector?.connector.quotesUnreadBody === true) return null
   return bodyBytes === undefined ? judgeLabel(request.body) : judgeBytes(bodyBytes, request.body)
 }
@@ -56,19 +56,19 @@ function judgeLabel(info: BodyInfo): Refusal | null {
 }
 
 function unread(problem: string): Refusal {
-  const detail = `The request needs an approver, who cannot read its body: it ${problem}. Send application/json or application/x-www-form-urlencoded in UTF-8, without Content-Encoding. Where bodies are files or gRPC messages, set "bodies: opaque" on the Connector or on one of its actions.`
+  const detail = `The request requires approval, but an approver could not read its body, because ${problem}. Send application/json or application/x-www-form-urlencoded in UTF-8, without Content-Encoding. Where bodies are files or gRPC messages, set "bodies: opaque" on the Connector or on one of its actions.`
   return refusal('unsupported_body', detail)
 }
 
 function problemOf(info: BodyInfo): string {
-  return labelProblem(info) ?? `is labelled ${info.mediaType} and is something else`
+  return labelProblem(info) ?? `the body does not have its declared media type ${info.mediaType}`
 }
 
 function labelProblem({ mediaType, charset, encoding }: BodyInfo): string | null {
-  if (encoding !== undefined) return `is ${shortened(encoding)}-encoded`
-  if (mediaType === undefined || mediaType === '') return 'has no Content-Type'
-  if (formatOf(mediaType) === 'opaque') return `is ${shortened(mediaType)}`
-  return charset === undefined || UTF8.has(charset) ? null : `has the charset ${shortened(charset)}`
+  if (encoding !== undefined) return `the body is ${shortened(encoding)}-encoded`
+  if (mediaType === undefined || mediaType === '') return 'the request has no Content-Type'
+  if (formatOf(mediaType) === 'opaque') return `the body has the media type ${shortened(mediaType)}`
+  return charset === undefined || UTF8.has(charset) ? null : `the body has the charset ${shortened(charset)}`
 }
 
 const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8'])
@@ -95,11 +95,11 @@ export function describeUnread(exchange: Exchange): UnreadBody | null {
 }
 
 const DECLARED_BY = { Connector: 'The Connector', row: 'The definition of the action' } as const
-const QUOTED = 'The card quotes its beginning. Exactly this body is sent, or none.'
+const QUOTED = 'The card shows the beginning of the body. An approval covers exactly this body.'
 
 function whyHeld(exchange: Exchange): string {
   const by = opaqueDeclaration(exchange) ?? 'Connector'
-  return `${DECLARED_BY[by]} declares it opaque. Exactly this body is sent, or none.`
+  return `${DECLARED_BY[by]} declares the body opaque. An approval covers exactly this body.`
 }
 
 const EXCERPT_BYTES = 1_024

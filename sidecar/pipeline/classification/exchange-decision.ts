@@ -51,7 +51,7 @@ export function cachedDecisionsFor(
   provisional: ProvisionalClassification,
   { snapshot }: Exchange,
 ): CachedDecisions {
-  if (snapshot === undefined) throw new Error('decided before there were rules')
+  if (snapshot === undefined) throw new Error('the exchange must have a snapshot before it is decided')
   const known = provisional.cached
   if (known !== null && known.snapshot === snapshot) return known
   const cached = newCachedDecisions(judgedActions(provisional.named), snapshot)
@@ -90,7 +90,7 @@ function decisionInputs(
 ): ReturnType<typeof proxiedInputs> {
   const { snapshot, agent, connector: bound, request } = exchange
   if (snapshot === undefined || agent === undefined || bound === undefined || request === undefined) {
-    throw new Error('decided before the request was identified and routed')
+    throw new Error('the exchange must be identified and routed before it is decided')
   }
   return proxiedInputs({ snapshot, agent, bound, request, body: bodyOf(exchange), nowMs }, actions)
 }

@@ -18,6 +18,6 @@ export function decideOrdered({ order, actions = [] }: Exchange, decision: Decis
   const own = actions.filter((action) => !isBeside(action))
   const other = own.find(({ type }) => order !== undefined && type !== order.actionType)
   if (order === undefined || other === undefined || decision.verdict === 'deny') return decision
-  const reason = `The token is for ${order.actionType}, but the request that follows from its parameters is ${other.type}. Submit it under that name, or correct the parameters.`
+  const reason = `The token is for ${order.actionType}, but its parameters describe the action ${other.type}. Submit the action under that name, or correct the parameters.`
   return { ...decision, verdict: 'deny', would: 'deny', reason }
 }

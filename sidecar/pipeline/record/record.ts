@@ -101,7 +101,7 @@ function logDecision(exchange: Exchange): LogDecision {
 
 function withEcho(note: string | null, { isEchoMasked }: Exchange['outcome']): string | null {
   if (!isEchoMasked) return note
-  const echo = 'credential masked in the answer'
+  const echo = 'credential masked in the response'
   return note === null ? echo : `${note}; ${echo}`
 }
 

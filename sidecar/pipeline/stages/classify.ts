@@ -262,7 +262,7 @@ function isHereShort({ request, body }: Exchange): boolean {
 
 async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHead): Promise<StageResult> {
   if (request.body.encoding !== undefined) {
-    const detail = `The body is ${request.body.encoding}-encoded, and its first bytes say what it does: send it without Content-Encoding.`
+    const detail = `The body is ${request.body.encoding}-encoded, but the gateway must read its beginning. Send the body without Content-Encoding.`
     return refuseReading(exchange, { code: 'unsupported_body', detail })
   }
   const possible = judgedActions(head.announced())

@@ -107,7 +107,7 @@ async function readBody(
 ): Promise<StageResult> {
   const bytes = await budget.read(exchange, limit)
   if (bytes !== null) return stripBytes(exchange, bound.connector, bytes)
-  const detail = `The body may carry a credential, so the gateway reads it; it may have at most ${limit} bytes.`
+  const detail = `The body may contain a credential, so the gateway must read it. The body may have at most ${limit} bytes.`
   return refuseReading(exchange, { code: 'body_too_large', detail })
 }
 

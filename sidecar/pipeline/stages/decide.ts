@@ -42,7 +42,7 @@ function judgeActionCount({ named, snapshot }: Exchange): Refusal | null {
   const count = named?.kind === 'actions' ? named.actions.length : 0
   const limit = snapshot?.gateway.maxActionsPerRequest ?? Number.POSITIVE_INFINITY
   if (count <= limit) return null
-  const detail = `The request carries ${count} actions, and the Gateway allows ${limit} in one request (spec.maxActionsPerRequest). Split it into several requests.`
+  const detail = `The request contains ${count} actions, but the Gateway allows at most ${limit} in one request (spec.maxActionsPerRequest). Send the actions in several requests.`
   return refusal('too_many_actions', detail)
 }
 

@@ -30,7 +30,7 @@ export function createForward(
     name: 'forward',
     run(exchange): Promise<undefined> {
       const { request, channel } = exchange
-      if (request === undefined) throw new Error('forwarded before it was read')
+      if (request === undefined) throw new Error('the exchange must be parsed before it is forwarded')
       if (channel !== undefined) {
         watchMessages(exchange, handles)
         watchMessageWork(exchange, hostedWork)
@@ -78,7 +78,8 @@ function outboundOf(
   { nowMs, handles, pacer, budget, work }: Sending,
 ): Outbound {
   const { outbound, raw } = exchange
-  if (outbound === undefined) throw new Error('forwarded before its credentials were seen to')
+  if (outbound === undefined)
+    throw new Error('the credentials of the exchange must be set before it is forwarded')
   const edit = toolFilterOf(exchange, nowMs, pacer)
   const given = handleWatchOf(exchange, handles)
   const isPlain = edit !== null || given?.readsBody === true || work !== null || isReadHere(exchange)

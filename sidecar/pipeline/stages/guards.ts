@@ -27,7 +27,7 @@ export function createGuards(ports: PipelinePorts, concurrency: Concurrency): St
   function judge(exchange: Exchange, slot: Taken, perMinute: number): StageResult {
     if (!slot.ok) return refuseRate(exchange, slot.retryAfterS, `${perMinute} requests in one minute`)
     if (concurrency.admit(exchange)) return 'continue'
-    return refuseRate(exchange, 1, 'as many requests at once as it may have')
+    return refuseRate(exchange, 1, 'the maximum number of concurrent requests')
   }
   return {
     name: 'guards',
@@ -44,11 +44,11 @@ export function createGuards(ports: PipelinePorts, concurrency: Concurrency): St
 /** Refuses a request because the control plane was lost for longer than the `failurePolicy` of the Gateway allows. */
 export function refuseLost(exchange: Exchange): StageResult {
   const detail =
-    'The gateway has lost its control plane for longer than failurePolicy allows for this action. Try again when it is back.'
+    'The gateway has had no connection to the control plane for longer than failurePolicy allows for this action. Try again when the control plane is reachable.'
   return refuse(exchange, { code: 'lease_expired', reason: 'not_ready', detail })
 }
 
 function refuseRate(exchange: Exchange, retryAfterS: number, what: string): StageResult {
-  const detail = `Agent "${exchange.agent?.name}" has sent ${what}. Wait ${retryAfterS} s.`
+  const detail = `Agent "${exchange.agent?.name}" has sent ${what}. Wait ${retryAfterS} s and send the request again.`
   return refuse(exchange, { code: 'rate_limited', reason: 'rate_limit', detail, retryAfterS })
 }

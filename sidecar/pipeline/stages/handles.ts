@@ -69,7 +69,7 @@ function judge(exchange: Exchange, { bound, named }: Named, owners: readonly Han
   const judged = named.map(({ kind }, at) => ({ kind, owner: owners[at] ?? 'unknown' }))
   exchange.handle = strictestOf(judged.map(({ owner }) => owner))
   if (snapshot === undefined || decision === undefined)
-    throw new Error('handles were looked at before the decision')
+    throw new Error('the exchange must be decided before its handles are checked')
   const against = decideHandle(snapshot, bound, judged)
   if (against === undefined) return 'continue'
   const { verdict, would, reason, source } = against

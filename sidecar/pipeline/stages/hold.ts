@@ -107,7 +107,7 @@ async function holdOnce(
  * state returns.
  */
 function refuseVoid(exchange: Exchange, approvalId: string, changed: string): StageResult {
-  const detail = `${changed} The approval is void, and nothing was sent. Send the request again to ask for the present state.`
+  const detail = `${changed} The approval is void, and nothing was sent. Send the request again to request approval of the present state.`
   const extra = {
     approval_id: approvalId,
     decision: 'deny',
@@ -176,7 +176,8 @@ async function ask(exchange: Exchange, ports: PipelinePorts, card: HoldBody): Pr
 }
 
 function refuseRestless(exchange: Exchange): StageResult {
-  const detail = 'The rules for this request changed again and again while it was held. Send it again.'
+  const detail =
+    'The rules for this request changed repeatedly while the request was held. Send the request again.'
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
 }
 
@@ -199,10 +200,10 @@ function refuseUnapproved(exchange: Exchange, outcome: Unapproved): StageResult 
   const { kind, approvalId, note } = outcome
   const isExpired = kind === 'expired'
   const detail = isExpired
-    ? 'Nobody answered in time. Send the request again to ask once more.'
+    ? 'The approval expired without an answer. Send the request again to request a new approval.'
     : [
         noteSentence(note),
-        kind === 'denied' ? 'A person denied this request.' : 'The approval was cancelled.',
+        kind === 'denied' ? 'An approver denied this request.' : 'The approval was cancelled.',
       ]
         .filter(Boolean)
         .join(' ')

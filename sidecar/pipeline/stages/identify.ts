@@ -60,13 +60,14 @@ function checkStatus(exchange: Exchange, agent: AgentEntry): StageResult {
 }
 
 function refuseNotReady(exchange: Exchange): StageResult {
-  const detail = 'The gateway has no rules yet: it waits for the control plane. Try again in a moment.'
+  const detail =
+    'The gateway has not received its configuration from the control plane yet. Try again in a moment.'
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
 }
 
 function refuseUnknown(exchange: Exchange): StageResult {
   if (exchange.credentials.kind === 'port') {
-    const detail = `No agent "${exchange.credentials.agent}" is registered any more. Register it again.`
+    const detail = `Agent "${exchange.credentials.agent}" is not registered. Register the agent again.`
     return refuse(exchange, { code: 'denied', reason: 'agent', detail, error: 'agent unknown' })
   }
   return refuse(exchange, {
@@ -77,15 +78,14 @@ function refuseUnknown(exchange: Exchange): StageResult {
 }
 
 const HOW =
-  'start the program with "chaperone run", or take the proxy address of "chaperone status --json" (http://NAME:KEY@127.0.0.1:PORT).'
+  'Start the program with "chaperone run", or use the proxy address from "chaperone status --json" (http://NAME:KEY@127.0.0.1:PORT).'
 
 function keyAdvice({ kind, keyedPort }: Exclude<Credentials, { kind: 'port' }>): string {
   if (keyedPort !== undefined) {
-    const what =
-      kind === 'none' ? 'The request has none' : 'The name or the key of the request is another one'
-    return `This port needs the key of agent "${keyedPort.agent}". ${what}: ${HOW}`
+    const what = kind === 'none' ? 'The request has no key' : 'The request has a different agent name or key'
+    return `This port needs the key of agent "${keyedPort.agent}". ${what}. ${HOW}`
   }
   return kind === 'none'
     ? 'The request names no agent. Use http://NAME:KEY@HOST:PORT as the proxy address.'
-    : 'The agent name or its key is wrong. Use the key that was shown when the agent was made, or rotate it.'
+    : 'The agent name or its key is wrong. Use the key that was shown when the agent was created, or rotate the key.'
 }

@@ -39,7 +39,7 @@ async function judge(exchange: Exchange, ports: PipelinePorts, budget: BodyBudge
 }
 
 function refuseLong(exchange: Exchange): StageResult {
-  const detail = `The body may replace the method of this request, and other methods are decided otherwise, so the gateway reads it; it may have at most ${MAX_READ} bytes. A file is sent with a Content-Type of its own.`
+  const detail = `The body of this request may replace its method, so the gateway must read the body, which may have at most ${MAX_READ} bytes. Send a file with the Content-Type of the file.`
   return refuseReading(exchange, { code: 'body_too_large', detail })
 }
 

@@ -11,7 +11,8 @@ export const route: Stage = {
   name: 'route',
   run(exchange) {
     const { request, snapshot, connector } = exchange
-    if (request === undefined || snapshot === undefined) throw new Error('routed before it was read')
+    if (request === undefined || snapshot === undefined)
+      throw new Error('the exchange must be parsed before it is routed')
     if (connector !== undefined) return checkTunnel(exchange, connector.entry.tlsMode)
     const decision = decideUnowned(snapshot, request.host, request.port)
     exchange.decision = decision

@@ -23,7 +23,10 @@ function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
       if (snapshot !== null) exchange.snapshot = snapshot
       exchange.agent = orderOf(exchange).agent
       if (snapshot !== null) return 'continue'
-      return refuseSystem(exchange, 'The gateway has no rules yet: it waits for the control plane.')
+      return refuseSystem(
+        exchange,
+        'The gateway has not received its configuration from the control plane yet.',
+      )
     },
   }
 }
@@ -39,17 +42,14 @@ const authoriseSystem: Stage = {
     const { connector } = exchange
     const { connectorId, scope } = orderOf(exchange)
     if (connector?.entry.id !== connectorId)
-      return refuseSystem(
-        exchange,
-        'The connector that the work was started through does not own the host any more.',
-      )
+      return refuseSystem(exchange, 'The host does not belong to the connector that started the work.')
     if (connector.entry.secret === null && connectorScheme(connector).type !== 'none')
       return refuseSystem(
         exchange,
-        'The connector has no credential, and the gateway keeps none of its agents.',
+        'The connector has no credential, and the gateway does not store credentials of agents.',
       )
     await classifyRefused(exchange)
-    const reason = `Kill switch "${scope}" cancels what the agent started at the provider.`
+    const reason = `Kill switch "${scope}" cancels the work that the agent started at the provider.`
     exchange.decision = plainDecision('allow', 'allow', reason, 'kill')
     exchange.outcome.note = 'system'
     return 'continue'
@@ -57,7 +57,7 @@ const authoriseSystem: Stage = {
 }
 
 function orderOf({ system }: Exchange): SystemOrder {
-  if (system === undefined) throw new Error('not an order of the gateway itself')
+  if (system === undefined) throw new Error('the exchange is not an order of the gateway itself')
   return system
 }
 

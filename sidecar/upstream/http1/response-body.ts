@@ -120,19 +120,19 @@ export class ChunkedDecoder implements BodyDecoder {
   #takeLine(bytes: Buffer): number {
     const end = bytes.indexOf(LINE_END)
     const limit = this.#expects === 'trailer' ? MAX_TRAILER_BYTES : MAX_SIZE_LINE
-    if ((end === -1 ? bytes.length : end) > limit) return this.#fail('a line between its chunks is too long')
+    if ((end === -1 ? bytes.length : end) > limit) return this.#fail('a line between chunks is too long')
     if (end === -1) return this.#checkUnfinished(bytes)
     const line = bytes.toString('latin1', 0, end)
     if (this.#expects === 'size') this.#sizeLine(line)
     else if (this.#expects === 'trailer') this.#trailerLine(line)
     else if (line === '') this.#expects = 'size'
-    else return this.#fail('a chunk is longer than its size says')
+    else return this.#fail('a chunk is longer than its declared size')
     return end + 2
   }
 
   #checkUnfinished(bytes: Buffer): number {
     const isBroken = this.#expects === 'data-end' ? bytes[0] !== CR || bytes.length > 1 : bytes.includes(LF)
-    return isBroken ? this.#fail('its chunks are not separated by CRLF') : 0
+    return isBroken ? this.#fail('the chunks are not separated by CRLF') : 0
   }
 
   #sizeLine(line: string): void {
@@ -148,7 +148,7 @@ export class ChunkedDecoder implements BodyDecoder {
   #trailerLine(line: string): void {
     if (line !== '') {
       this.#trailers += this.#trailers === '' ? line : `\r\n${line}`
-      if (this.#trailers.length > MAX_TRAILER_BYTES) this.#fail('its trailers are too long')
+      if (this.#trailers.length > MAX_TRAILER_BYTES) this.#fail('the trailers are too long')
       return
     }
     const trailers: string[] = []
@@ -158,7 +158,7 @@ export class ChunkedDecoder implements BodyDecoder {
       return
     }
     if (trailers.some((name, at) => at % 2 === 0 && FRAMING.test(name))) {
-      this.#fail('its trailers say anew how long it is')
+      this.#fail('the trailers contain a framing header')
       return
     }
     this.isDone = true

@@ -88,10 +88,11 @@ export function framingOf(input: FramingInput): Framing | string {
 
 function problemOf({ status, isHttp10, fields, isUpgrade }: FramingInput): string | null {
   const { contentLength, transferEncoding } = fields
-  if (status === 101 && !isUpgrade) return 'it switches protocols, and nobody asked for that'
-  if (fields.isRepeated) return 'it says twice how long it is'
+  if (status === 101 && !isUpgrade)
+    return 'the upstream switched protocols although the request has no Upgrade'
+  if (fields.isRepeated) return 'the response has more than one Content-Length or Transfer-Encoding header'
   if (contentLength !== null && !/^\d{1,15}$/.test(contentLength))
-    return 'its Content-Length is not a number of bytes'
+    return 'the Content-Length of the response is not a number of bytes'
   return transferEncoding === null ? null : codingProblem(transferEncoding, contentLength, isHttp10)
 }
 
@@ -100,9 +101,11 @@ function codingProblem(
   contentLength: string | null,
   isHttp10: boolean,
 ): string | null {
-  if (contentLength !== null) return 'it has both Content-Length and Transfer-Encoding'
-  if (isHttp10) return 'HTTP/1.0 has no Transfer-Encoding'
-  return transferEncoding.toLowerCase() === 'chunked' ? null : 'its Transfer-Encoding is not "chunked"'
+  if (contentLength !== null) return 'the response has both Content-Length and Transfer-Encoding'
+  if (isHttp10) return 'an HTTP/1.0 response must not have Transfer-Encoding'
+  return transferEncoding.toLowerCase() === 'chunked'
+    ? null
+    : 'the Transfer-Encoding of the response is not "chunked"'
 }
 
 function bodyOf({ status, isHead, fields }: FramingInput): Framing['body'] {

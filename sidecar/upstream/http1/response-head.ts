@@ -32,7 +32,7 @@ const CONTROL = /[^\t\x20-\x7e\x80-\xff]/
 export function readResponseHead(bytes: Buffer, asked: Asked): HeadResult {
   const end = bytes.indexOf(HEAD_END)
   if ((end === -1 ? bytes.length : end) > MAX_HEAD_BYTES) {
-    return malformed(`its header fields are larger than ${MAX_HEAD_BYTES} bytes`)
+    return malformed(`the headers of the response are larger than ${MAX_HEAD_BYTES} bytes`)
   }
   return end === -1
     ? INCOMPLETE
@@ -42,7 +42,7 @@ export function readResponseHead(bytes: Buffer, asked: Asked): HeadResult {
 function parseHead(text: string, { end, asked }: { end: number; asked: Asked }): HeadResult {
   const lineEnd = text.indexOf('\r\n')
   const line = STATUS_LINE.exec(lineEnd === -1 ? text : text.slice(0, lineEnd))
-  if (line === null) return malformed('its first line is not "HTTP/1.1 status reason"')
+  if (line === null) return malformed('the status line is not "HTTP/1.1 status reason"')
   const headers: string[] = []
   const detail = lineEnd === -1 ? null : parseFields(text, lineEnd + 2, headers)
   if (detail !== null) return malformed(detail)

@@ -173,7 +173,7 @@ function statusOf(headers: IncomingHttpHeaders): number {
  */
 function refused(): ChaperoneError {
   const detail =
-    'The upstream refused the call before it did anything with it (REFUSED_STREAM), as servers do that are busy or stopping. Call again.'
+    'The upstream rejected the call before processing it (REFUSED_STREAM), for example because the server is busy or stopping. Send the call again.'
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
 }
 

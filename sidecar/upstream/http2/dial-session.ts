@@ -41,6 +41,6 @@ function isAlpnAlert(error: unknown): boolean {
 
 function notHttp2(host: string, cause?: unknown): ChaperoneError {
   const said = cause instanceof Error ? ` (${cause.message})` : ''
-  const detail = `${host} does not speak HTTP/2${said}, and a gRPC call needs it. Nothing was sent. Check the address and port of the gRPC server, or upstream.url of the connector.`
+  const detail = `${host} does not support HTTP/2${said}, which a gRPC call needs. Nothing was sent. Check the address and port of the gRPC server, or upstream.url of the connector.`
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' }, cause })
 }

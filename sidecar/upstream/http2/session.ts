@@ -74,13 +74,13 @@ export class UpstreamSession {
     socket.once('end', () => session.destroy())
     session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW_BYTES))
     return new Promise((resolve, reject) => {
-      let failure = new Error('it closed the connection instead of sending its settings')
+      let failure = new Error('the server closed the connection before it sent HTTP/2 settings')
       const onEarlyClose = (): void => {
         clearTimeout(timer)
         reject(failure)
       }
       const timer = setTimeout(() => {
-        failure = new Error('it sent no settings')
+        failure = new Error('the server sent no HTTP/2 settings in time')
         session.destroy()
         socket.destroy()
       }, options.timeoutMs)

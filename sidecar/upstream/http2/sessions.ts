@@ -59,7 +59,7 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
       if (opened !== null) return opened
       if (isUseless(session)) lost += 1
     }
-    throw failed(target.host, 'it takes no calls')
+    throw failed(target.host, 'the server accepts no streams')
   }
 
   /** Returns the session that is being dialed, or dials one. Calls that arrive during a dial share its session. */

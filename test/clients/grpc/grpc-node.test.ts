@@ -292,8 +292,8 @@ describe('a call that is cut', () => {
       const again: ServiceError | null = (await unary(world.client, 'Echo', 'x')).error
       return again === null ? true : null
     })
-    const rows = await rowsOf('Watch', (all) => all.some((row) => row.note === 'stopped by kill switch'))
-    expect(rows.filter((row) => row.note === 'stopped by kill switch')).toHaveLength(1)
+    const rows = await rowsOf('Watch', (all) => all.some((row) => row.note === 'aborted by a kill switch'))
+    expect(rows.filter((row) => row.note === 'aborted by a kill switch')).toHaveLength(1)
   })
 })
 
@@ -310,7 +310,7 @@ test('a call to a server that speaks no HTTP/2 is UNAVAILABLE, and says so', asy
   const { error } = await unary(other.client, 'Echo', 'x')
   expect(error).toMatchObject({
     code: status.UNAVAILABLE,
-    details: expect.stringContaining('does not speak HTTP/2'),
+    details: expect.stringContaining('does not support HTTP/2'),
   })
   expect(seen).toEqual([])
   await other[Symbol.asyncDispose]()

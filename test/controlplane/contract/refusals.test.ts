@@ -62,7 +62,7 @@ const BAD_REQUEST: readonly Case[] = [
   {
     ...{ ...actions, why: 'a webhook_url of another kind' },
     body: { action_spec: ALLOWED, webhook_url: 'ftp://x.test/' },
-    ...invalid('webhook_url: is not an http or https URL'),
+    ...invalid('webhook_url: must be an http or https URL'),
   },
   { ...actions, why: 'no JSON', body: '{"action_spec":', ...invalid('body: is not valid JSON') },
   {
@@ -129,7 +129,7 @@ const BAD_REQUEST: readonly Case[] = [
   {
     ...{ row: 'POST /api/auth/register', why: 'a short password', by: nobody },
     body: { email: 'x@example.com', password: 'short', name: 'X' },
-    ...invalid('password: has at least 12 characters'),
+    ...invalid('password: must have at least 12 characters'),
   },
   {
     ...{ row: 'POST /api/dashboard/users', why: 'another action', by: admin, body: { action: 'promote' } },

@@ -55,7 +55,7 @@ test('the warning about another one says where its members were looked for', asy
   await replica.enrol('team-b/gate')
   expect(await warningsOf('team-b', ['of-team'])).toEqual([
     'No account is in the group "of-team", and RBAC does not let the group answer approvals in namespace team-b. ' +
-      'Where no group of a rule has members, owners and admins of all namespaces may answer for it.',
+      'If no group of a rule has members, owners and admins of all namespaces can approve its requests.',
   ])
 })
 

@@ -51,7 +51,7 @@ describe('registration', () => {
     expect(answer.body).toMatchObject({
       error: 'Validation failed',
       details:
-        'email: is not an e-mail address; password: has at least 12 characters; name: is required; nmae: is not a known field',
+        'email: is not an e-mail address; password: must have at least 12 characters; name: is required; nmae: is not a known field',
     })
   })
 
@@ -198,7 +198,7 @@ describe('a new password', () => {
 
   test.each([
     [{ current_password: 'not the password', new_password: NEXT }, 'current_password: is not your password'],
-    [{ current_password: PASSWORD, new_password: 'short' }, 'new_password: has at least 12 characters'],
+    [{ current_password: PASSWORD, new_password: 'short' }, 'new_password: must have at least 12 characters'],
     [{ current_password: PASSWORD, new_password: PASSWORD }, 'new_password: is the one that you have'],
     [{ new_password: NEXT }, 'current_password: is required'],
   ])('is refused for %j, and nothing changes', async (body, details) => {

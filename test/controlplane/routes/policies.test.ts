@@ -73,7 +73,7 @@ describe('a policy text that is', () => {
     ],
   ])('escaped into %s is refused there, and decides nothing', async (_name, policyYaml, place) => {
     for (const said of await refusals(policyYaml)) {
-      expect(said).toContain(`${place}: has a NUL or an incomplete Unicode character`)
+      expect(said).toContain(`${place}: the text has a NUL or an incomplete Unicode character`)
     }
   })
 
@@ -88,7 +88,7 @@ describe('a policy text that is', () => {
     'nested without end by %s is refused by its line, before it costs anything',
     async (_name, policyYaml) => {
       for (const said of await refusals(policyYaml)) {
-        expect(said).toMatch(/line \d+: is nested too deeply, a policy needs fewer than ten levels$/)
+        expect(said).toMatch(/line \d+: the policy is nested too deeply; use fewer than ten levels$/)
       }
     },
   )

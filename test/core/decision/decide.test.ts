@@ -225,7 +225,7 @@ describe('several actions in one request', () => {
     const decision = decideAll(rules, inputs('mcp.tools.list', 'mcp.tools.delete', 'mcp.tools.send'))
     expect(decision).toMatchObject({ verdict: 'deny', permission: 'perm_no' })
     expect(decision.reason).toMatch(
-      /^Permission .* Action 2 of 3 \(mcp\.tools\.delete\) decides for the request\.$/,
+      /^Permission .* Action 2 of 3 \(mcp\.tools\.delete\) determines the decision on the request\.$/,
     )
   })
 

@@ -75,7 +75,7 @@ describe('reach of a provider on behalf of a request', () => {
     'https://owned.example\\.attacker.example',
     'owned.example',
   ])('is no host that servers could read differently: %s', (url) => {
-    expect(reach([server(url)], ALLOWED)[1]?.reason).toMatch(/send a plain https URL/)
+    expect(reach([server(url)], ALLOWED)[1]?.reason).toMatch(/Send a plain https URL/)
   })
 
   test('is everything at the level monitor, and the reason mentions it', () => {

@@ -109,7 +109,7 @@ describe('a policy in force that no longer compiles', () => {
 describe('a set of sections is refused whole', () => {
   test.each([
     ['agents', [{ ...agent, name: 7 }], 'section agents: 0.name'],
-    ['agents', [agent, { ...agent, id: 'agent_2' }], 'section agents: two agents are called "bot"'],
+    ['agents', [agent, { ...agent, id: 'agent_2' }], 'section agents: two agents have the name "bot"'],
     ['gateway', {}, 'section gateway: id'],
     ['connectors', [{ ...connector, ports: '443' }], 'section connectors: 0.ports'],
     ['permissions.03', [{ ...permission, agent: null }], 'section permissions.03: 0.agent'],

@@ -27,8 +27,8 @@ describe('the version of a gateway beside that of its control plane', () => {
   test('a warning names number, version and what to do; none for the same and for unknown versions', () => {
     expect(versionWarnings(['1.4.2', null], '1.4.2')).toEqual([])
     expect(versionWarnings(['1.4.2', '1.3.0', '1.3.0', '1.0.0'], '1.4.2')).toEqual([
-      '1 of 4 gateway processes (1.0.0) run a version that the control plane (1.4.2) does not support: it serves the 2 minor versions before its own. Restart them with a newer version.',
-      '2 of 4 gateway processes (1.3.0) run an older version than the control plane (1.4.2). Restart them with the newer version; in a cluster, create their pods anew.',
+      '1 of 4 gateway processes (1.0.0) run a version that the control plane (1.4.2) does not support: the control plane supports the 2 previous minor versions. Restart them with a newer version.',
+      '2 of 4 gateway processes (1.3.0) run an older version than the control plane (1.4.2). Restart them with the newer version; in a cluster, recreate their pods.',
     ])
   })
 

@@ -151,7 +151,7 @@ describe('the settings of the operator', () => {
       { ...cluster, CONTROL_PLANE_PEERS: 'http://a:1' },
       /CONTROL_PLANE_PEERS is "http:\/\/a:1"; give an https/,
     ],
-    [{ ...cluster, CONTROL_PLANE_URL: 'http://cp:3000' }, /CONTROL_PLANE_URL .* give an https address/],
+    [{ ...cluster, CONTROL_PLANE_URL: 'http://cp:3000' }, /CONTROL_PLANE_URL .* set it to an https address/],
     [{ ...cluster, GATEWAY_FLOORS: '{"hardening":"hard"}' }, /GATEWAY_FLOORS\.hardening/],
     [{ ...cluster, HEALTH_PORT: 'eighty' }, /HEALTH_PORT is "eighty"/],
     [{ ...cluster, CONTROL_PLANE_URL: 'cp:3000' }, /CONTROL_PLANE_URL is "cp:3000"/],

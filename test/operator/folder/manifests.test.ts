@@ -51,7 +51,7 @@ describe('a manifest', () => {
     ],
     ['a key that is there twice', `${gateway('a')}spec: {}\n`, 6, /not valid YAML: /],
     ['broken YAML', `${HEAD}kind: Gateway\nmetadata: {name: a\nspec: {}\n`, 4, /not valid YAML: /],
-    ['a list', '- a\n- b\n', 1, /a manifest is a mapping/],
+    ['a list', '- a\n- b\n', 1, /a manifest must be a mapping/],
     ['the second document', `${gateway('a')}---\n${gateway('b')}extra: 1\n`, 12, /unknown field extra/],
   ])('with %s is reported with its line', (_what, text, line, message) => {
     const { problems } = parseManifests('x.yaml', text)
@@ -158,7 +158,7 @@ describe('the folder', () => {
       {
         file: 'b.yaml',
         line: 1,
-        message: 'Gateway/default/x is declared already in a.yaml, line 1; remove one of the two',
+        message: 'Gateway/default/x is already declared in a.yaml, line 1; remove one of the two',
       },
     ])
     expect(keys(set)).toEqual(['Gateway/default/x a.yaml'])

@@ -193,7 +193,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
         items.find(({ reason, regarding }) => reason === 'BypassDetected' && regarding.name === name) ?? null
       )
     })
-    expect(event.note).toContain('it has no sidecar')
+    expect(event.note).toContain('the pod has no sidecar')
     // For the Gateway's status.
     expect([...(component.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
     expect(bypassing.length).toBeGreaterThan(0)

@@ -125,7 +125,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
 
   it('governs namespaces that only share a prefix with system namespaces', async () => {
     const says = (pod: unknown) => refusalOf(client, createPod('kube-tools', pod, { dryRun: 'All' }))
-    expect(await says(annotated())).toContain('names no Gateway in namespace kube-tools')
+    expect(await says(annotated())).toContain('is not a Gateway in namespace kube-tools')
     expect(await says(bare({}))).toContain('labelled chaperone.dev/inject=required and has no Gateway')
     expect(await says(bare({ 'chaperone.dev/inject': 'injected' }))).not.toBeNull()
   })

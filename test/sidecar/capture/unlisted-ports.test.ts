@@ -86,7 +86,7 @@ describe('a port that an entry of allowedHosts does not cover', () => {
     const many = Array.from({ length: 200 }, (_, index) => ['example.com', 1_000 + index] as const)
     const warnings = warningsOf(snapshot, many)
     expect(warnings).toHaveLength(33)
-    expect(warnings.at(-1)).toMatch(/further ports/)
+    expect(warnings.at(-1)).toMatch(/requested other ports/)
     expect(warningsOf(snapshot, many.slice(0, 32))).toHaveLength(32)
     expect(warningsOf(snapshot, many, listing([]))).toEqual([])
   })

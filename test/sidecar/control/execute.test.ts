@@ -31,7 +31,7 @@ test('an order that arrives before the snapshot with its agent waits for it, and
   })
   expect(await result).toMatchObject({ order_id: 'ord_1' })
   expect(known).toEqual([true])
-  expect(await execute(ORDER)).toMatchObject({ ok: false, error: 'this order was already executed' })
+  expect(await execute(ORDER)).toMatchObject({ ok: false, error: 'the execution order was already executed' })
   expect(known).toHaveLength(1)
 })
 

@@ -280,7 +280,7 @@ describe('a kill switch cancels what stopped agents started at providers', () =>
       ...{ agent: 'a', action_type: 'llm_a.response.cancel', decision: 'ALLOW', transport: 'system' },
       ...{ note: 'system', status: 200, path: '/v1/responses/resp_1/cancel', act_id: null },
     })
-    expect(record?.reason).toBe('Kill switch "agent:a" cancels what the agent started at the provider.')
+    expect(record?.reason).toBe('Kill switch "agent:a" cancels the work that the agent started at the provider.')
     expect(world.intents.at(-1)?.transport).toBe('system')
     expect(results[0]?.request_id).toMatch(/^req_/)
     expect((await world.send(asked('a', BACKGROUND))).reply.status).toBe(403)
@@ -315,7 +315,7 @@ describe('a kill switch cancels what stopped agents started at providers', () =>
     stop()
     const { results } = await settled()
     expect(results).toMatchObject([{ outcome: 'failed', status: null }])
-    expect(results[0]?.detail).toContain('does not own the host any more')
+    expect(results[0]?.detail).toContain('does not belong to the connector that started the work')
     expect(world.upstream.seen).toHaveLength(1)
     expect(world.records.at(-1)).toMatchObject({ transport: 'system', decision: 'DENY', act_id: null })
   })
@@ -455,7 +455,7 @@ describe('work that ended is not cancelled', () => {
     world.upstream.answerWith(events({ type: 'response.created', response: { id: 'resp_2' } }, true))
     const done = world.run(exchange)
     await eventually('the response is known', () => (world.hostedWork.size === 1 ? true : null))
-    exchange.abort.abort(new Error('the agent left'))
+    exchange.abort.abort(new Error('the agent disconnected'))
     await done
     expect([...world.hostedWork.all()].map(({ work }) => work.ids)).toEqual([{ id: 'resp_2' }])
   })

@@ -93,7 +93,7 @@ describe('records', () => {
     await until('upload', () => fake.records.length === 7)
     await until('trim', () => journal.pending === 0)
     expect(fake.records.map((record) => record.id)).not.toContain('rec_3')
-    expect(log.text()).toContain('refuses the form of this record')
+    expect(log.text()).toContain('rejects this record as invalid')
     expect(fake.lost).toEqual([{ process_id: 'proc_1', from: 3, to: 3, reason: 'unreadable' }])
     expect(journal.lost).toBe(1)
   })
@@ -120,7 +120,7 @@ describe('records', () => {
       refused('proc_old', 0, 699),
     ])
     expect(journal.lost).toBe(703)
-    expect(log.text()).toContain('refuses records of another owner')
+    expect(log.text()).toContain('rejects records of another gateway')
   })
 
   test('that are refused one by one do not block others of the same agent', async () => {

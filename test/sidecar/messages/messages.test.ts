@@ -202,7 +202,7 @@ describe('a WebSocket whose messages are read', () => {
     for (const exchange of world.live) exchange.abort.abort({ kind: 'kill', entry: killAll() })
     await client.closed
     await waitFor(() => expect(world.records).toHaveLength(2))
-    for (const record of world.records) expect(record).toMatchObject({ note: 'stopped by kill switch' })
+    for (const record of world.records) expect(record).toMatchObject({ note: 'aborted by a kill switch' })
     await waitFor(() => expect(model.sockets.size).toBe(0))
   })
 

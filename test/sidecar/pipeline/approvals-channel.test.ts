@@ -214,7 +214,7 @@ describe('the channel of the approvals is no target for agents', () => {
   it('says why, and what to do about a name', async () => {
     const here = await world()
     const named = await here.send(json('chat.postMessage', { channel: '#general', text: 'x' }))
-    expect(named.reply.text()).toContain('Name the channel by its id')
+    expect(named.reply.text()).toContain('The channel must be given by its id')
     const reserved = await here.send(json('chat.postMessage', { channel: CHANNEL, text: 'x' }))
     expect(reserved.reply.text()).toContain('no access to the channel in which approvals are answered')
   })

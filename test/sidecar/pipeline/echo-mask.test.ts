@@ -54,7 +54,7 @@ describe('an upstream that sends our credential back', () => {
     expect(world.records[0]).toMatchObject({
       decision: 'ALLOW',
       status: 200,
-      note: 'credential masked in the answer',
+      note: 'credential masked in the response',
     })
   })
 
@@ -85,7 +85,7 @@ describe('an upstream that sends our credential back', () => {
       const { reply } = await world.send({ method: 'GET', target })
       expect(reply.status).toBe(200)
       for (const part of parts) expect(reply.headers.join(' ')).not.toContain(part)
-      expect(world.records[0]?.note).toBe('credential masked in the answer')
+      expect(world.records[0]?.note).toBe('credential masked in the response')
     },
   )
 

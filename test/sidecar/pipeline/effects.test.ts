@@ -100,7 +100,7 @@ function treeOf(name: string, of: GitObject): GitObject {
 
 it('explains each class to the approver', () => {
   expect(effectsText({ effects: ['merge', 'unknown'] })).toBe(
-    'merge: A change reaches a shared branch. unknown: The catalogue does not say what an action of it brings about.',
+    'merge: A change reaches a shared branch. unknown: This version has no description of the effect class.',
   )
   expect(effectsText({ effects: [] })).toBeNull()
   expect(effectsText({})).toBeNull()

@@ -23,7 +23,7 @@ describe.each(KINDS)('%s', (_name, create) => {
   it('throws its reason from then on, and nothing before', () => {
     const { signal, abort } = bound(create())
     expect(() => signal.throwIfAborted()).not.toThrow()
-    const reason = new Error('the agent left')
+    const reason = new Error('the agent disconnected')
     abort(reason)
     expect(() => signal.throwIfAborted()).toThrow(reason)
   })

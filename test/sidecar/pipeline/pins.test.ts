@@ -62,7 +62,7 @@ describe('the state that was approved', () => {
     const { reply } = await world.send(MERGE)
     expect(reply.status).toBe(403)
     expect(reply.json()).toMatchObject({ error: 'approval void', approval_id: 'apv_9' })
-    expect(reply.text()).toContain('was aaa when it was approved and is bbb now')
+    expect(reply.text()).toContain('was aaa at the time of the approval and is now bbb')
     expect(world.upstream.seen).toEqual([])
     expect(world.records).toMatchObject([{ decision: 'DENY', reason: 'approval_void', approval_id: 'apv_9' }])
   })

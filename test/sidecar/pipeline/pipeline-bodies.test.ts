@@ -397,7 +397,7 @@ describe('upgrades', () => {
     expect(world.records[0]).toMatchObject({
       action_type: 'codehost.websocket.open',
       status: 101,
-      note: 'stopped by kill switch',
+      note: 'aborted by a kill switch',
       reason: 'kill_switch',
       act_id: expect.any(String),
     })

@@ -243,7 +243,7 @@ describe('holds', () => {
 describe('the kill switch during an answer', () => {
   it.each([
     ['an agent that leaves', new Error('the client closed the connection'), 'cut'],
-    ['the kill switch', { kind: 'kill', entry: killAll() }, 'stopped by kill switch'],
+    ['the kill switch', { kind: 'kill', entry: killAll() }, 'aborted by a kill switch'],
   ])('%s is no fault of the connector', async (_who, reason, note) => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
     world.upstream.answerWith(replySse(100_000, 5))
@@ -268,7 +268,7 @@ describe('the kill switch during an answer', () => {
     expect(world.records).toHaveLength(1)
     expect(world.records[0]).toMatchObject({
       status: 200,
-      note: 'stopped by kill switch',
+      note: 'aborted by a kill switch',
       reason: 'kill_switch',
     })
   })

@@ -4,7 +4,7 @@ import { expectRefused, JSON_BODY, MERGE, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import type { Rule, Rules } from './test-world.ts'
 
-const ADVICE = 'Do not retry; ask the owner of this agent.'
+const ADVICE = 'Do not retry; contact the owner of this agent.'
 const ID = /^\((rec|req|apv)_[0-9a-zA-Z]+\)$/
 
 const FROM_A_MANIFEST = { manifest: 'dev-rules', source: 'file', managed_by: '20.yaml' } as const
@@ -84,10 +84,10 @@ describe('the message of a refusal', () => {
   })
 
   test.each([
-    ['Not during the freeze', 'denied', 'Not during the freeze. A person denied this request.'],
-    ['Why?', 'denied', 'Why? A person denied this request.'],
-    [null, 'denied', 'A person denied this request.'],
-    ['   ', 'denied', 'A person denied this request.'],
+    ['Not during the freeze', 'denied', 'Not during the freeze. An approver denied this request.'],
+    ['Why?', 'denied', 'Why? An approver denied this request.'],
+    [null, 'denied', 'An approver denied this request.'],
+    ['   ', 'denied', 'An approver denied this request.'],
     ['incident 7', 'cancelled', 'incident 7. The approval was cancelled.'],
   ] as const)('after an answer with the note %j (%s) begins with the note', async (note, kind, reason) => {
     const world = await start({ permissions: [['codehost.*', 'require_approval']] })
@@ -102,7 +102,7 @@ describe('the message of a refusal', () => {
     const world = await start({ permissions: [['codehost.*', 'require_approval']] })
     const { reply } = await world.send(MERGE)
     expect(reply.json()['message']).toBe(
-      'Nobody answered in time. Send the request again to ask once more. (apv_1)',
+      'The approval expired without an answer. Send the request again to request a new approval. (apv_1)',
     )
     world.state.rate = { ok: false, retryAfterS: 7 }
     expect((await world.send(MERGE)).reply.json()['message']).not.toContain(ADVICE)

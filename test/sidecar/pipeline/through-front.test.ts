@@ -158,7 +158,7 @@ describe('through the real front', () => {
     for (const exchange of world.live) exchange.abort.abort({ kind: 'kill', entry: killAll() })
     await once(client, 'close')
     await waitFor(() => expect(world.records).toHaveLength(1))
-    expect(world.records[0]).toMatchObject({ status: 101, note: 'stopped by kill switch' })
+    expect(world.records[0]).toMatchObject({ status: 101, note: 'aborted by a kill switch' })
     expect(world.records[0]?.bytes_in).toBeGreaterThan(0)
   })
 

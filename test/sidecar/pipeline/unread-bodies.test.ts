@@ -123,7 +123,7 @@ describe('a body that nobody can read', () => {
     const target = '/repos/acme/site/issues'
     const { reply } = await world.send({ method: 'POST', target, headers: form, body: '{"title":"x"}' })
     expect(reply.status).toBe(415)
-    expect(reply.json()['detail']).toContain('send it as application/json')
+    expect(reply.json()['detail']).toContain('send the body as application/json')
     expect(world.holds).toEqual([])
     expectRefused(world)
   })

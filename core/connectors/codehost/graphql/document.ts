@@ -61,7 +61,10 @@ export function readOperation(request: GraphqlRequest, share = 1): Operation | R
   const fields = rootFields(operation.selectionSet, scope)
   if (isRefusal(fields)) return fields
   if (operation.operation === 'subscription')
-    return refusal('malformed_request', 'subscriptions are not served here')
+    return refusal(
+      'malformed_request',
+      'the gateway does not support GraphQL subscriptions; send a query or mutation',
+    )
   return {
     ...scope,
     variables: withUndeclared(variables, request.variables),
@@ -113,7 +116,7 @@ function readDocument(text: string, maxTokens: number): DocumentNode | Refusal {
   } catch (error) {
     // Deep nesting overflows the parser's stack before its token limit.
     if (!(error instanceof GraphQLError || error instanceof RangeError)) throw error
-    const reason = error instanceof GraphQLError ? error.message : 'it is nested too deeply'
+    const reason = error instanceof GraphQLError ? error.message : 'the document is nested too deeply'
     return refusal('malformed_request', `the GraphQL document cannot be read: ${reason}`)
   }
 }
@@ -126,7 +129,7 @@ function chooseOperation(document: DocumentNode, name: string | null): Operation
   return refusal(
     'ambiguous_request',
     name === null
-      ? `the GraphQL document has ${operations.length} operations: say which one with operationName`
+      ? `the GraphQL document has ${operations.length} operations: select one with operationName`
       : `the GraphQL document has ${named.length} operations called "${name.slice(0, 80)}"`,
   )
 }
@@ -168,7 +171,7 @@ function withUndeclared(declared: Variables, sent: Variables): Variables {
 function repeatedName(what: string): Refusal {
   return refusal(
     'ambiguous_request',
-    `${what} of the GraphQL document is defined twice; servers use one or the other`,
+    `${what} of the GraphQL document is defined twice, and servers differ in which definition they use; remove one`,
   )
 }
 
@@ -214,7 +217,7 @@ function collectOne(selection: SelectionNode, scope: Scope, into: Collected): Re
 function collectSpread(name: string, scope: Scope, into: Collected): Refusal | null {
   const fragment = scope.fragments.get(name)
   if (fragment === undefined || into.open.has(name)) {
-    const what = fragment === undefined ? 'is not defined' : 'spreads itself'
+    const what = fragment === undefined ? 'is not defined' : 'refers to itself'
     return refusal('malformed_request', `the GraphQL fragment "${name.slice(0, 80)}" ${what}`)
   }
   if (into.seen.has(name)) return null

@@ -39,19 +39,25 @@ export function nameGraphql(
   given: Given,
 ): Classification {
   if (request.method !== 'POST') {
-    return refusal('malformed_request', 'send GraphQL as POST with a JSON body')
+    return refusal('malformed_request', 'a GraphQL request must be a POST with a JSON body')
   }
   const inQuery = request.query.find(([name]) => GRAPHQL_KEYS.includes(name))
   if (inQuery !== undefined) {
-    return refusal('ambiguous_request', `"${inQuery[0]}" belongs in the GraphQL body, not in the query`)
+    return refusal(
+      'ambiguous_request',
+      `"${inQuery[0]}" is in the query of the URL; move it to the GraphQL body`,
+    )
   }
   switch (body?.kind) {
     case undefined:
-      return refusal('malformed_request', 'a GraphQL request is classified by its body, which is missing')
+      return refusal(
+        'malformed_request',
+        'the GraphQL request has no body; the gateway needs it for the decision',
+      )
     case 'form':
     case 'opaque':
     case 'head':
-      return refusal('unsupported_body', 'GraphQL must be sent as application/json')
+      return refusal('unsupported_body', 'a GraphQL request must have the Content-Type application/json')
     case 'absent':
       return refusal('malformed_request', 'a GraphQL request needs a body with a "query"')
     case 'invalid':
@@ -64,10 +70,10 @@ export function nameGraphql(
 function nameMessages(value: unknown, given: Given): Classification {
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (messages.length === 0 || messages.length > MAX_GRAPHQL_BATCH) {
-    return refusal('malformed_request', `a GraphQL batch holds 1 to ${MAX_GRAPHQL_BATCH} messages`)
+    return refusal('malformed_request', `a GraphQL batch must have 1 to ${MAX_GRAPHQL_BATCH} messages`)
   }
   if (charsOf(messages) > MAX_DOCUMENT_CHARS) {
-    const detail = `the GraphQL documents of a batch have at most ${MAX_DOCUMENT_CHARS} characters together`
+    const detail = `the GraphQL documents of a batch may have at most ${MAX_DOCUMENT_CHARS} characters in total`
     return refusal('body_too_large', detail)
   }
   const actions: Action[] = []
@@ -105,12 +111,12 @@ function nameMessage(message: unknown, share: number, given: Given): readonly Ac
 }
 
 function readMessage(message: unknown): GraphqlRequest | Refusal {
-  if (!isRecord(message)) return refusal('malformed_request', 'a GraphQL message is a JSON object')
+  if (!isRecord(message)) return refusal('malformed_request', 'a GraphQL message must be a JSON object')
   const { query, operationName = null, variables = {}, extensions } = message
   if (typeof query !== 'string' || query.trim() === '' || isStored(extensions)) {
     return refusal(
       'unsupported_body',
-      'send the whole GraphQL document as "query"; a stored one cannot be checked',
+      'the gateway cannot check a persisted GraphQL query; send the whole document as "query"',
     )
   }
   const other = Object.keys(message).find((key) => !MEMBERS.includes(key))
@@ -119,7 +125,7 @@ function readMessage(message: unknown): GraphqlRequest | Refusal {
   }
   const isName = operationName === null || typeof operationName === 'string'
   if (!isName || !(variables === null || isRecord(variables))) {
-    return refusal('malformed_request', 'operationName is a string and variables an object')
+    return refusal('malformed_request', 'operationName must be a string, and variables an object')
   }
   // Servers treat an empty operation name as a missing one.
   return { query, operationName: operationName === '' ? null : operationName, variables: variables ?? {} }

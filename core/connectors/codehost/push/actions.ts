@@ -90,7 +90,7 @@ export function possiblePushes(push: Action, config: ConnectorConfig): readonly 
 export function namePush(body: Head, push: Action, config: ConnectorConfig): Classification {
   const head = readPushHead(body.bytes)
   if (head.kind !== 'commands') {
-    const why = head.kind === 'more' ? 'its list of references does not end' : head.detail
+    const why = head.kind === 'more' ? 'the list of references is truncated' : head.detail
     return refusal('malformed_request', `the push cannot be read: ${why}`)
   }
   if (head.commands.length === 0) return announcedPush(push, config)

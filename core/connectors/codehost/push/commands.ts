@@ -38,8 +38,9 @@ export function readPushHead(bytes: Uint8Array): PushHead {
   const isShallow = (line: string) => line.startsWith(SHALLOW)
   const shallow = new Set(lines.filter(isShallow).map((line) => line.slice(SHALLOW.length)))
   const commands = lines.filter((line) => !isShallow(line)).map(readCommand)
-  if (!commands.every((command) => command !== null)) return malformed('a line of the push is not a command')
-  if (commands.length > MAX_COMMANDS) return malformed(`a push has at most ${MAX_COMMANDS} commands`)
+  if (!commands.every((command) => command !== null))
+    return malformed('a line of the push is not a reference update')
+  if (commands.length > MAX_COMMANDS) return malformed(`a push may update at most ${MAX_COMMANDS} references`)
   const options = hasOptions ? readSection(bytes, section.next) : section
   return options.kind === 'lines' ? { kind: 'commands', commands, shallow, packAt: options.next } : options
 }

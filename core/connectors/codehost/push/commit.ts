@@ -21,11 +21,11 @@ const REPEATABLE_EXTRA = /^(?:mergetag|HG:[A-Za-z0-9_-]+) /
 export function parseCommit(data: Uint8Array): ParsedCommit {
   const text = LATIN1.decode(data)
   const end = text.indexOf('\n\n')
-  if (end === -1) return unreadable('its header does not end')
+  if (end === -1) return unreadable('the header of the commit is truncated')
   const header = text.slice(0, end)
-  if (header.includes('\0')) return unreadable('its header holds a NUL')
+  if (header.includes('\0')) return unreadable('the header of the commit contains a NUL')
   const [tree = '', ...lines] = header.split('\n')
-  if (!TREE.test(tree)) return unreadable('it does not begin with its tree')
+  if (!TREE.test(tree)) return unreadable('the commit does not begin with a tree line')
   const parents: string[] = []
   for (const line of lines) {
     const id = PARENT.exec(line)?.[1]
@@ -39,8 +39,8 @@ export function parseCommit(data: Uint8Array): ParsedCommit {
 }
 
 function judgeRest([author = '', committer = '', ...extras]: readonly string[]): string | null {
-  if (!author.startsWith('author ')) return 'its parents are not followed by its author'
-  if (!committer.startsWith('committer ')) return 'its author is not followed by its committer'
+  if (!author.startsWith('author ')) return 'the author line does not follow the parent lines'
+  if (!committer.startsWith('committer ')) return 'the committer line does not follow the author line'
   return judgeExtras(extras)
 }
 
@@ -50,7 +50,7 @@ function judgeExtras(extras: readonly string[]): string | null {
     if (line.startsWith(' ') && at > 0) continue
     const name = line.slice(0, line.indexOf(' '))
     const isKnown = REPEATABLE_EXTRA.test(line) || (EXTRA.test(line) && !seen.has(name))
-    if (!isKnown) return 'a header behind its committer is unknown, repeated or out of place'
+    if (!isKnown) return 'a header after the committer line is unknown, repeated or misplaced'
     seen.add(name)
   }
   return null

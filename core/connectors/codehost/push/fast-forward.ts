@@ -16,14 +16,14 @@ export function newProof(commits: Commits, shallow: ReadonlySet<string>): PushPr
   return { commits, shallow, steps: { left: MAX_WALK_STEPS } }
 }
 
-const NOT_PROVEN = 'The push is not proven to be a fast-forward'
+const NOT_PROVEN = 'The gateway could not verify that the push is a fast-forward'
 
 const ENDS = {
   complete: null,
-  budget: 'it has more or larger commits than are read; push them in several steps',
-  cut: 'its commits do not end within the bytes that are read; push them in several steps',
-  base: 'it stores a commit as a difference to an object that it does not hold',
-  malformed: 'its pack cannot be read',
+  budget: 'the commits of the push exceed the limit of the gateway; push them in several steps',
+  cut: 'the commits of the push exceed the bytes that the gateway reads; push them in several steps',
+  base: 'the push stores a commit as a delta against an object that the push does not contain',
+  malformed: 'the pack of the push cannot be parsed',
 } as const satisfies Readonly<Record<PackEnd, string | null>>
 
 /**
@@ -59,6 +59,6 @@ function reasonOf({ seen }: Walk, before: string, { unreadable, end }: Commits):
   const broken = [...seen].find((id) => unreadable.has(id))
   if (broken !== undefined)
     return `${NOT_PROVEN}: commit ${broken.slice(0, 12)} cannot be read, ${unreadable.get(broken)}.`
-  const because = ENDS[end] ?? `its commits do not lead back to ${before.slice(0, 12)}`
+  const because = ENDS[end] ?? `the new commits are not descendants of ${before.slice(0, 12)}`
   return `${NOT_PROVEN}: ${because}.`
 }

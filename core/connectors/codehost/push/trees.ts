@@ -66,11 +66,11 @@ export function workflowReason(trees: PackTrees, tips: readonly string[]): strin
 /** Returns the reason why a root tree has, or may have, a folder of workflows; null if it has none. */
 function problemOf(root: string, trees: PackTrees): string | null {
   const entries = entriesOf(root, trees)
-  if (entries === null) return 'has a tree that the push does not hold completely'
+  if (entries === null) return 'has a tree that is not complete in the push'
   for (const { name, id } of entries) {
     if (!isWorkflowPath(name)) continue
     const inner = entriesOf(id, trees)
-    if (inner === null) return `has the folder ${name}, which the push does not hold completely`
+    if (inner === null) return `has the folder ${name}, which is not complete in the push`
     const folder = inner.find((entry) => isWorkflowPath(`${name}/${entry.name}`))
     if (folder !== undefined) return `has the folder ${name}/${folder.name}`
   }

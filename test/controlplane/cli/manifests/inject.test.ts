@@ -111,7 +111,7 @@ it('reports a pod without a Gateway as not governed, unless its namespace requir
 })
 
 it.each([
-  ['no Gateway of that name', POD, [], 1, 'names no Gateway in namespace team'],
+  ['no Gateway of that name', POD, [], 1, 'is not a Gateway in namespace team'],
   ['a file without pods', GATEWAY, [], 1, 'no pod and no workload'],
   [
     'a pod that is none',

@@ -102,7 +102,7 @@ describe('a push is a fast-forward only where git would read the same parents', 
   ])('%s is a force push', (_what, header) => {
     const { name, reason } = push(commit(header))
     expect(name).toBe('force_push')
-    expect(reason).toMatch(/^The push is not proven to be a fast-forward: .+\.$/)
+    expect(reason).toMatch(/^The gateway could not verify that the push is a fast-forward: .+\.$/)
   })
 
   test('a header without end is a force push', () => {
@@ -221,19 +221,19 @@ describe('the budget', () => {
     expect(name(chain(2_000)).name).toBe('push')
     expect(name(chain(2_001))).toMatchObject({
       name: 'force_push',
-      reason: expect.stringContaining('more or larger commits than are read'),
+      reason: expect.stringContaining('the commits of the push exceed the limit of the gateway'),
     })
   })
 
   test('holds for 64 KiB a commit and 4 MiB in all', () => {
-    expect(name(chain(1, textOf(64 * 1024))).reason).toContain('more or larger commits')
+    expect(name(chain(1, textOf(64 * 1024))).reason).toContain('exceed the limit of the gateway')
     expect(name(chain(10, textOf(60 * 1024))).name).toBe('push')
-    expect(name(chain(80, textOf(60 * 1024))).reason).toContain('more or larger commits')
+    expect(name(chain(80, textOf(60 * 1024))).reason).toContain('exceed the limit of the gateway')
   })
 
   test('holds for 64 inflated bytes a byte of the pack, beyond the first 64 KiB', () => {
     expect(name(chain(2, 'x'.repeat(30 * 1024))).name).toBe('push')
-    expect(name(chain(60, 'x'.repeat(60 * 1024))).reason).toContain('more or larger commits')
+    expect(name(chain(60, 'x'.repeat(60 * 1024))).reason).toContain('exceed the limit of the gateway')
   })
 
   test('a stream that holds more than its entry says is not inflated', () => {

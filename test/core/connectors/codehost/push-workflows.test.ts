@@ -100,11 +100,11 @@ describe('a push whose pack is read for its trees', () => {
     const swapped = tree({ '.github': OTHERS })
     const tip = commit(swapped)
     expect(effectsOfPush([tip, swapped, BLOB], tip)?.reason).toContain(
-      'which the push does not hold completely',
+      'which is not complete in the push',
     )
     const known = commit(OTHERS)
     expect(effectsOfPush([known], known)?.reason).toContain(
-      'has a tree that the push does not hold completely',
+      'has a tree that is not complete in the push',
     )
     const broken: GitObject = { type: 'tree', data: Buffer.from('100644 a\0short') }
     const odd = commit(broken)

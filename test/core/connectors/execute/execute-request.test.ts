@@ -280,8 +280,8 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
       { resource: { provider: type, target: `${host}/a` }, parameters: { url: `https://${host}/b` } },
       'action_spec.resource.target: is not the address',
     ],
-    [{ parameters: { url: 'ftp://x/y' } }, 'action_spec.parameters.url: is not an http or https URL'],
-    [{ parameters: { url: 'https://u:p@x/y' } }, 'action_spec.parameters.url: is not an http or https URL'],
+    [{ parameters: { url: 'ftp://x/y' } }, 'action_spec.parameters.url: must be an http or https URL'],
+    [{ parameters: { url: 'https://u:p@x/y' } }, 'action_spec.parameters.url: must be an http or https URL'],
     [
       { parameters: { url: 'https://elsewhere.test/y' } },
       `elsewhere.test is not a host of a ${type} connector`,
@@ -295,20 +295,20 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
     [{ parameters: { path: '/a', headers: { Authorization: 'x' } } }, 'headers.Authorization: is no header'],
     [
       { parameters: { path: '/a', headers: { 'Transfer-Encoding': 'x' } } },
-      'is no header that an action can set',
+      'is not a header that an action can set',
     ],
     [
       { parameters: { path: '/a', headers: { 'X-HTTP-Method-Override': 'DELETE' } } },
-      'would replace the request',
+      'would replace the method',
     ],
-    [{ parameters: { path: '/a', headers: { 'X-A': 'b\r\nc: d' } } }, 'is no printable ASCII text'],
+    [{ parameters: { path: '/a', headers: { 'X-A': 'b\r\nc: d' } } }, 'must be printable ASCII text'],
     [
       { parameters: { path: '/a', body: { a: 1 }, content_type: 'text/csv' } },
-      'is a text where content_type is text/csv',
+      'must be a string if content_type is text/csv',
     ],
     [
       { parameters: { path: '/a', body: 'x', content_type: 'text/csv\r\nx: y' } },
-      'content_type: is no media type',
+      'content_type: must be a media type',
     ],
   ])('is refused for %j', (spec, text) => {
     expect(refused(type, { type: `${type}.post`, ...spec })).toContain(`validation `)
@@ -430,19 +430,19 @@ describe('an MCP action', () => {
     [
       'mcp.tools.x',
       { ...parameters, name: 'y' },
-      'action_spec.parameters.name: is not the tool that mcp.tools.x names',
+      'action_spec.parameters.name: must be the tool of the action mcp.tools.x',
     ],
     ['mcp.tools.x', { ...parameters, arguments: [] }, 'action_spec.parameters.arguments: is an object'],
     ['mcp.tools.~FF', parameters, 'action_spec.parameters.name: is required to execute'],
     [
       'mcp.rpc.resources_read',
       { ...parameters, method: 'resources/list' },
-      'is not the method that mcp.rpc.resources_read names',
+      'must be the method of the action mcp.rpc.resources_read',
     ],
     [
       'mcp.rpc.resources_read',
       { ...parameters, uri: 'a', params: { uri: 'b' } },
-      'is not what parameters.params.uri says',
+      'differs from parameters.params.uri',
     ],
     ['mcp.rpc.stream_open', parameters, 'is not a request'],
     ['mcp.rpc.unknown', parameters, 'is not a request'],

@@ -213,16 +213,16 @@ describe('former spellings', () => {
 
 describe('what a person has to decide stays, with a problem', () => {
   test.each([
-    ['Policy', 'enabled: "no"', 'spec.enabled is neither true nor false; write mode'],
-    ['Permission', 'gateway: a\n  gatewayRefs: [{ name: b }]', 'spec.gateway stands beside gatewayRefs'],
+    ['Policy', 'enabled: "no"', 'spec.enabled must be true or false; use mode'],
+    ['Permission', 'gateway: a\n  gatewayRefs: [{ name: b }]', 'spec.gateway and gatewayRefs are both present'],
     [
       'Policy',
       'rules: [{ approver_groups: [], approverGroups: [] }]',
-      'spec.rules.*.approver_groups stands beside',
+      'spec.rules.*.approver_groups and approverGroups are both present',
     ],
     ['Gateway', 'killSwitch: { scopes: [gateway:other] }', 'spec.killSwitch.scopes names something'],
     ['Connector', 'gateways: [1]', 'spec.gateways is not the name of a Gateway'],
-    ['Policy', 'tags: &t [a]\n  targetRefs: *t', 'spec.targetRefs is an alias'],
+    ['Policy', 'tags: &t [a]\n  targetRefs: *t', 'spec.targetRefs is a YAML alias'],
   ])('%s %j', (kind, spec, problem) => {
     const source = `${head(kind)}spec:\n  ${spec}\n`
     const { text, changes, problems } = migrateManifests(source)

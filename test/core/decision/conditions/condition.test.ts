@@ -113,7 +113,7 @@ describe('conditions', () => {
   ])('%s has no value', (_name, parameters) => {
     for (const text of ['size(parameters.x) > 0', 'parameters.x == parameters.x', 'has(parameters.x)']) {
       expect(evaluate(text, parameters)).toEqual({
-        error: 'a fact that it reads is unknown for this request',
+        error: 'the condition reads a fact that is unknown for this request',
       })
     }
     expect(evaluate('action.type == "codehost.pr.merge"', parameters)).toBe(true)
@@ -129,12 +129,12 @@ describe('conditions', () => {
     const deep = JSON.parse(`${'{"x":'.repeat(3_000)}1${'}'.repeat(3_000)}`)
     expect(evaluate(`parameters${'.x'.repeat(10)}.y == 1`, deep)).toEqual({ error: 'No such key: y' })
     expect(evaluate(`parameters${'.x'.repeat(20)} == 1`, deep)).toEqual({
-      error: 'a fact that it reads is unknown for this request',
+      error: 'the condition reads a fact that is unknown for this request',
     })
   })
 
   test('a result that is neither true nor false is an error', () => {
-    expect(evaluate('parameters.n', { n: 1 })).toEqual({ error: 'the result is neither true nor false' })
+    expect(evaluate('parameters.n', { n: 1 })).toEqual({ error: 'the result is not a bool' })
   })
 })
 

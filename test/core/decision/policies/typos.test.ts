@@ -84,7 +84,7 @@ describe('an unknown name in a condition', () => {
     ['resource.target in ["a", 1]', 'resource.target is a string and never a number'],
     ['action.type.name == "x"', 'action.type is a string and has no fields'],
     ['has(agent.name.first)', 'agent.name is a string and has no fields'],
-    ['"merge" in action.type', 'action.type is a string and contains nothing: use contains()'],
+    ['"merge" in action.type', 'action.type is a string and not a list; use contains()'],
     ['["a"].exists(x, action.effect == "writ")', 'did you mean write?'],
     ['true ? action.effect == "writ" : false', 'did you mean write?'],
   ])('%s does not compile: the fact is never that', (condition, wanted) => {
@@ -117,7 +117,7 @@ describe('an unknown name in a condition', () => {
         'hints.ireversible || action.type == "codehost.pr.mrege" || action.type in ["codehost.pr.merge", "codehots.pr.get"]',
       ),
     )
-    expect(warnings.join('\n')).toContain('No hint is called hints.ireversible')
+    expect(warnings.join('\n')).toContain('hints.ireversible is not a known hint')
     expect(warnings.join('\n')).toContain('Did you mean hints.irreversible?')
     expect(warnings.join('\n')).toContain('"codehost.pr.mrege". Did you mean codehost.pr.merge?')
     expect(warnings.join('\n')).toContain('"codehots.pr.get". Did you mean codehost.pr.get?')

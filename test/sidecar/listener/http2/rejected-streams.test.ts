@@ -106,7 +106,7 @@ describe('an HTTP/2 connection that breaks the protocol', () => {
       () => t.front.connections === 0,
       () => 'the end of the connection',
     )
-    expect(details(t)).toEqual([expect.stringContaining('broke the protocol')])
+    expect(details(t)).toEqual([expect.stringContaining('the client violated the protocol')])
   })
 
   it('leaves the exchange of its request alone when that is what broke it', async () => {

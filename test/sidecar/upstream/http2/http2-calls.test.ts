@@ -185,7 +185,7 @@ describe('a gRPC call that is cut', () => {
     await eventually('the message', () => (server.seen[0]?.bytes === 13 ? true : null))
     await eventually('the head', () => (exchange.reply.state === 'streaming' ? true : null))
     const gone = once(server.seen[0]?.stream ?? body, 'close')
-    exchange.abort.abort(new Error('the agent left'))
+    exchange.abort.abort(new Error('the agent disconnected'))
     await gone
     expect(server.seen[0]?.stream.rstCode).toBe(8)
     expect(server.seen[0]?.isEnded).toBe(false)
@@ -202,7 +202,7 @@ describe('a gRPC call that is cut', () => {
     const { exchange, done } = call(upstream, targetAt(portOf(server)), { body })
     body.push('part')
     await eventually('the data', () => (frames().some(({ type }) => type === DATA) ? true : null))
-    exchange.abort.abort(new Error('the agent left'))
+    exchange.abort.abort(new Error('the agent disconnected'))
     await expect(done).rejects.toThrow()
     await eventually('the reset', () => (frames().some(({ type }) => type === RESET) ? true : null))
     const data = frames().filter(({ type }) => type === DATA)
@@ -229,7 +229,7 @@ describe('a gRPC call that is cut', () => {
     const { server, upstream } = await start(({ stream }) => stream.close(7))
     await expect(call(upstream, server.target()).done).rejects.toMatchObject({
       code: 'upstream_failed',
-      message: expect.stringContaining('before it did anything'),
+      message: expect.stringContaining('before processing it'),
     })
     expect(server.seen).toHaveLength(1)
   })
@@ -331,7 +331,7 @@ describe('an upstream that cannot be called', () => {
     open.push(upstream)
     await expect(call(upstream, targetAt(portOf(server))).done).rejects.toMatchObject({
       code: 'upstream_failed',
-      message: expect.stringContaining('does not speak HTTP/2'),
+      message: expect.stringContaining('does not support HTTP/2'),
     })
     expect(bytes).toBe(0)
   })
@@ -353,7 +353,7 @@ describe('an upstream that cannot be called', () => {
     })
     await expect(done).rejects.toMatchObject({
       code: 'upstream_failed',
-      message: expect.stringContaining('does not speak HTTP/2'),
+      message: expect.stringContaining('does not support HTTP/2'),
     })
     expect(text).toMatch(/^PRI \* HTTP\/2\.0/)
     expect(text).not.toContain('secret')

@@ -84,7 +84,7 @@ describe('the sessions of a target', () => {
     const { server, upstream } = await start(sayOk, { maxConcurrentStreams: 0 })
     await expect(call(upstream, server.target()).done).rejects.toMatchObject({
       code: 'upstream_failed',
-      message: expect.stringContaining('takes no calls'),
+      message: expect.stringContaining('accepts no streams'),
     })
     expect(server.seen).toHaveLength(0)
   })
@@ -202,7 +202,7 @@ describe('the sessions of a target', () => {
   it('are not dialled again for a call whose agent has gone meanwhile', async () => {
     const { server, upstream } = await start()
     const { exchange, done } = call(upstream, server.target())
-    exchange.abort.abort(new Error('the agent left'))
+    exchange.abort.abort(new Error('the agent disconnected'))
     await expect(done).rejects.toThrow()
     await eventually('the session', () => (server.connections === 1 ? true : null))
     await call(upstream, server.target()).done
