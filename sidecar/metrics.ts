@@ -156,11 +156,7 @@ function writeState(out: Exposition, gauges: Gauges, seenScopes: Set<string>): v
   writeKill(out, gauges, seenScopes)
   out.family('svc_approvals_pending', 'gauge', 'Pending approvals of requests in this process.')
   out.sample('svc_approvals_pending', '', gauges.approvalsPending)
-  out.family(
-    'svc_record_batches_deferred_total',
-    'counter',
-    'Record batches that were deferred because of the ingest quota.',
-  )
+  out.family('svc_record_batches_deferred_total', 'counter', 'Record batches deferred by the ingest quota.')
   out.sample('svc_record_batches_deferred_total', '', gauges.deferredBatches)
 }
 
@@ -229,11 +225,7 @@ function writeBy(out: Exposition, slots: readonly SeriesCounters[], { name, labe
 }
 
 function writeHistograms(out: Exposition, slots: readonly SeriesCounters[]): void {
-  out.family(
-    'svc_request_duration_seconds',
-    'histogram',
-    'Time from accepting a request to the end of the response.',
-  )
+  out.family('svc_request_duration_seconds', 'histogram', 'Time from request to the end of the response.')
   for (const slot of slots) out.histogram('svc_request_duration_seconds', slot.labels, slot.duration)
   out.family('svc_proxy_overhead_seconds', 'histogram', 'Time that the gateway itself added to a request.')
   for (const slot of slots) out.histogram('svc_proxy_overhead_seconds', slot.labels, slot.overhead)
@@ -241,11 +233,7 @@ function writeHistograms(out: Exposition, slots: readonly SeriesCounters[]): voi
 
 function writeBlocked(out: Exposition, byStage: ReadonlyMap<string, number>): void {
   const name = 'svc_event_loop_blocked_total'
-  out.family(
-    name,
-    'counter',
-    'Iterations of the event loop that took longer than EVENT_LOOP_BLOCKED_MS, by stage.',
-  )
+  out.family(name, 'counter', 'Event loop iterations longer than EVENT_LOOP_BLOCKED_MS, by stage.')
   for (const [stage, n] of byStage) out.sample(name, labelText({ stage }), n)
 }
 

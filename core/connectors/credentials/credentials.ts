@@ -180,10 +180,7 @@ function isMultipart(mediaType: string | undefined): boolean {
 }
 
 function unreadable(change: string): Refusal {
-  return refusal(
-    'unsupported_body',
-    `the body may contain a credential, and the gateway cannot read it; ${change}`,
-  )
+  return refusal('unsupported_body', `the gateway must check the body for credentials; ${change}`)
 }
 
 /**
@@ -218,10 +215,7 @@ function judgeParts(
   if (overriding !== null) return overriding
   const own = parts.find((name) => names.has(fieldOf(name)))
   if (own === undefined) return { bytes, removed: false }
-  return refusal(
-    'unsupported_body',
-    `the part "${own}" contains a credential, which the gateway adds itself; remove the part`,
-  )
+  return refusal('unsupported_body', `the part "${own}" contains a credential; remove the part`)
 }
 
 /** Returns the field name that lenient servers read: some treat `token[]` and ` Token` as `token`. */
