@@ -71,7 +71,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
   ],
   [
     { type: 'generic.get', parameters: { path: '/a', data: 1 } },
-    'action_spec.parameters.data: is not used to execute',
+    'action_spec.parameters.data: has no effect on this action',
   ],
   [{ type: 'webhook.post', parameters: { path: '/a/../b' } }, 'action_spec.parameters: '],
   [{ type: 'mcp.tools.create_issue' }, 'action_spec.parameters.path: is required to execute'],

@@ -61,7 +61,7 @@ test('a refusal names the entry that is missing', () => {
 })
 
 test.each([
-  ['telemetry.crewai.com', 4319, /CrewAI reports telemetry there, and works without it/],
+  ['telemetry.crewai.com', 4319, /CrewAI reports telemetry there, and works without this host/],
   ['ab.chatgpt.com', 443, /Codex reports metrics there/],
   ['chatgpt.com', 443, /With an API key, Codex works without this host/],
   ['play.googleapis.com', 443, /Gemini CLI reports its usage there/],

@@ -149,7 +149,7 @@ describe('the settings of the operator', () => {
     [{ ...cluster, CONTROL_PLANE_PEERS: 'https://a:1, b' }, /CONTROL_PLANE_PEERS is "b"/],
     [
       { ...cluster, CONTROL_PLANE_PEERS: 'http://a:1' },
-      /CONTROL_PLANE_PEERS is "http:\/\/a:1"; give an https/,
+      /CONTROL_PLANE_PEERS is "http:\/\/a:1"; set it to an https/,
     ],
     [{ ...cluster, CONTROL_PLANE_URL: 'http://cp:3000' }, /CONTROL_PLANE_URL .* set it to an https address/],
     [{ ...cluster, GATEWAY_FLOORS: '{"hardening":"hard"}' }, /GATEWAY_FLOORS\.hardening/],

@@ -71,7 +71,7 @@ describe('a pod with the agent name of a pod under another Gateway', () => {
     const { answer } = asked([stored('other')])
     expect(answer.allowed).toBe(false)
     expect(answer.refused?.message).toMatch(
-      /metadata\.annotations\[chaperone\.dev\/agent\]: agent team\/triage runs under Gateway platform\/shared already \(pod other\), .*; give this workload a name of its own/,
+      /metadata\.annotations\[chaperone\.dev\/agent\]: agent team\/triage already runs under Gateway platform\/shared \(pod other\), .*; set another agent name for this workload/,
     )
   })
 

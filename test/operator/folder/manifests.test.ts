@@ -96,8 +96,8 @@ describe('a manifest', () => {
     const text = `${HEAD}kind: Policy\nmetadata: { name: x }\nspec:\n  enabled: false\n  rules:\n    - name: a\n      decision: deny\n      approver_groups: [b]\n`
     const { problems } = parseManifests('x.yaml', text)
     expect(problems.map(({ line, message }) => `${line} ${message}`).toSorted()).toEqual([
-      '5 unknown field spec.enabled; use mode: disabled instead of enabled: false, or let chaperone migrate rewrite it',
-      '9 unknown field spec.rules[0].approver_groups; use approverGroups, or let chaperone migrate rewrite it',
+      '5 unknown field spec.enabled; use mode: disabled instead of enabled: false, or run chaperone migrate',
+      '9 unknown field spec.rules[0].approver_groups; use approverGroups, or run chaperone migrate',
     ])
   })
 

@@ -103,7 +103,7 @@ describe('a former spelling is refused with the present one', () => {
       { killSwitch: { scopes: ['bot'] } },
       'use {kind: Connector, name: bot} or {kind: Agent, name: bot}',
     ],
-    ['Gateway', { killSwitch: { scopes: ['all'] } }, 'leave scopes out for the whole Gateway'],
+    ['Gateway', { killSwitch: { scopes: ['all'] } }, 'omit scopes to cover the whole Gateway'],
     ['Gateway', { killSwitch: { scopes: ['gateway:x'] } }, '"gateway:x" is not an object'],
     [
       'Gateway',

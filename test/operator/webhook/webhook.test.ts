@@ -197,7 +197,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     await refusalOf(client, createPod('team', pod))
     expect(refused).toHaveLength(1)
     expect(refused[0]?.owner).toMatchObject({ kind: 'ReplicaSet', name: 'web-1', namespace: 'team' })
-    expect(refused[0]?.message).toMatch(/spec\.hostPID: .*; remove it or set false$/)
+    expect(refused[0]?.message).toMatch(/spec\.hostPID: .*; remove the field or set it to false$/)
   })
 
   describe('a debug container', () => {

@@ -159,7 +159,7 @@ describe('a row', () => {
     )
     const both = { ...parameters, sha: 'abc' }
     expect(refused('codehost', { type: 'codehost.file.create', resource: target, parameters: both })).toMatch(
-      /make it codehost\.file\.update: submit it under that name/,
+      /describe the action codehost\.file\.update; submit the action under that name/,
     )
     const stream = { type: 'llm_a.chat.create', parameters: { model: 'm', stream: true } }
     expect(refused('llm_a', stream)).toMatch(/make it llm_a\.chat\.create_stream/)
@@ -271,7 +271,7 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
 
   test.each([
     [{}, 'action_spec.parameters.path: is required to execute'],
-    [{ parameters: { path: '/a?b=c' } }, 'action_spec.parameters.path: begins with / and has no query'],
+    [{ parameters: { path: '/a?b=c' } }, 'action_spec.parameters.path: must begin with / and have no query'],
     [
       { resource: { provider: type, target: `${host}/a` }, parameters: { path: '/b' } },
       'action_spec.parameters.path: says /b',
@@ -288,11 +288,11 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
     ],
     [
       { parameters: { path: '/a', data: 1 } },
-      'action_spec.parameters.data: is not used to execute; use url, path',
+      'action_spec.parameters.data: has no effect on this action; use url, path',
     ],
     [{ parameters: { path: '/a/../b' } }, 'action_spec.parameters: '],
     [{ parameters: { path: '/a//b' } }, 'action_spec.parameters: '],
-    [{ parameters: { path: '/a', headers: { Authorization: 'x' } } }, 'headers.Authorization: is no header'],
+    [{ parameters: { path: '/a', headers: { Authorization: 'x' } } }, 'headers.Authorization: is not a header'],
     [
       { parameters: { path: '/a', headers: { 'Transfer-Encoding': 'x' } } },
       'is not a header that an action can set',
@@ -425,7 +425,7 @@ describe('an MCP action', () => {
     [
       'mcp.tools.x',
       { ...parameters, title: 'x' },
-      'action_spec.parameters.title: is not used to execute; use name, arguments',
+      'action_spec.parameters.title: has no effect on this action; use name, arguments',
     ],
     [
       'mcp.tools.x',

@@ -221,7 +221,7 @@ describe('what a person has to decide stays, with a problem', () => {
       'spec.rules.*.approver_groups and approverGroups are both present',
     ],
     ['Gateway', 'killSwitch: { scopes: [gateway:other] }', 'spec.killSwitch.scopes names something'],
-    ['Connector', 'gateways: [1]', 'spec.gateways is not the name of a Gateway'],
+    ['Connector', 'gateways: [1]', 'spec.gateways must be the name of a Gateway'],
     ['Policy', 'tags: &t [a]\n  targetRefs: *t', 'spec.targetRefs is a YAML alias'],
   ])('%s %j', (kind, spec, problem) => {
     const source = `${head(kind)}spec:\n  ${spec}\n`

@@ -80,8 +80,8 @@ describe('an unknown name in a condition', () => {
     ['risk.score == true', 'risk.score is a number and never a bool'],
     ['action.unmapped == "true"', 'action.unmapped is a bool and never a string'],
     ['hints.irreversible == 1', 'hints.irreversible is a bool and never a number'],
-    ['action.type == 5', 'action.type is a string and never a number'],
-    ['resource.target in ["a", 1]', 'resource.target is a string and never a number'],
+    ['action.type == 5', 'action.type is a string and is never equal to a number'],
+    ['resource.target in ["a", 1]', 'resource.target is a string and is never equal to a number'],
     ['action.type.name == "x"', 'action.type is a string and has no fields'],
     ['has(agent.name.first)', 'agent.name is a string and has no fields'],
     ['"merge" in action.type', 'action.type is a string and not a list; use contains()'],
@@ -171,7 +171,7 @@ describe('a rule that tightens by names as they were sent', () => {
     'resource.raw_target == "a/b"',
   ])('%s is a warning on the code host, where another spelling passes it', (condition) => {
     expect(warningsOf(['codehost.*'], condition)).toEqual([
-      expect.stringContaining('codehost compares names without case, so another spelling passes the rule'),
+      expect.stringContaining('codehost compares names without case, so the rule does not match other spellings'),
     ])
     expect(warningsOf(['codehost.*'], condition, 'allow')).toEqual([])
     expect(warningsOf(['generic.*'], condition)).toEqual([])
