@@ -306,7 +306,7 @@ test('approval_denied and approval_expired end the chain of what was held, which
     expect((await held).status).toBe(403)
   }
   for (const [work, why] of [
-    [answer, /^not today\. A person denied/],
+    [answer, /^not today\. An approver denied/],
     [async () => expect((await agent.send(merge)).status).toBe(403), /expired without an answer/],
   ] as const) {
     const found = await eventsOf('action.denied', work)

@@ -122,7 +122,7 @@ describe('a multipart form to a model provider', () => {
     const world = await start({ ...RULES, permissions: [['llm_a.*', 'require_approval']] })
     await world.send(send('/v1/content_provenance_checks', form(['file', Buffer.from([0xff, 0xd8])])))
     expect(world.holds).toHaveLength(1)
-    expect(JSON.stringify(world.holds[0])).toContain('The definition of the action declares it opaque')
+    expect(JSON.stringify(world.holds[0])).toContain('The definition of the action declares the body opaque')
   })
 
   it('keeps its own name in the record of what is allowed', async () => {
