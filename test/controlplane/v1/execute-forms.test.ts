@@ -64,7 +64,7 @@ test.each([
 })
 
 test.each<readonly [{ type: string; resource?: object; parameters?: object }, string]>([
-  [{ type: 'generic.post', parameters: { body: {} } }, 'action_spec.parameters.path: is required to execute'],
+  [{ type: 'generic.post', parameters: { body: {} } }, 'action_spec.parameters.path: is required to execute the action'],
   [
     { type: 'generic.post', resource: { target: 'api.github.com/user' } },
     'api.github.com is not a host of a generic connector',
@@ -74,7 +74,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
     'action_spec.parameters.data: has no effect on this action',
   ],
   [{ type: 'webhook.post', parameters: { path: '/a/../b' } }, 'action_spec.parameters: '],
-  [{ type: 'mcp.tools.create_issue' }, 'action_spec.parameters.path: is required to execute'],
+  [{ type: 'mcp.tools.create_issue' }, 'action_spec.parameters.path: is required to execute the action'],
   [
     { type: 'mcp.tools.create_issue', parameters: { path: '/mcp', title: 'x' } },
     'action_spec.parameters.title: is not used',

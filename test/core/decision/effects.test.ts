@@ -144,7 +144,7 @@ describe('the fact action.effects', () => {
 
   test.each([
     ['"mergee" in action.effects', 'action.effects never contains "mergee" (did you mean merge?)'],
-    ['action.effects == "merge"', 'action.effects is a list and never a string'],
+    ['action.effects == "merge"', 'action.effects is a list and is never equal to a string'],
     ['action.efects.size() > 0', 'action has no field "efects" (did you mean effects?)'],
   ])('%s is an error', (condition, message) => {
     const yaml = `rules: [{ name: a, conditions: ['${condition}'], decision: deny }]`

@@ -155,7 +155,7 @@ describe('a row', () => {
     const target = { provider: 'codehost', target: 'acme/site' }
     const parameters = { path: 'a.md', content: 'eA==' }
     expect(refused('codehost', { type: 'codehost.file.update', resource: target, parameters })).toBe(
-      'validation action_spec.parameters.sha: is required to execute',
+      'validation action_spec.parameters.sha: is required to execute the action',
     )
     const both = { ...parameters, sha: 'abc' }
     expect(refused('codehost', { type: 'codehost.file.create', resource: target, parameters: both })).toMatch(
@@ -193,7 +193,7 @@ describe('a row', () => {
     (type, name, target, parameters) => {
       const resource = { provider: type, target }
       expect(refused(type, { type: name, resource, parameters })).toMatch(
-        /^validation action_spec\.resource\.target: is not /,
+        /^validation action_spec\.resource\.target: differs from the target of the request/,
       )
     },
   )
@@ -209,7 +209,7 @@ describe('a row', () => {
   test('names all missing parameters at once, and values that cannot be part of a path', () => {
     const spec = { type: 'codehost.pr.merge', parameters: { number: '1/../2' } }
     expect(refused('codehost', spec)).toBe(
-      'validation action_spec.parameters.owner: is required to execute; action_spec.parameters.repo: is required to execute; action_spec.parameters.number: cannot be part of a path',
+      'validation action_spec.parameters.owner: is required to execute the action; action_spec.parameters.repo: is required to execute the action; action_spec.parameters.number: cannot be part of a path',
     )
   })
 
@@ -232,7 +232,7 @@ describe('a row', () => {
       body: '{"express":true}',
     })
     expect(refused('generic', { type: 'generic.order.ship' }, { actions: [...actions] })).toBe(
-      'validation action_spec.parameters.id: is required to execute',
+      'validation action_spec.parameters.id: is required to execute the action',
     )
     // The bare method on the same path has the same effect, so a milder name is refused.
     const bare = { type: 'generic.post', parameters: { path: '/v2/orders/1/ship' } }
@@ -270,15 +270,15 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
   })
 
   test.each([
-    [{}, 'action_spec.parameters.path: is required to execute'],
+    [{}, 'action_spec.parameters.path: is required to execute the action'],
     [{ parameters: { path: '/a?b=c' } }, 'action_spec.parameters.path: must begin with / and have no query'],
     [
       { resource: { provider: type, target: `${host}/a` }, parameters: { path: '/b' } },
-      'action_spec.parameters.path: says /b',
+      'action_spec.parameters.path: is /b',
     ],
     [
       { resource: { provider: type, target: `${host}/a` }, parameters: { url: `https://${host}/b` } },
-      'action_spec.resource.target: is not the address',
+      'action_spec.resource.target: differs from parameters.url',
     ],
     [{ parameters: { url: 'ftp://x/y' } }, 'action_spec.parameters.url: must be an http or https URL'],
     [{ parameters: { url: 'https://u:p@x/y' } }, 'action_spec.parameters.url: must be an http or https URL'],
@@ -333,7 +333,7 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
     const records = [boundOf(type), boundOf(type, { id: 'conn_2', domains: ['other.test'] })]
     const vague = of(records, { type: `${type}.get`, parameters: { path: '/a' } })
     expect(isRefusal(vague) && vague.detail).toBe(
-      'action_spec.resource.target: is required to execute, as host/path',
+      'action_spec.resource.target: is required to execute the action, as host/path',
     )
     const named = of(records, { type: `${type}.get`, resource: at('other.test/a') })
     expect(isRefusal(named) ? named.detail : named.request.host).toBe('other.test')
@@ -419,9 +419,9 @@ describe('an MCP action', () => {
   })
 
   test.each([
-    ['mcp.tools.x', {}, 'action_spec.parameters.path: is required to execute'],
-    ['mcp.rpc.x_y', parameters, 'action_spec.parameters.method: is required to execute'],
-    ['mcp.rpc.session_end', parameters, 'action_spec.parameters.session_id: is required to execute'],
+    ['mcp.tools.x', {}, 'action_spec.parameters.path: is required to execute the action'],
+    ['mcp.rpc.x_y', parameters, 'action_spec.parameters.method: is required to execute the action'],
+    ['mcp.rpc.session_end', parameters, 'action_spec.parameters.session_id: is required to execute the action'],
     [
       'mcp.tools.x',
       { ...parameters, title: 'x' },
@@ -433,7 +433,7 @@ describe('an MCP action', () => {
       'action_spec.parameters.name: must be the tool of the action mcp.tools.x',
     ],
     ['mcp.tools.x', { ...parameters, arguments: [] }, 'action_spec.parameters.arguments: is an object'],
-    ['mcp.tools.~FF', parameters, 'action_spec.parameters.name: is required to execute'],
+    ['mcp.tools.~FF', parameters, 'action_spec.parameters.name: is required to execute the action'],
     [
       'mcp.rpc.resources_read',
       { ...parameters, method: 'resources/list' },

@@ -220,7 +220,7 @@ describe('what a person has to decide stays, with a problem', () => {
       'rules: [{ approver_groups: [], approverGroups: [] }]',
       'spec.rules.*.approver_groups and approverGroups are both present',
     ],
-    ['Gateway', 'killSwitch: { scopes: [gateway:other] }', 'spec.killSwitch.scopes names something'],
+    ['Gateway', 'killSwitch: { scopes: [gateway:other] }', 'spec.killSwitch.scopes has an entry'],
     ['Connector', 'gateways: [1]', 'spec.gateways must be the name of a Gateway'],
     ['Policy', 'tags: &t [a]\n  targetRefs: *t', 'spec.targetRefs is a YAML alias'],
   ])('%s %j', (kind, spec, problem) => {
