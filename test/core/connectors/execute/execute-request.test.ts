@@ -162,7 +162,7 @@ describe('a row', () => {
       /describe the action codehost\.file\.update; submit the action under that name/,
     )
     const stream = { type: 'llm_a.chat.create', parameters: { model: 'm', stream: true } }
-    expect(refused('llm_a', stream)).toMatch(/make it llm_a\.chat\.create_stream/)
+    expect(refused('llm_a', stream)).toMatch(/describe the action llm_a\.chat\.create_stream/)
   })
 
   test('never goes to another repository than the one that the resource names', () => {
@@ -236,7 +236,7 @@ describe('a row', () => {
     )
     // The bare method on the same path has the same effect, so a milder name is refused.
     const bare = { type: 'generic.post', parameters: { path: '/v2/orders/1/ship' } }
-    expect(refused('generic', bare, { actions: [...actions] })).toMatch(/make it generic\.order\.ship/)
+    expect(refused('generic', bare, { actions: [...actions] })).toMatch(/describe the action generic\.order\.ship/)
     const onRows = { ...actions[0], action: 'codehost.site.ship', path: '/internal/ship' }
     expect(request('codehost', { type: 'codehost.site.ship' }, { actions: [onRows] }).target).toBe(
       '/internal/ship',
