@@ -89,7 +89,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
       resource: { target: 'a/b' },
       parameters: { path: 'x', content: '', sha: 'abc' },
     },
-    'make it codehost.file.update',
+    'describe the action codehost.file.update',
   ],
   ...[
     { type: 'llm_a.file.upload', parameters: { purpose: 'batch', file: 'a' } },
