@@ -77,7 +77,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
   [{ type: 'mcp.tools.create_issue' }, 'action_spec.parameters.path: is required to execute the action'],
   [
     { type: 'mcp.tools.create_issue', parameters: { path: '/mcp', title: 'x' } },
-    'action_spec.parameters.title: is not used',
+    'action_spec.parameters.title: has no effect',
   ],
   [
     { type: 'mcp.rpc.stream_open', parameters: { path: '/mcp' } },
