@@ -56,7 +56,7 @@ function rejectExtraArgument(command: Command, positionals: readonly string[]): 
   const extra = positionals[command.maxArguments ?? 0]
   if (extra === undefined) return
   const usage = command.usage.map((line) => `  chaperone ${line}`).join('\n')
-  throw usageError(command, `${extra} is not expected. Usage:\n${usage}`)
+  throw usageError(command, `The argument ${extra} is not expected. Usage:\n${usage}`)
 }
 
 /** Returns a usage error, which ends the command with exit code 2. */

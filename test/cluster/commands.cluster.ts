@@ -97,7 +97,7 @@ test('explain says why, before anything is sent', async () => {
 
 test('kill on stops the agents and says how many, kill off lets them go', async () => {
   const on = await chaperone('kill', 'on', '--reason', 'drill')
-  expect(on.stdout).toMatch(/\d+ of \d+ stopped in \d+ ms/)
+  expect(on.stdout).toMatch(/\d+ of \d+ gateways? acknowledged in \d+ ms/)
   expect((await inAgent(POD, CALLS.node('GET'))).stdout).toMatch(/^403 /)
   expect((await chaperone('kill', 'off')).stdout).toContain('No kill switch is active.')
   await eventually('calls pass again', async () =>

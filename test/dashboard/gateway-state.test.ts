@@ -27,9 +27,9 @@ describe('state of a gateway', () => {
     [{ desired_version: 8 }, 'Applying new configuration', 'wait'],
     [{ is_live: false }, 'Stale', 'wait'],
     [{ is_live: false, last_seen_at: null }, 'Not connected', 'wait'],
-    [{ stopped: ['all'] }, 'Stopped by the kill switch', 'bad'],
-    [{ stopped: ['gateway:default/local'], is_live: false }, 'Stopped by the kill switch', 'bad'],
-    [{ stopped: ['agent:dev'] }, 'Partly stopped by the kill switch', 'bad'],
+    [{ stopped: ['all'] }, 'Kill switch active', 'bad'],
+    [{ stopped: ['gateway:default/local'], is_live: false }, 'Kill switch active', 'bad'],
+    [{ stopped: ['agent:dev'] }, 'Kill switch active for a part', 'bad'],
   ] as const)('%j: %s', (change, text, tone) => {
     expect(
       stateOf({ ...GATEWAY, ...change, stopped: 'stopped' in change ? [...change.stopped] : [] }),

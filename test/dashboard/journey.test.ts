@@ -164,7 +164,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
       expect(yaml).toContain(line)
     expect((await permissions()).filter(({ agent }) => agent === 'dev')).toEqual([])
     await page.getByRole('button', { name: 'Save permission' }).click()
-    await page.getByText('Saved. Gateways apply it').waitFor()
+    await page.getByText('The permission is saved. Gateways apply the permission').waitFor()
     expect(await permissions()).toContainEqual(
       expect.objectContaining({ agent: 'dev', action_pattern: 'payments.charge.refund', decision: 'allow' }),
     )

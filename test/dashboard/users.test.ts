@@ -292,7 +292,7 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     const held = stage.merge('{"commit_title":"two policies"}')
     await cards(ida.page).getByRole('button', { name: 'Approve' }).click()
     await cards(ida.page)
-      .getByText('You have approved this request. It still needs an answer of finance.')
+      .getByText('You have approved this request. The request still needs an answer of finance.')
       .waitFor()
     await cards(finn.page).getByText('approved by ida@example.com').waitFor()
     await cards(finn.page).getByText('finance, required by').waitFor()

@@ -95,7 +95,7 @@ test('activation ends 50 streams, 10 WebSockets and 10 holds, and nothing more r
   const answers = await Promise.all(holds)
   expect(await stopping).toMatchObject({ status: 200, body: { acknowledged: { acked: 1, total: 1 } } })
   const again = await laptop.cli(['kill', 'on', '--reason', 'drill'])
-  expect(again.stdout).toMatch(/1 of 1 stopped in \d+ ms/)
+  expect(again.stdout).toMatch(/Kill switch active: 1 of 1 gateway acknowledged in \d+ ms/)
   for (const answer of answers) {
     expect(answer.status).toBe(403)
     expect(String(answer.body['error'])).toMatch(/^Kill switch active: drill/)

@@ -332,7 +332,7 @@ describe('the command line', () => {
       code: 4,
       stderr: expect.stringContaining('No agent, connector or gateway is called agent:nobdy'),
     })
-    expect(on.stdout).toMatch(/^0 of 0 stopped[\s\S]*agent:nobdy/)
+    expect(on.stdout).toMatch(/^Kill switch active: 0 of 0 gateways acknowledged in [\s\S]*agent:nobdy/)
     expect(await cli(['kill', 'off', '--scope', 'agent:nobdy'])).toMatchObject({ code: 0, stderr: '' })
   })
 
@@ -340,10 +340,12 @@ describe('the command line', () => {
     await cli(['kill', 'on', '--scope', 'agent:dev'])
     const lift = async (scope: string) => (await cli(['kill', 'off', '--scope', scope])).stdout
     expect(await lift('agent:nobody')).toMatch(
-      /^No kill switch had the scope agent:nobody: nothing was released\.\n[\s\S]*still active[\s\S]*agent:dev/,
+      /^No kill switch has the scope agent:nobody\. Nothing was changed\.\n[\s\S]*still active[\s\S]*agent:dev/,
     )
-    expect(await lift('AGENT:dev')).toMatch(/^1 of 1 released[\s\S]*No kill switch is active\./)
-    expect(await lift('agent:dev')).toMatch(/^No kill switch had the scope agent:dev/)
+    expect(await lift('AGENT:dev')).toMatch(
+      /^Kill switch lifted: 1 of 1 gateway acknowledged in [\s\S]*No kill switch is active\./,
+    )
+    expect(await lift('agent:dev')).toMatch(/^No kill switch has the scope agent:dev/)
   })
 
   test('tells what stays stopped after a stop was lifted', async () => {
@@ -470,7 +472,9 @@ describe.skipIf(disk === null)('a full disk (skipped without the right to mount 
     expect(vendors.recorder.seen.length).toBe(sent)
     expect(sent - before).toBeLessThan(200)
     expect(await send('DELETE', '/repos/acme/site/git/refs/heads/main')).toMatchObject({ status: 403 })
-    expect((await full.cli(['kill', 'on', '--reason', 'disk'])).stdout).toContain('1 of 1 stopped')
+    expect((await full.cli(['kill', 'on', '--reason', 'disk'])).stdout).toContain(
+      '1 of 1 gateway acknowledged',
+    )
     expect(await send('POST', '/repos/acme/site/issues')).toMatchObject({
       status: 403,
       body: { error: 'Kill switch active: disk' },

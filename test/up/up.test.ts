@@ -168,7 +168,10 @@ describe('a running installation', { timeout: 60_000 }, () => {
   it('activates and lifts the kill switch, and agents receive the reason', async () => {
     const { ready } = shared
     const on = await cli('kill', 'on', '--reason', 'testing the switch')
-    expect(on).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 of 1 stopped in \d+ ms/) })
+    expect(on).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/1 of 1 gateway acknowledged in \d+ ms/),
+    })
     const { stdout } = await run('sh', ['-c', tryCommand(ready.agents[0]?.proxy_url ?? '', ready.ca_file)])
     expect(JSON.parse(stdout).error).toBe('Kill switch active: testing the switch')
     expect((await cli('kill', 'off')).code).toBe(0)

@@ -39,7 +39,7 @@ export async function writeArchive(
   fill: (write: (line: ArchiveEntry) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   if (existsSync(file))
-    throw new ChaperoneError('conflict', { detail: `${file} exists already. Give another file name.` })
+    throw new ChaperoneError('conflict', { detail: `${file} already exists. Give another file name.` })
   const unfinished = `${file}.new`
   const zip = createGzip()
   const out = createWriteStream(unfinished, { mode: 0o600, flush: true })
@@ -76,7 +76,7 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry> {
   } catch (error) {
     throw unreadable(file, error)
   }
-  if (!isWhole) throw unreadable(file, new Error('it is truncated'))
+  if (!isWhole) throw unreadable(file, new Error('the file is truncated'))
 }
 
 async function* unzipped(file: string): AsyncGenerator<string> {
@@ -90,7 +90,7 @@ function unreadable(file: string, cause: unknown): unknown {
   if (cause instanceof ChaperoneError) return cause
   const isOurs = cause instanceof z.ZodError || cause instanceof SyntaxError
   const why = isOurs
-    ? 'it is not a backup of Chaperone'
+    ? 'the file is not a backup of Chaperone'
     : cause instanceof Error
       ? cause.message
       : String(cause)

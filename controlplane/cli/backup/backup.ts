@@ -53,7 +53,7 @@ async function run(invocation: Invocation): Promise<number> {
       JSON.stringify({ file, bytes, rows, master_key_id: key.id, includes_master_key: included !== null }),
     )
   } else {
-    terminal.print(`Wrote ${file}: ${rows} rows, ${Math.ceil(bytes / 1024)} KiB. Keep it secret.`)
+    terminal.print(`Wrote ${file}: ${rows} rows, ${Math.ceil(bytes / 1024)} KiB. Keep the file secret.`)
     terminal.print(
       included === null
         ? `Master key ${key.id} is not included. Keep a copy of ${folder.masterKey} in another place.`

@@ -49,18 +49,21 @@ async function run(invocation: Invocation): Promise<number> {
     terminal.print(JSON.stringify({ data: folder.root, rows, created_at: header.created_at }))
   else {
     terminal.print(`Restored ${rows} rows, as of ${header.created_at}, into ${folder.root}.`)
-    terminal.print(`Start it: chaperone up --data ${folder.root}`)
+    terminal.print(`Start Chaperone: chaperone up --data ${folder.root}`)
   }
   return EXIT.ok
 }
 
 async function headerOf(file: string): Promise<ArchiveHeader> {
-  if (!existsSync(file)) throw new ChaperoneError('conflict', { detail: `There is no file ${file}.` })
+  if (!existsSync(file))
+    throw new ChaperoneError('conflict', { detail: `The file ${file} does not exist. Check the path.` })
   let header: ArchiveHeader | undefined
   // The backup is read completely before the restore writes anything, so that a truncated backup changes nothing.
   for await (const line of readArchive(file)) if (line.kind === 'header') header ??= line
   if (header === undefined)
-    throw new ChaperoneError('conflict', { detail: `${file} is not a backup of Chaperone.` })
+    throw new ChaperoneError('conflict', {
+      detail: `${file} is not a backup of Chaperone. Give a file that chaperone backup wrote.`,
+    })
   const known = await knownSchemas()
   if (header.schema.every((number) => known.includes(number))) return header
   throw new ChaperoneError('conflict', {

@@ -189,10 +189,11 @@ export function localGateway({ folder, env }: Place): ApiClient {
 export function requireRunFile(folder: DataFolder, env?: NodeJS.ProcessEnv): RunFile {
   const run = readRunFile(folder)
   if (run !== undefined) return run
-  const others = env === undefined ? [] : runningFolders(env).map((root) => `It runs with --data ${root}\n`)
+  const others =
+    env === undefined ? [] : runningFolders(env).map((root) => `Chaperone runs with --data ${root}\n`)
   throw new ChaperoneError('not_ready', {
     detail:
-      `Chaperone does not run in ${folder.root}. Start it: chaperone up --data ${folder.root}\n` +
+      `Chaperone does not run in ${folder.root}. Start Chaperone: chaperone up --data ${folder.root}\n` +
       others.join('') +
       'For another data folder give --data DIR; for a remote control plane set CHAPERONE_URL and CHAPERONE_TOKEN.',
   })
@@ -216,7 +217,7 @@ async function reach(url: string, what: string, init: Init, send: Send = fetch):
     const reason =
       cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause)
     throw new ChaperoneError('not_ready', {
-      detail: `The ${what} does not answer at ${new URL(url).origin} (${reason}). Is it running? chaperone status`,
+      detail: `The ${what} does not answer at ${new URL(url).origin} (${reason}). Check that it runs: chaperone status`,
       cause,
     })
   }

@@ -23,7 +23,7 @@ const HELP = `kubectl chaperone COMMAND
   traffic, get, agent, policy,
   export                         see chaperone COMMAND --help
   doctor POD [-n NAMESPACE]      diagnose a pod: whether it is governed, its Gateway, sidecar and clients
-  owner-link                     create a link with which the first owner registers, valid for an hour and once
+  owner-link                     create a link with which the first owner registers; valid once, within an hour
   break-glass --for 1h           open the owner's token for a time, for emergencies; --for 0 closes it
   inject -f FILE                 print a pod as the injector would change it, or every conflicting field
   migrate FILE|DIR               rewrite former spellings of fields in manifests: --check, --stdout
@@ -60,7 +60,7 @@ async function main(argv: readonly string[]): Promise<number> {
 
 async function ownerLink(kubectl: Kubectl, system: string, json: boolean): Promise<number> {
   const link = await renewOwnerLink(kubectl, system)
-  const text = `${link}\nThe first user who opens it within an hour becomes the owner. Once there is an owner, the link is invalid.`
+  const text = `${link}\nThe first user who opens this link within an hour becomes the owner. Once there is an owner, the link is invalid.`
   process.stdout.write(`${json ? JSON.stringify({ owner_link: link }) : text}\n`)
   return EXIT.ok
 }

@@ -42,7 +42,7 @@ export const agent: Command = {
       'create an agent; start it with chaperone run --agent triage -- python triage.py',
     ],
     ['chaperone agent list', 'list agents and their status'],
-    ['chaperone agent suspend triage', 'refuse every request of the agent, those in flight included'],
+    ['chaperone agent suspend triage', 'refuse every request of the agent, including requests in flight'],
     ['chaperone agent rotate triage', 'create a new key and revoke the old one'],
   ],
   run,

@@ -109,7 +109,9 @@ export function cardLines(card: ApprovalCard): string[] {
       ? []
       : [`  text of the agent (not verified): "${card.requested_by_agent_text}"`]),
     ...(card.left_at
-      ? [`  agent       disconnected at ${card.left_at}; an approval counts if it retries the request`]
+      ? [
+          `  agent       disconnected at ${card.left_at}; an approval applies if the agent retries the request`,
+        ]
       : []),
     `  expires     ${card.expires_at}`,
   ].map(printable)
@@ -127,7 +129,7 @@ function bodyLines({ unread_body, body_sha256 }: ApprovalCard): string[] {
 function answerLine({ id, status, answered_groups }: z.infer<typeof Answered>): string {
   if (status !== 'pending') return `${id} is ${status}.`
   const answered = answered_groups?.join(', ') || 'your answer'
-  return `${id} is still pending: ${answered} counted, and other groups must approve too.`
+  return `${id} is still pending: ${answered} was counted, and other groups must approve too.`
 }
 
 /** Returns lines with the answers so far, and with the required approver groups that have not approved. */

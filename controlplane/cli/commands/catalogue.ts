@@ -37,7 +37,7 @@ async function run(invocation: Invocation): Promise<number> {
   if (invocation.positionals.length > 0) {
     throw usageError(
       catalogue,
-      `${invocation.positionals[0]} is not expected. Did you mean --search ${invocation.positionals[0]}?`,
+      `The argument ${invocation.positionals[0]} is not expected. Did you mean --search ${invocation.positionals[0]}?`,
     )
   }
   const { terminal } = invocation

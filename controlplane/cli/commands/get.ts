@@ -120,7 +120,9 @@ async function run(invocation: Invocation): Promise<number> {
   else printRows(kind, rows.map(withCredential).map(withOrigin), print)
   const missing = rows.filter((row) => credentialOf(row) === 'missing').map(({ name }) => name)
   if (missing.length > 0)
-    warn(`No credential: ${missing.join(', ')}. Allowed requests are refused too. See: chaperone doctor`)
+    warn(
+      `Connectors without a credential: ${missing.join(', ')}. Their allowed requests are refused too. See: chaperone doctor`,
+    )
   return kind.list === 'objects' ? manifestVerdict(answer, invocation) : EXIT.ok
 }
 

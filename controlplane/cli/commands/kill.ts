@@ -51,7 +51,7 @@ export const kill: Command = {
     'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, namespace:NAME, or the name of an agent,\n' +
     'a connector or a gateway.\n' +
     'A scope that names no agent, connector or gateway is activated too, with a warning and exit code 4.\n' +
-    'kill off lifts a scope whichever source activated it. A kill switch in a manifest is active again when the manifest is applied.',
+    'kill off lifts a kill switch from any source. A kill switch in a manifest becomes active again when the manifest is applied.',
   maxArguments: 1,
   options: {
     scope: { type: 'string', value: 'SCOPE', help: 'scope of the kill switch (default all)' },
@@ -96,8 +96,16 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
     invocation.terminal.print(installationLine(invocation, api))
   }
   if (state.warning !== undefined) invocation.terminal.warn(`chaperone: ${state.warning}`)
-  printState({ invocation, api }, state, active ? [] : ['Other kill switches are still active:'])
+  const shown = flag(invocation, 'json') ? state : withoutEmptyWork(state)
+  printState({ invocation, api }, shown, active ? [] : ['Other kill switches are still active:'])
   return state.nearest === undefined ? EXIT.ok : EXIT.unknownScope
+}
+
+/** Omits the work at providers where there is none to cancel; `chaperone kill status` prints its limits. */
+function withoutEmptyWork(state: KillState): KillState {
+  const { hosted_work: work, ...rest } = state
+  if (work === undefined) return state
+  return work.pending + work.cancelled.length + work.not_cancelled.length + work.omitted === 0 ? rest : state
 }
 
 type Toggled = { readonly active: boolean; readonly scope: string | undefined; readonly elapsedMs: number }
@@ -106,7 +114,10 @@ function outcome(state: KillState, { active, scope, elapsedMs }: Toggled): reado
   const line = acknowledgement(state, active, elapsedMs)
   if (active || state.released === undefined) return [line]
   if (state.released.length === 0) return [notSet(scope)]
-  return [line, `Lifted ${scope ?? 'all'}, activated by ${state.released.join(', ')}.`]
+  return [
+    line,
+    `The kill switch with the scope ${scope ?? 'all'} was activated by ${state.released.join(', ')}.`,
+  ]
 }
 
 async function stateNow(api: ApiClient): Promise<KillState> {
@@ -114,11 +125,11 @@ async function stateNow(api: ApiClient): Promise<KillState> {
 }
 
 /**
- * Returns the text for a lift that changed nothing. Omits the number of acknowledgements: gateways also acknowledge a lift
- * without effect, so the number would wrongly suggest a release.
+ * Returns the text for a lift that changed nothing. Omits the number of acknowledgements: gateways also
+ * acknowledge such a lift, so the number would wrongly suggest that a kill switch was lifted.
  */
 function notSet(scope = 'all'): string {
-  return `No kill switch had the scope ${scope}: nothing was released.`
+  return `No kill switch has the scope ${scope}. Nothing was changed.`
 }
 
 /**
@@ -134,16 +145,20 @@ function installationLine(invocation: Invocation, api: ApiClient): string {
   return installation === null ? `Control plane ${address}` : `Installation ${installation} at ${address}`
 }
 
-/** Returns the acknowledgement as text: `37 of 37 stopped in 84 ms`, or `4 of 5 …` when one gateway is disconnected. */
+const DISCONNECTED =
+  'A disconnected gateway refuses high-risk actions after 30 s and all writes after 2 minutes, and applies the kill switch when it reconnects.'
+
+/** Returns the acknowledgement as text. `acked` is less than `total` when a gateway is disconnected. */
 export function acknowledgement(state: KillState, active: boolean, elapsedMs: number): string {
   const { acked, total, ms } = state.acknowledged ?? {}
-  const verb = active ? 'stopped' : 'released'
-  if (acked === undefined || total === undefined) return `${verb} in ${elapsedMs} ms`
+  const done = active ? 'Kill switch active' : 'Kill switch lifted'
+  if (acked === undefined || total === undefined) return `${done} after ${elapsedMs} ms`
   const away =
     acked < total
-      ? ` (${total - acked} disconnected: they refuse risky actions now, and everything else when they reconnect)`
+      ? `. Not acknowledged: ${total - acked}. ${active ? DISCONNECTED : 'A disconnected gateway applies the change when it reconnects.'}`
       : ''
-  return `${acked} of ${total} ${verb} in ${Math.round(ms ?? elapsedMs)} ms${away}`
+  const gateways = total === 1 ? 'gateway' : 'gateways'
+  return `${done}: ${acked} of ${total} ${gateways} acknowledged in ${Math.round(ms ?? elapsedMs)} ms${away}`
 }
 
 /** Returns lines about the cancellation of work that agents started at providers. */

@@ -72,7 +72,7 @@ async function decide(
     return true
   }
   print(`   Answer in the dashboard: ${approvalLink}`)
-  if (isInteractive) return await promptYesNo('   or here: let it merge? [y/n] ', signal)
+  if (isInteractive) return await promptYesNo('   or here: approve the merge? [y/n] ', signal)
   print(`   or from another terminal: ${approveCommand} ${id}`)
   return null
 }
@@ -97,7 +97,7 @@ async function stopped({ print, agentEnv, api, mock }: ScenarioContext): Promise
   )
   if (state.acknowledged !== undefined) {
     const { acked, total, ms } = state.acknowledged
-    print(`   ${acked} of ${total} stopped in ${ms} ms.`)
+    print(`   ${acked} of ${total} ${total === 1 ? 'gateway' : 'gateways'} acknowledged in ${ms} ms.`)
   }
   const answer = await runAgent('issue', agentEnv)
   expect(answer.status === 403, 'the kill switch would refuse the request', answer)

@@ -16,7 +16,7 @@ const CLIENTS: readonly Client[] = [
   {
     program: 'node',
     works:
-      'every TCP connection: fetch, https, http2, octokit, openai, axios, got, undici, ws, stripe (NODE_OPTIONS, NODE_EXTRA_CA_CERTS)',
+      'governs every TCP connection, for example of fetch, https, http2, octokit, openai, axios, got, undici, ws, stripe (NODE_OPTIONS, NODE_EXTRA_CA_CERTS)',
     bypasses: [
       [
         'UDP, native addons, clients with their own CA, programs that replace NODE_OPTIONS',
@@ -27,7 +27,7 @@ const CLIENTS: readonly Client[] = [
   {
     program: 'python3',
     works:
-      'openai, anthropic, google-genai, slack, httpx, mcp (SSL_CERT_FILE); requests, PyGithub (REQUESTS_CA_BUNDLE)',
+      'governs openai, anthropic, google-genai, slack, httpx, mcp (SSL_CERT_FILE); requests, PyGithub (REQUESTS_CA_BUNDLE)',
     bypasses: [
       ['aiohttp', 'aiohttp.ClientSession(trust_env=True)'],
       ['stripe', "stripe.ca_bundle_path = os.environ['SSL_CERT_FILE']"],
@@ -35,25 +35,25 @@ const CLIENTS: readonly Client[] = [
   },
   {
     program: 'java',
-    works: 'HttpClient uses the proxy and trusts its CA (JAVA_TOOL_OPTIONS)',
+    works: 'governs HttpClient, except for the key of the agent (JAVA_TOOL_OPTIONS)',
     bypasses: [
       [
-        "the agent's key",
+        'clients that do not send the key of the agent',
         'chaperone run --capture, or an Authenticator with the name and the key in HTTPS_PROXY',
       ],
     ],
   },
-  { program: 'go', works: 'net/http, go-github (HTTPS_PROXY, SSL_CERT_FILE)', bypasses: [] },
-  { program: 'gh', works: 'HTTPS_PROXY, SSL_CERT_FILE', bypasses: [] },
-  { program: 'curl', works: 'HTTPS_PROXY, CURL_CA_BUNDLE', bypasses: [] },
+  { program: 'go', works: 'governs net/http, go-github (HTTPS_PROXY, SSL_CERT_FILE)', bypasses: [] },
+  { program: 'gh', works: 'governed (HTTPS_PROXY, SSL_CERT_FILE)', bypasses: [] },
+  { program: 'curl', works: 'governed (HTTPS_PROXY, CURL_CA_BUNDLE)', bypasses: [] },
   {
     program: 'git',
-    works: 'HTTPS_PROXY, GIT_SSL_CAINFO',
+    works: 'governed over HTTPS (HTTPS_PROXY, GIT_SSL_CAINFO)',
     bypasses: [['git over ssh', 'git config --global url."https://github.com/".insteadOf git@github.com:']],
   },
-  { program: 'wget', works: 'https_proxy, WGETRC', bypasses: [] },
-  { program: 'deno', works: 'HTTPS_PROXY, DENO_CERT', bypasses: [] },
-  { program: 'cargo', works: 'HTTPS_PROXY, CARGO_HTTP_CAINFO', bypasses: [] },
+  { program: 'wget', works: 'governed (https_proxy, WGETRC)', bypasses: [] },
+  { program: 'deno', works: 'governed (HTTPS_PROXY, DENO_CERT)', bypasses: [] },
+  { program: 'cargo', works: 'governed (HTTPS_PROXY, CARGO_HTTP_CAINFO)', bypasses: [] },
 ]
 
 /**
@@ -90,7 +90,7 @@ function nodeCheck(works: string, env: NodeJS.ProcessEnv): Check {
   if (major >= OLDEST_NODE) return ok('node', works)
   return warning(
     'node',
-    `${asked.stdout?.trim() || 'an unknown version'} is older than the preload of chaperone run supports`,
+    `${asked.stdout?.trim() || 'an unknown version'} is too old for the preload script of chaperone run`,
     `install Node ${OLDEST_NODE} or newer, or use chaperone run --capture`,
   )
 }

@@ -196,7 +196,7 @@ function assertDistinct(files: readonly ManifestFile[]): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice === undefined) return
   throw new ChaperoneError('conflict', {
-    detail: `Two of the files are named ${twice}, and names are unique in the manifests folder. Rename one of them. Nothing was changed.`,
+    detail: `Two of the files are named ${twice}, but file names must be unique in the manifests folder. Nothing was changed. Rename one of the files.`,
   })
 }
 
@@ -270,7 +270,7 @@ function isNewer(object: string, seen: Seen, before: Seen): boolean {
 
 function late(resource: ManifestResource | undefined, seen: Seen, { files }: Wanted): Verdict {
   const object = resource === undefined ? '?' : objectName(resource)
-  const reasons = ['no verdict after 15 s, see chaperone logs manifests', ...problemsOf(seen, files)]
+  const reasons = ['not checked within 15 s; see chaperone logs manifests', ...problemsOf(seen, files)]
   return { object, accepted: false, reasons, warnings: [] }
 }
 

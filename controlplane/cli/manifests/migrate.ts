@@ -14,9 +14,9 @@ export const migrate: Command = {
   summary: 'Rewrite former spellings of fields in manifests; works offline',
   usage: ['migrate FILE|DIR... [--check | --stdout]'],
   details:
-    'Rewrites the files in place. Only the former spellings change; comments, order and every other document stay as they are. Prints\n' +
-    'each change with its line. What a person has to decide is printed on standard error and stays as it is.\n' +
-    'Exit code 1: something was not rewritten; with --check also if something would be.',
+    'Rewrites the files in place. Only the former spellings change; comments, order and every other document are not changed. Prints\n' +
+    'each change with its line. A spelling that a user has to replace is printed on standard error and not changed.\n' +
+    'Exit code 1: a spelling was not rewritten; with --check also if a spelling would be rewritten.',
   maxArguments: Number.POSITIVE_INFINITY,
   options: {
     check: { type: 'boolean', help: 'print what would change, and change nothing' },

@@ -95,7 +95,7 @@ function reportWarnings(invocation: Invocation, tested: readonly Tested[]): bool
 function filesOf({ positionals: [verb, ...names] }: Invocation): readonly string[] {
   if (verb === undefined) throw usageError(policy, 'Usage: chaperone policy test FILE.')
   if (verb !== 'test')
-    throw usageError(policy, `policy ${verb} does not exist. Usage: chaperone policy test FILE.`)
+    throw usageError(policy, `policy ${verb} is not a command. Usage: chaperone policy test FILE.`)
   if (names.length === 0) throw usageError(policy, 'Give the files: chaperone policy test FILE.')
   return names
 }

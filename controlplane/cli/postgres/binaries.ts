@@ -67,7 +67,7 @@ export function reachableBinaries(binaries: Binaries, account: Account | undefin
   throw new ChaperoneError('conflict', {
     detail:
       `PostgreSQL must not run as root, and ${account.name} cannot execute its binaries in ${binaries.root}. ` +
-      `They could not be copied either (${failures.join('; ')}). ` +
+      `The binaries could not be copied either (${failures.join('; ')}). ` +
       'Run Chaperone as an ordinary user, move the checkout, or set DATABASE_URL.',
   })
 }

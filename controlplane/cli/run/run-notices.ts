@@ -20,7 +20,7 @@ export function limitNotice(command: string, env: NodeJS.ProcessEnv): string {
   const runtime = commandRuntime(command, env)
   const ungoverned = runtime === null ? null : ungovernedOf(runtime, env)
   const known = ungoverned ? ` Not governed with ${runtime}: ${ungoverned}.` : ''
-  return `chaperone: governs clients that use the proxy variables.${known} A program can bypass them; use --capture to prevent that (chaperone doctor lists the limits).`
+  return `chaperone: clients that use the proxy variables are governed.${known} A program can bypass the variables; use --capture to prevent this (chaperone doctor lists the limits).`
 }
 
 /** Returns the notice about a connection that bypasses the gateway. */

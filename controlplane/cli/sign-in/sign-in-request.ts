@@ -46,7 +46,7 @@ async function reach(url: string, path: string, init: RequestInit): Promise<Resp
     return await fetch(url + path, init)
   } catch (cause) {
     throw new ChaperoneError('not_ready', {
-      detail: `The control plane does not answer at ${url}. Is it running? chaperone status`,
+      detail: `The control plane does not answer at ${url}. Check that it runs: chaperone status`,
       cause,
     })
   }

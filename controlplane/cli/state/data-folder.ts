@@ -123,7 +123,9 @@ function trustedFolder({ env, cwd, warn }: FolderSearch): string | null {
   const found = upward.find((folder) => trusted.includes(folder))
   const nearest = upward[0]
   if (nearest !== undefined && nearest !== found) {
-    warn(`chaperone: ${nearest} is not trusted and is ignored. If it is yours: chaperone trust ${nearest}`)
+    warn(
+      `chaperone: ${nearest} is not trusted and is ignored. If the folder is yours: chaperone trust ${nearest}`,
+    )
   }
   return found ?? null
 }

@@ -20,7 +20,7 @@ export async function lockFolder(file: string): Promise<FolderLock> {
     if (state.kind === 'unwritten' || !takeOver(file)) await delay(20)
   }
   throw new ChaperoneError('conflict', {
-    detail: `The lock ${file} could not be taken. Remove it if no process uses the folder.`,
+    detail: `The lock ${file} could not be taken. Remove the file if no process uses the folder.`,
   })
 }
 

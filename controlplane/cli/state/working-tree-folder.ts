@@ -23,7 +23,7 @@ export function workingTreeFolder({
     setTrustedFolders(env, [...trusted, realFolderPath(dir)])
   } else if (!trusted.includes(realFolderPath(dir))) {
     throw new ChaperoneError('conflict', {
-      detail: `${dir} exists already and is not trusted. If it is yours: chaperone trust ${dir}. Otherwise remove it.`,
+      detail: `${dir} already exists and is not trusted. If the folder is yours: chaperone trust ${dir}. Otherwise remove the folder.`,
     })
   }
   const folder = dataFolder(realFolderPath(dir))

@@ -56,7 +56,7 @@ export function namespaceOfScope(scope: string): string | null {
 
 /** Error message that lists the valid forms of a scope. */
 export const KILL_SCOPE_FORMS =
-  'is not a scope: use all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'
+  'must be all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'
 
 /** Reports whether the text is a valid scope. The subject of the scope need not exist yet. */
 export function isKillScope(scope: string): boolean {

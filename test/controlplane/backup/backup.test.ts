@@ -246,7 +246,7 @@ describe('backup and restore', () => {
     const content = readFileSync(join(root, 'cold.backup'))
     expect(await cli('backup', 'cold.backup', '--data', folder.root)).toMatchObject({
       code: 1,
-      err: expect.stringContaining('exists already'),
+      err: expect.stringContaining('already exists'),
     })
     expect(readFileSync(join(root, 'cold.backup'))).toEqual(content)
     const keys = readFileSync(folder.masterKey)
@@ -264,7 +264,7 @@ describe('backup and restore', () => {
     const cases: Record<string, [Buffer | string, RegExp]> = {
       'text.backup': ['no backup', /cannot be read as a backup/],
       'cut.backup': [readFileSync(join(root, 'hot.backup')).subarray(0, 2_000), /cannot be read as a backup/],
-      'short.backup': [gzipSync(whole.slice(0, whole.lastIndexOf('{"kind":"end"'))), /it is truncated/],
+      'short.backup': [gzipSync(whole.slice(0, whole.lastIndexOf('{"kind":"end"'))), /the file is truncated/],
       'newer.backup': [
         gzipSync(header.replace(/"schema":\[/, '"schema":[999,') + end),
         /newer than this version/,
@@ -286,7 +286,7 @@ describe('backup and restore', () => {
     }
     expect(existsSync(join(root, 'escaped'))).toBe(false)
     expect((await cli('restore', 'nowhere.backup', '--data', join(root, 'x'))).err).toContain(
-      'There is no file',
+      'nowhere.backup does not exist',
     )
     expect((await cli('backup', 'y.backup', '--data', join(root, 'x'))).err).toContain(
       'There is no installation',

@@ -276,10 +276,10 @@ describe('output', () => {
   it('counts the gateways that acknowledged the kill switch', () => {
     const state = { effective: [] }
     expect(acknowledgement({ ...state, acknowledged: { acked: 37, total: 37, ms: 84 } }, true, 90)).toBe(
-      '37 of 37 stopped in 84 ms',
+      'Kill switch active: 37 of 37 gateways acknowledged in 84 ms',
     )
     expect(acknowledgement({ ...state, acknowledged: { acked: 4, total: 5, ms: 20 } }, true, 90)).toMatch(
-      /^4 of 5 stopped in 20 ms \(1 disconnected/,
+      /^Kill switch active: 4 of 5 gateways acknowledged in 20 ms\. Not acknowledged: 1\./,
     )
   })
 

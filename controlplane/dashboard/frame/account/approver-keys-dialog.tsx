@@ -43,8 +43,8 @@ export function ApproverKeysDialog({ onClose }: { readonly onClose: () => void }
         />
         {secret === null ? null : (
           <SecretOnce
-            title="Your new approver key, shown this once"
-            about="Store it now. It cannot be shown again."
+            title="Your new approver key, shown only once"
+            about="Store the key now. It cannot be shown again."
             label="approver key"
             secret={secret}
           />

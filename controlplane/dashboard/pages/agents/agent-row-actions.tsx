@@ -52,8 +52,8 @@ export function AgentRowActions({ agent, onKey, onDone }: Props) {
             title={`Suspend ${name}`}
             onConfirm={() => actAndReload('suspend')}
           >
-            Gateways refuse its requests until it is activated again, and close its open connections. It keeps
-            its key.
+            Gateways refuse the requests of this agent until the agent is activated again, and close its open
+            connections. The agent keeps its key.
           </ConfirmButton>
         )}
         <ConfirmButton
@@ -73,8 +73,8 @@ export function AgentRowActions({ agent, onKey, onDone }: Props) {
           title={`Revoke ${name}`}
           onConfirm={() => actAndReload('revoke')}
         >
-          Gateways refuse its requests permanently; a revoked agent cannot be activated again. Its records are
-          kept, and another agent can use its name.
+          Gateways refuse the requests of this agent permanently; a revoked agent cannot be activated again.
+          The records of the agent are kept, and another agent can use its name.
         </ConfirmButton>
       </Group>
       {activate.error === null ? null : <ErrorNote error={activate.error} />}

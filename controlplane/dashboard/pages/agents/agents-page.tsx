@@ -53,8 +53,8 @@ export function Page() {
       <Stack gap="md">
         {fresh === null ? null : (
           <SecretOnce
-            title={`The key of ${fresh.agent}, shown this once`}
-            about="It cannot be shown again, only replaced. The agent uses it as its proxy password or as the bearer token of the API."
+            title={`The key of ${fresh.agent}, shown only once`}
+            about="The key cannot be shown again, only replaced. The agent uses the key as its proxy password or as the bearer token of the API."
             label="key"
             secret={fresh.key}
           />
@@ -64,7 +64,7 @@ export function Page() {
             rows.length === 0 ? (
               <EmptyState icon="agents" title="No agents">
                 Each agent has its own name and key, so that its requests can be identified, limited and
-                stopped. "New agent" creates both.
+                denied. "New agent" creates both.
               </EmptyState>
             ) : (
               <RowTable

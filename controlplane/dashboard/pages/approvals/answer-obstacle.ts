@@ -14,7 +14,7 @@ export function answerObstacle(
   users: UserList['users'] | null,
 ): string | null {
   if (card.answers.some(({ by }) => by === user.email)) {
-    return `You have approved this request. It still needs an answer of ${missingText(card)}.`
+    return `You have approved this request. The request still needs an answer of ${missingText(card)}.`
   }
   const isMine = ({ groups }: ApprovalCard['required_groups'][number]) =>
     groups.length === 0 ||

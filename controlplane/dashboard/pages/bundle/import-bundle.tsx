@@ -106,7 +106,7 @@ function Report({ reply }: { readonly reply: ImportReply }) {
       )}
       {keys.length === 0 ? null : (
         <SecretOnce
-          title="The new keys, shown this once"
+          title="The new keys, shown only once"
           about="One line for each agent."
           label="keys"
           secret={keys.map(({ name, api_key }) => `${name} ${api_key}`).join('\n')}

@@ -32,7 +32,8 @@ export function ConnectorRowActions({ row, onDone }: Props) {
           onDone()
         }}
       >
-        Its credential is deleted, and gateways refuse requests to its hosts. Permissions are kept.
+        The credential of the connector is deleted, and gateways refuse requests to its hosts. Permissions are
+        kept.
       </ConfirmButton>
       <NewCredential row={row} isOpen={isOpen} onClose={close} onDone={onDone} />
     </Group>

@@ -28,7 +28,7 @@ export function Page() {
     <>
       <PageHead
         title="Connectors"
-        about="A connector maps the requests to a provider to actions and adds the credential. Agents never see it."
+        about="A connector maps the requests to a provider to actions and adds the credential, which agents never receive."
       >
         {mayAct ? (
           <Button leftSection={<Icon name="plus" size={16} />} onClick={open}>

@@ -64,12 +64,12 @@ function Key({ apiKey, agent }: { readonly apiKey: string; readonly agent: strin
       color="indigo"
       variant="outline"
       icon={<Icon name="shield" />}
-      title={`The key of ${agent}, shown this once`}
+      title={`The key of ${agent}, shown only once`}
       className="note"
     >
       <Text size="sm" mb="xs">
-        It cannot be shown again, only replaced. The local gateway requires no key: it identifies the agent by
-        its own port.
+        The key cannot be shown again, only replaced. The local gateway requires no key: it identifies the
+        agent by its own port.
       </Text>
       <CopyText label="key" text={apiKey} />
     </Alert>

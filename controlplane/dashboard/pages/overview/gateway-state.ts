@@ -4,8 +4,8 @@ type GatewayStatus = { readonly text: string; readonly tone: 'good' | 'wait' | '
 
 /** Returns the status of a gateway. The most severe state takes precedence. */
 export function stateOf(gateway: GatewayState): GatewayStatus {
-  if (gateway.stopped.some(isWhole)) return { text: 'Stopped by the kill switch', tone: 'bad' }
-  if (gateway.stopped.length > 0) return { text: 'Partly stopped by the kill switch', tone: 'bad' }
+  if (gateway.stopped.some(isWhole)) return { text: 'Kill switch active', tone: 'bad' }
+  if (gateway.stopped.length > 0) return { text: 'Kill switch active for a part', tone: 'bad' }
   if (!gateway.is_live)
     return { text: gateway.last_seen_at === null ? 'Not connected' : 'Stale', tone: 'wait' }
   if (!isCurrent(gateway)) return { text: 'Applying new configuration', tone: 'wait' }

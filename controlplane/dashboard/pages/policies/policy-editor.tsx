@@ -36,7 +36,7 @@ function Gone() {
     <>
       <PageHead title="Policy" />
       <EmptyState icon="search" title="Policy not found">
-        It may have been deleted.{' '}
+        The policy may have been deleted.{' '}
         <Anchor underline="always" href={hrefOf('policies')}>
           All policies
         </Anchor>

@@ -63,7 +63,7 @@ test('reports in one line which clients of the runtime are not governed', () => 
 test('reports a Node that is older than the preload supports', () => {
   program('node', '#!/bin/sh\necho v16.20.2\n')
   expect(limitNotice('gemini', env())).toContain(
-    'v16.20.2 is older than the preload of chaperone run supports',
+    'v16.20.2 is too old for the preload script of chaperone run',
   )
 })
 

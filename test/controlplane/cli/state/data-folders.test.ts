@@ -86,7 +86,14 @@ async function planted(tree: string) {
     const nonce = new URL(request.url ?? '', 'http://x').searchParams.get('nonce')
     if (nonce !== null)
       return void response.end(JSON.stringify({ proof: proofOf(data, nonce, request.socket) }))
-    response.end('{"effective":[],"acknowledged":{"acked":1,"total":1,"ms":12},"agents":[],"objects":[]}')
+    const work = { pending: 0, cancelled: [], not_cancelled: [], omitted: 0, note: 'Limits of the list.' }
+    const entry = { scope: 'all', source: 'api', reason: 'drill', since: '2026-01-01T00:00:00Z' }
+    response.end(
+      JSON.stringify({
+        ...{ effective: [entry], hosted_work: work, acknowledged: { acked: 1, total: 1, ms: 12 } },
+        ...{ agents: [], objects: [] },
+      }),
+    )
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -140,7 +147,7 @@ describe('a data folder in a working tree', () => {
     fake.close()
     expect(ran.code).not.toBe(0)
     expect(ran.err).toContain(
-      `${fake.data} is not trusted and is ignored. If it is yours: chaperone trust ${fake.data}`,
+      `${fake.data} is not trusted and is ignored. If the folder is yours: chaperone trust ${fake.data}`,
     )
     expect(ran.err).toContain(`Chaperone does not run in ${home()}`)
     expect(fake.seen).toEqual([])
@@ -154,7 +161,14 @@ describe('a data folder in a working tree', () => {
     expect(await cli(['trust', '..'], tree)).toMatchObject({ code: 0, err: '' })
     expect((await cli(['trust', '--list'], tree)).out).toBe(own.data)
     const killed = await cli(['kill', 'on'], tree)
-    expect(killed.out).toMatch(new RegExp(`1 of 1 stopped in 12 ms\nInstallation ${own.data} at http://127`))
+    expect(killed.out).toMatch(
+      new RegExp(
+        `Kill switch active: 1 of 1 gateway acknowledged in 12 ms\nInstallation ${own.data} at http://127`,
+      ),
+    )
+    expect(killed.out).not.toContain('Limits of the list.')
+    expect((await cli(['kill', 'status'], tree)).out).toContain('Limits of the list.')
+    expect(JSON.parse((await cli(['kill', 'on', '--json'], tree)).out)).toHaveProperty('hosted_work')
     for (const args of [
       ['kill', 'on', '--json'],
       ['kill', 'off', '--json'],
@@ -182,7 +196,7 @@ describe('a data folder in a working tree', () => {
     const lock = await lockFolder(join(tree, 'lock'))
     const { code, err } = await cli(['kill', 'on'], elsewhere)
     lock.release()
-    expect([code, err]).toEqual([3, expect.stringContaining(`\nIt runs with --data ${tree}\n`)])
+    expect([code, err]).toEqual([3, expect.stringContaining(`\nChaperone runs with --data ${tree}\n`)])
   })
 
   test('is found by its real path, so that a link is the same folder', async () => {

@@ -91,8 +91,8 @@ function Saved({ onClose }: { readonly onClose: () => void }) {
   return (
     <Stack gap="md">
       <Text role="status">
-        Saved. Gateways apply it within a second, and the next request of this kind is allowed. This request
-        still needs its own answer.
+        The permission is saved. Gateways apply the permission within a second, and the next request of this
+        kind is allowed. This request still needs its own answer.
       </Text>
       <Group justify="flex-end">
         <Button onClick={onClose} data-autofocus>

@@ -9,7 +9,7 @@ export function AgentStatement({ text }: { readonly text: string }) {
       <figcaption>
         <Icon name="quote" size={16} />
         <Text size="sm" fw={600} component="span">
-          The agent says (unverified)
+          Statement of the agent (unverified)
         </Text>
       </figcaption>
       <UntrustedText text={text} isBlock label="Statement of the agent" />

@@ -14,8 +14,9 @@ export function DisconnectedNote() {
       title="The agent disconnected"
       className="note"
     >
-      Its request was closed. An approval applies if the agent repeats the same request within five minutes.
-      The card is removed after 30 seconds and reappears when the agent repeats the request.
+      The connection of the request was closed. An approval applies if the agent repeats the same request
+      within five minutes. The card is removed after 30 seconds and reappears when the agent repeats the
+      request.
     </Alert>
   )
 }
