@@ -11,7 +11,7 @@ export const CONFIG_VARIABLES = {
   ONLY_REPLICA: {
     fallback: 'off; `chaperone up` sets `on` with its own PostgreSQL',
     meaning:
-      '`on`: no other control plane uses the database, so that the local gateway of one that was killed does not count after a start',
+      '`on`: no other control plane uses the database. At start, the control plane marks the local gateway processes that a killed control plane left behind as disconnected',
   },
   DATABASE_URL: {
     fallback: 'required',
@@ -27,89 +27,89 @@ export const CONFIG_VARIABLES = {
     fallback: 'required',
     meaning: 'File with 32 random bytes as base64 or hex; stored credentials are encrypted with it',
   },
-  MASTER_KEY: { fallback: 'none', meaning: 'The key itself, where a file is not possible' },
+  MASTER_KEY: { fallback: 'none', meaning: 'The master key itself, where a file is not possible' },
   TLS_HOSTS: {
     fallback: 'plain HTTP',
     meaning:
-      'Names or addresses, separated by commas, to serve HTTPS for; the certificates come from an authority that is derived from the master key (`chaperone cluster-setup` publishes it)',
+      'Host names or addresses, separated by commas, to serve HTTPS for; a certificate authority (CA) that is derived from the master key signs the certificates (`chaperone cluster-setup` publishes the CA)',
   },
   TLS_CERT_FILE: {
     fallback: 'none',
-    meaning: 'A certificate of your own (PEM) to serve HTTPS with, read again every hour',
+    meaning: 'File with your own certificate (PEM) for HTTPS; the control plane reads it again every hour',
   },
-  TLS_KEY_FILE: { fallback: 'none', meaning: 'Its key (PEM)' },
+  TLS_KEY_FILE: { fallback: 'none', meaning: 'File with the private key of `TLS_CERT_FILE` (PEM)' },
   PUBLIC_URL: {
-    fallback: 'address it listens on',
-    meaning: 'Address that people open; `https:` makes cookies `Secure`',
+    fallback: 'the address that the control plane listens on',
+    meaning: 'Address that users open; `https:` makes cookies `Secure`',
   },
   REGISTRATION: {
     fallback: '`open` for requests of this machine to loopback, else `invite`',
     meaning:
-      '`open`: whoever reaches it may register as viewer; `invite`: by invitation only. A proxy on the same machine: set `PUBLIC_URL`',
+      '`open`: every user who reaches the control plane may register as viewer; `invite`: users register by invitation only. Behind a proxy on the same machine, set `PUBLIC_URL`',
   },
   APPROVALS: {
     fallback: '`token`; `chaperone up` sets `session`',
     meaning:
-      '`session`: once there is an owner, approvals and changes of rules need the session of a user, and the token of `ADMIN_TOKEN_FILE` reads, activates the kill switch and manages agents; `token`: that token does everything',
+      '`session`: once there is an owner, approvals and changes of rules need the session of a user, and the token of `ADMIN_TOKEN_FILE` may only read, activate the kill switch and manage agents; `token`: that token may do everything',
   },
   AUDIT_RETENTION_DAYS: {
     fallback: "the plan's",
-    meaning: 'Days that audit events are kept; older ones are removed for good by the cleanup',
+    meaning: 'Days for which audit events are kept; the cleanup deletes older events permanently',
   },
   MAINTENANCE_SECRET: {
-    fallback: 'nobody may',
-    meaning: 'Bearer of `POST /api/maintenance/cleanup` and `GET /api/metrics`',
+    fallback: 'none: both endpoints refuse all requests',
+    meaning: 'Bearer token of `POST /api/maintenance/cleanup` and `GET /api/metrics`',
   },
   ADMIN_TOKEN_FILE: {
-    fallback: 'no such token',
-    meaning: "The command line's token; made (0600) when it is missing",
+    fallback: 'no admin token',
+    meaning: 'File with the admin token, which the command line uses; the control plane creates a missing file (mode 0600)',
   },
   INSTALLATION_KEY_FILE: {
-    fallback: 'no such proof',
+    fallback: '`GET /api/challenge` answers 404',
     meaning:
-      'Key in the home of the user who runs `chaperone up`: with it `GET /api/challenge` proves to the command line that this is the server of its data folder',
+      'File with the installation key, in the home of the user who runs `chaperone up`. With this key `GET /api/challenge` proves to the command line that the server belongs to its data folder',
   },
   LOCAL_GATEWAY_TOKEN_FILE: {
     fallback: 'no local gateway',
-    meaning: 'Enrols the gateway `default/local` with this token',
+    meaning: 'File with the enrolment token of the gateway `default/local`',
   },
   OPERATOR_TOKEN_FILE: {
     fallback: 'no operator',
-    meaning: 'Token of the operator or of the manifests watcher',
+    meaning: 'File with the token of the operator or of the manifests watcher',
   },
   OPERATOR_SERVICE_ACCOUNT: {
     fallback: 'none',
     meaning:
-      "`<namespace>/<name>` of the operator's ServiceAccount: its projected token (audience `chaperone-control-plane`) is then as good as that token",
+      "`<namespace>/<name>` of the operator's ServiceAccount: its projected token (audience `chaperone-control-plane`) is then accepted like the token of `OPERATOR_TOKEN_FILE`",
   },
   ADMIN_TOKEN_OBJECT: {
     fallback: 'none',
     meaning:
-      'In a cluster: `<namespace>/<name>` of the Secret that holds the admin token. Once a user with the role admin has signed in, the token works only until the time in its entry `break-glass-until`, but for activating the kill switch; needs the right to `get` it',
+      'In a cluster: `<namespace>/<name>` of the Secret that holds the admin token. Once a user with the role admin has signed in, the token only activates the kill switch, except until the time in the entry `break-glass-until` of the Secret; needs the right to `get` the Secret',
   },
   OWNER_LINK_OBJECT: {
     fallback: 'none',
     meaning:
-      'In a cluster: `<namespace>/<name>` of the Secret that holds the owner link (`token`, `expires-at`); needs the right to `get` it',
+      'In a cluster: `<namespace>/<name>` of the Secret that holds the owner link (`token`, `expires-at`); needs the right to `get` the Secret',
   },
   KUBE_API_URL: {
     fallback: "the cluster's own in a pod, else none",
-    meaning: "The cluster's API, asked whose ServiceAccount token a sidecar shows",
+    meaning: 'URL of the Kubernetes API, which reviews the ServiceAccount tokens of sidecars',
   },
   KUBE_CA_FILE: {
     fallback: '`/var/run/secrets/kubernetes.io/serviceaccount/ca.crt`',
-    meaning: 'Authority of that API',
+    meaning: 'File with the CA certificate of the Kubernetes API (PEM)',
   },
   KUBE_TOKEN_FILE: {
     fallback: '`/var/run/secrets/kubernetes.io/serviceaccount/token`',
-    meaning: 'Token for that API; needs the right to create `tokenreviews`',
+    meaning: 'File with the token for the Kubernetes API; needs the right to create `tokenreviews`',
   },
-  KUBERNETES_SERVICE_HOST: { fallback: 'set by the kubelet', meaning: 'With the next one: where the API is' },
-  KUBERNETES_SERVICE_PORT: { fallback: '`443`', meaning: 'See above' },
+  KUBERNETES_SERVICE_HOST: { fallback: 'set by the kubelet', meaning: 'Host of the Kubernetes API' },
+  KUBERNETES_SERVICE_PORT: { fallback: '`443`', meaning: 'Port of the Kubernetes API' },
   TRUSTED_PROXIES: {
     fallback: 'none',
     meaning:
-      'Addresses and ranges, separated by commas, whose `X-Forwarded-For` names the client: sign-ins are counted by its address',
+      'Addresses and ranges, separated by commas, whose `X-Forwarded-For` names the client; failed sign-ins are counted by the address of the client',
   },
   NOTIFY_ALLOW_CIDRS: {
     fallback: 'none',
@@ -123,7 +123,7 @@ export const CONFIG_VARIABLES = {
   DASHBOARD_EDITING: {
     fallback: '`rows`',
     meaning:
-      '`yaml`: Gateways, Connectors, Permissions and Policies are changed by manifests only; pages and API answer the manifest to commit (409). `rows`: pages and API store what is edited',
+      '`yaml`: Gateways, Connectors, Permissions and Policies are changed by manifests only; pages and API refuse edits with 409 and the manifest to commit. `rows`: pages and API store edits',
   },
   PLATFORM_NAMESPACES: {
     fallback: 'none',
@@ -135,7 +135,7 @@ export const CONFIG_VARIABLES = {
     meaning:
       'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([people.md](people.md)); its client has the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback`',
   },
-  OIDC_CLIENT_ID: { fallback: 'required beside `OIDC_ISSUER`', meaning: 'The client at the provider' },
+  OIDC_CLIENT_ID: { fallback: 'required beside `OIDC_ISSUER`', meaning: 'Id of the client at the provider' },
   OIDC_CLIENT_SECRET_FILE: {
     fallback: 'none: a public client',
     meaning: 'File with the secret of the client',
@@ -143,13 +143,13 @@ export const CONFIG_VARIABLES = {
   OIDC_SCOPES: {
     fallback: '`openid profile email`',
     meaning:
-      'Scopes, separated by blanks; `offline_access` is added where the provider lists it. Some providers need `groups`',
+      'Scopes, separated by spaces; `offline_access` is added where the provider lists it. Some providers need `groups`',
   },
   OIDC_GROUPS_CLAIM: { fallback: '`groups`', meaning: 'The claim that lists the groups of a user' },
   OIDC_GROUPS: {
     fallback: 'required beside `OIDC_ISSUER`',
     meaning:
-      'What groups of the provider give, as JSON: `{"<group>": {"role": "admin\\|member\\|viewer", "approverGroups": [], "namespaces": []}}`; `*` is every user of the provider; without `namespaces` the role counts everywhere',
+      'Roles, approver groups and namespaces of the groups of the provider, as JSON: `{"<group>": {"role": "admin\\|member\\|viewer", "approverGroups": [], "namespaces": []}}`; `*` is every user of the provider; without `namespaces` the role counts everywhere',
   },
   OIDC_NAME: { fallback: 'host of the issuer', meaning: 'Name of the provider on the sign-in page' },
   SIGN_IN: {

@@ -22,7 +22,7 @@ export function withinMs<T>(promise: Promise<T>, ms: number): Promise<T> {
 function late(): ChaperoneError {
   return new ChaperoneError('not_ready', {
     detail:
-      'The caller cannot be checked now, because the database or the API of the cluster does not answer, and this replica has not seen them lately. Activate the kill switch with chaperone kill on on the machine of the control plane, or with the ConfigMap chaperone-emergency in a cluster.',
+      'The caller cannot be verified, because the database or the API of the cluster does not answer, and this replica has not verified the caller recently. Activate the kill switch with chaperone kill on on the machine of the control plane, or with the ConfigMap chaperone-emergency in a cluster.',
     retryAfterS: 2,
   })
 }

@@ -21,7 +21,7 @@ export function unlessUnavailable(error: unknown): unknown {
   return new ChaperoneError('not_ready', {
     error: 'Database unavailable',
     detail:
-      'The database does not answer right now, so nothing can be said to be done: send it again in a moment',
+      'The database does not answer, so the outcome of the request is unknown. Send the request again in a moment.',
     retryAfterS: 1,
     cause: error,
   })

@@ -221,7 +221,7 @@ type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
 function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () => void {
   const { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log } = deps
   const place = { gateway: owner.name, process: owner.processId }
-  const onSlow = () => log.warn(place, 'slow gateway stream cut')
+  const onSlow = () => log.warn(place, 'slow gateway stream closed')
   const { sidecar = null } = owner
   const pod = sidecar === null ? null : { sidecar, reviewedAtMs: clock.monotonicMs() - sidecar.reviewAgeMs }
   const peer = createPeer({ ...owner, pod, sink, onSlow, nowMs: clock.nowMs() })
@@ -231,7 +231,7 @@ function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () =>
   processRegistry.arrived(peer)
   sharedAgents.broadcast()
   const failed = (error: unknown) =>
-    log.error({ ...place, err: error }, 'gateway could not be told everything')
+    log.error({ ...place, err: error }, 'initial state could not be sent to the gateway')
   manifests.greet(peer).catch(failed)
   verdicts.greet(peer).catch(failed)
   log.info({ ...place, ...peer.greeting }, 'gateway connected')

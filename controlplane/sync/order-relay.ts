@@ -48,7 +48,7 @@ type Waiting = { settle(result: ResultBody | null): void; fail(error: unknown): 
 export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promise<OrderRelay> {
   const elsewhere = new Map<string, Waiting>()
   const asking = new Map<string, (isConnected: boolean) => void>()
-  const failed = (error: unknown) => log.error({ err: error }, 'an order or its result was not passed on')
+  const failed = (error: unknown) => log.error({ err: error }, 'order or result could not be relayed between replicas')
 
   async function fetchResult(orderId: string): Promise<void> {
     const processId = hub.orders.processOf(orderId)
@@ -165,6 +165,6 @@ async function carriedOut(hub: OrderRelayDeps['hub'], gatewayId: string, order: 
 
 function timedOut(): ChaperoneError {
   return new ChaperoneError('upstream_timeout', {
-    detail: 'the gateway did not answer within 30 s: whether it was done is unknown',
+    detail: 'the gateway did not answer within 30 s, so the result of the action is unknown',
   })
 }

@@ -48,7 +48,7 @@ export function createOrderBook(): OrderBook {
     wait(orderId, processId) {
       const { promise, resolve, reject } = Promise.withResolvers<ResultBody>()
       const expire = () =>
-        fail(orderId, 'the gateway did not answer within 30 s: whether it was done is unknown')
+        fail(orderId, 'the gateway did not answer within 30 s, so the result of the action is unknown')
       waiting.set(orderId, { processId, resolve, reject, timer: setTimeout(expire, TIMEOUT_MS) })
       return promise
     },
@@ -62,7 +62,7 @@ export function createOrderBook(): OrderBook {
     waiting: () => [...waiting.keys()],
     close() {
       for (const orderId of [...waiting.keys()])
-        fail(orderId, 'the control plane stops: the result is unknown')
+        fail(orderId, 'the control plane stopped, so the result of the action is unknown')
     },
   }
 }

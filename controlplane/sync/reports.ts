@@ -41,7 +41,7 @@ function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
   if (peer.killState !== before) processRegistry.changed()
   if (body.config_order !== undefined) {
     deps.manifests.reported(peer, body.config_order).catch((error: unknown) => {
-      log.warn({ gateway: peer.name, err: error }, 'configuration not compared with the one of a gateway')
+      log.warn({ gateway: peer.name, err: error }, 'configuration of a gateway could not be compared')
     })
   }
   if (body.rejected === undefined) return

@@ -177,7 +177,7 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     expect(await change.isDisabled()).toBe(true)
     await dialog.getByLabel(/^New password/).fill('a staple for every horse')
     await change.click()
-    await dialog.getByText('is not your password').waitFor()
+    await dialog.getByText('does not match your password').waitFor()
     await dialog.getByLabel(/^Current password/).fill(PASSWORD)
     await change.click()
     await dialog.waitFor({ state: 'detached' })

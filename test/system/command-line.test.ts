@@ -65,7 +65,7 @@ test('an agent works from its creation until it is suspended or revoked, by the 
   expect((await asTriage(createIssue)).code).toBe(1)
   expect(await laptop.cli(['agent', 'activate', 'triage'])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('that is for good'),
+    stderr: expect.stringContaining('is revoked permanently'),
   })
   expect((await laptop.cli(['agent', 'list'])).stdout).toMatch(/^triage +revoked /m)
   expect(vendors.recorder.seen.length).toBe(seen + 1)

@@ -164,7 +164,7 @@ test('a kill switch cancels what an agent started at a provider, and its answer 
   expect(state.cancelled).toMatchObject([
     { kind: 'response', id: 'resp_77', outcome: 'cancelled', scope: 'connector:llm_a' },
   ])
-  expect(state.note).toContain('work from before their last start is not known')
+  expect(state.note).toContain('work from before the last start of each gateway')
   const record = await eventually('the record arrives', async () => {
     const { body } = await laptop.api('GET', '/api/dashboard/traffic?action_type=llm_a.response.cancel')
     return (body['traffic'] as Record<string, unknown>[])[0] ?? null

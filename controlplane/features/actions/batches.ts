@@ -106,7 +106,7 @@ function itemOf(
 function asBatchItem(evaluated: Evaluated): Evaluated {
   const { decision } = evaluated
   if (decision.verdict !== 'hold') return evaluated
-  const reason = `${decision.reason} A batch opens no approvals (${OUTCOME.hold}): submit this action by itself to have it approved.`
+  const reason = `${decision.reason} A batch opens no approvals (${OUTCOME.hold}). Submit this action by itself to have it approved.`
   return { ...evaluated, decision: { ...decision, reason } }
 }
 

@@ -150,5 +150,5 @@ function idempotencyKey(header: string | readonly string[] | undefined): string 
   if (header === undefined) return null
   const key = IdempotencyKey.safeParse(header)
   if (key.success) return key.data
-  throw validationError(['Idempotency-Key: is one header of 1 to 255 printable ASCII characters'])
+  throw validationError(['Idempotency-Key: must be a single header of 1 to 255 printable ASCII characters'])
 }

@@ -282,7 +282,7 @@ export function configurationUnstable(): ChaperoneError {
   return new ChaperoneError('not_ready', {
     error: 'Rules are changing',
     detail:
-      'The rules changed again and again while the action was decided, or the agent is gone: send it again',
+      'The rules changed repeatedly while the action was decided, or the agent no longer exists. Send the action again.',
     retryAfterS: 1,
   })
 }

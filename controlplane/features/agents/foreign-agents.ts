@@ -16,8 +16,8 @@ export function refuseForeign({ agents, records = [] }: Foreign): void {
   if (agent === undefined && record === undefined) return
   const detail =
     agent === undefined
-      ? `Record ${record} was begun when this gateway served its agent no more: records of before are taken for 7 days`
-      : `${agent} is no agent of this gateway: a gateway speaks for its own agents only`
+      ? `This gateway no longer served the agent of record ${record} when the record was started. Records from before that time are accepted for 7 days.`
+      : `This gateway does not serve agent ${agent}. Requests of a gateway may name only agents that it serves.`
   throw new ChaperoneError('forbidden', {
     detail,
     extra: { refused: { agents: [...agents], record_ids: [...records] } },

@@ -69,7 +69,7 @@ function refuseElsewhere({ name }: AgentPrincipal, registered: string): void {
   const namespace = namespaceOf(name)
   if (namespace === '' || namespaceOf(registered) === namespace) return
   throw new ChaperoneError('forbidden', {
-    detail: `Agent ${name} registers agents of its own namespace only: name it ${namespace}/NAME`,
+    detail: `Agent ${name} may register agents of its own namespace only. Use a name of the form ${namespace}/NAME.`,
   })
 }
 
@@ -79,7 +79,7 @@ function policies({ policies: service }: OrgRoutesDeps): Route {
     path: '/api/v1/policies',
     auth: 'agent',
     summary:
-      'Lists the policies, highest priority first; for an agent of a namespace without those of other namespaces',
+      'Lists the policies, highest priority first; an agent of a namespace gets no policies of other namespaces',
     response: PoliciesReply,
     handler: async ({ principal }) => {
       const rows = await policiesOf(service, namespaceOf(agentOf(principal).name))

@@ -136,13 +136,13 @@ async function existing(q: Query, id: string): Promise<AgentRow> {
 }
 
 function notFound(id: string): ChaperoneError {
-  return new ChaperoneError('not_found', { detail: `There is no agent ${id}: see GET /api/dashboard/agents` })
+  return new ChaperoneError('not_found', { detail: `There is no agent ${id}. GET /api/dashboard/agents lists the agents.` })
 }
 
 function refuseRevoked(agent: AgentRow): void {
   if (agent.status !== 'revoked') return
   throw new ChaperoneError('conflict', {
-    detail: `The agent ${agent.name} is revoked, and that is for good: create a new one, it may have the same name`,
+    detail: `The agent ${agent.name} is revoked permanently. Create a new agent, which may have the same name.`,
   })
 }
 

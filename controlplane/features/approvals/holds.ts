@@ -126,7 +126,7 @@ async function create(q: Query, input: HoldInput, binding: string): Promise<Appr
 async function refuseForeignAction(q: Query, { act_id, agent }: HoldBody): Promise<void> {
   const owner = (await findActionOwners(q, [act_id])).get(act_id) ?? null
   if (owner === null || owner === (await findAgentIds(q, [agent])).get(agent)) return
-  throw new ChaperoneError('forbidden', { detail: `${act_id} is an action of another agent than ${agent}` })
+  throw new ChaperoneError('forbidden', { detail: `Action ${act_id} does not belong to agent ${agent}.` })
 }
 
 /** Returns the first two events of the evidence chain: the requested action and the pending approval. */

@@ -14,7 +14,7 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       auth: 'approvals/get',
       isNamespaced: true,
       summary:
-        'Lists approvals of requests and actions, newest first; fewer than `limit` at once when they are large',
+        'Lists approvals of requests and actions, newest first; a page has fewer than `limit` approvals when they are large',
       query: ApprovalsQuery,
       response: ApprovalList,
       handler: async ({ namespaces, query }) => approvals.list(namespaces, query),
@@ -52,5 +52,5 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
 
 function userOf(principal: Principal): Extract<Principal, { kind: 'user' }> {
   if (principal.kind === 'user') return principal
-  throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
+  throw new ChaperoneError('unauthorized', { detail: 'This requires a session.' })
 }

@@ -50,7 +50,7 @@ export function createEvidence({
       ])
       if (events.length + approvals.length + requests.length === 0)
         throw new ChaperoneError('not_found', {
-          detail: `Nothing is known of ${actionRequestId}: check the id, or the audit log was purged by its retention`,
+          detail: `There are no audit events for ${actionRequestId}. Check the id; retention may have removed the events.`,
         })
       return {
         action_request_id: actionRequestId,

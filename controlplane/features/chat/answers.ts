@@ -105,7 +105,7 @@ async function respond(
     within: async (q) => {
       if (nonceSha256 !== null && (await spendNonce(q, approvalId, nonceSha256))) return
       throw new ChaperoneError('conflict', {
-        detail: 'Another click on this card was faster: look at it again',
+        detail: 'Another click on this card was processed first. Read the card again.',
       })
     },
   })
@@ -132,14 +132,14 @@ async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
   if (user?.status !== 'active') {
     throw new ChaperoneError('forbidden', {
       detail:
-        'Your chat account has no verified e-mail address of an active Chaperone user: ask an admin for an invitation to that address',
+        'Your chat account has no verified e-mail address of an active Chaperone user. Ask an admin for an invitation to that address.',
     })
   }
   const now = await confirmedUser(deps, user)
   await refuseUnverified(deps, now)
   if (now.role !== 'viewer') return now
   throw new ChaperoneError('forbidden', {
-    detail: 'Answering needs the role member, yours is viewer: ask an owner or admin to change it',
+    detail: 'Answering requires the role member; your role is viewer. Ask an owner or admin to change it.',
   })
 }
 
@@ -151,7 +151,7 @@ async function confirmedUser({ db, confirmAccess }: ChatAnswersDeps, user: UserR
   const asked = confirmAccess({ id: user.id, identity: await identityState(db, user.id) })
   const vouched = await withinMsOrNull(asked, CONFIRM_MS)
   if (vouched === null) {
-    const detail = 'The identity provider does not answer: nothing was answered, click again in a moment'
+    const detail = 'The identity provider does not answer, so your answer was not stored. Click again in a moment.'
     throw new ChaperoneError('not_ready', { detail, retryAfterS: 2 })
   }
   const now = vouched === 'changed' ? await getUser(db, user.id) : user
@@ -169,7 +169,7 @@ async function confirmedUser({ db, confirmAccess }: ChatAnswersDeps, user: UserR
 async function refuseUnverified({ db }: ChatAnswersDeps, { id, email }: UserRow): Promise<void> {
   if ((await findIdentityOf(db, id))?.isEmailVerified !== false) return
   throw new ChaperoneError('forbidden', {
-    detail: `The identity provider does not state that ${email} is verified (email_verified): answer in the dashboard.`,
+    detail: `The identity provider does not state that ${email} is verified (email_verified). Answer in the dashboard.`,
   })
 }
 
@@ -178,10 +178,10 @@ async function emailOf({ settings, api }: ChatAnswersDeps, click: Click): Promis
   if (token === null) throw unknownClicker('the setting chat_bot_token is empty')
   const call = { token, signal: AbortSignal.timeout(IDENTIFY_MS) }
   const reply = await api('users.info', { user: click.chatUser }, call).catch((cause: unknown) => {
-    throw unknownClicker('it could not be reached', cause)
+    throw unknownClicker('the provider could not be reached', cause)
   })
   if (!reply.ok && reply.error === 'user_not_found') return null
-  if (!reply.ok) throw unknownClicker(`it answered ${reply.error}`)
+  if (!reply.ok) throw unknownClicker(`the provider answered ${reply.error}`)
   const who = Who.safeParse(reply.body['user'])
   if (unstorableIn(who.data) !== null) return null
   return who.success && isTrusted(who.data, click.team) ? (who.data.profile.email ?? null) : null
@@ -257,10 +257,10 @@ function tell(q: Query, { orgId, channel, chatUser, approvalId, text }: Telling)
 }
 
 function refused(why: string): ChaperoneError {
-  return new ChaperoneError('unauthorized', { detail: `This callback ${why}` })
+  return new ChaperoneError('unauthorized', { detail: `This callback ${why}.` })
 }
 
 function unknownClicker(why: string, cause?: unknown): ChaperoneError {
-  const detail = `The chat provider did not say who clicked (${why}): nothing was answered, click again`
+  const detail = `The chat provider did not identify the user who clicked (${why}), so the answer was not stored. Click again.`
   return new ChaperoneError('not_ready', { detail, retryAfterS: 2, cause })
 }

@@ -109,11 +109,11 @@ function isSameBot(a: BotIdentity | null, b: BotIdentity | null): boolean {
 export const MAX_CONNECTORS_TO_CHAT = 500
 
 /** Warning in the status of a Connector beyond the limit. */
-export const TOO_MANY_TO_CHAT = `More than ${MAX_CONNECTORS_TO_CHAT} Connectors of other types lead to the chat, where approvals are answered in a channel. Make them of type chat, or remove some.`
+export const TOO_MANY_TO_CHAT = `More than ${MAX_CONNECTORS_TO_CHAT} Connectors of other types reach the chat in which approvals are answered. Change their type to chat, or remove some.`
 
 /** Warning in the status of a Connector whose token belongs to the bot that shows approvals. */
 export const APPROVALS_BOT_WARNING =
-  'The token belongs to the bot that shows approvals in the chat, so no request is sent with it. Give agents an app of their own in the chat, and the Connector the token of that app.'
+  'The token belongs to the bot that shows approvals in the chat, so no request is sent with it. Create a separate chat app for agents, and set its token in the Connector.'
 
 async function areSameBot({ identifyBot }: ApprovalsBotDeps, a: string, b: string): Promise<boolean> {
   if (identifyBot === undefined) return false
@@ -137,12 +137,12 @@ function valid(bot: ChatBotRow | undefined, token: string): ChatBotRow | null {
 function taken(): ChaperoneError {
   return new ChaperoneError('conflict', {
     detail:
-      'This token belongs to the bot that shows approvals in the chat: agents could change the cards that people answer. Make an app of its own for agents, and give the Connector its token.',
+      'This token belongs to the bot that shows approvals in the chat, so agents could change the approval cards. Create a separate chat app for agents, and set its token in the Connector.',
   })
 }
 
 function connectorHas(name: string): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: `This token belongs to the same bot as that of the connector ${name}: its agents could change the cards that people answer. Make an app of its own for approvals, and set its token here.`,
+    detail: `This token belongs to the same bot as that of the connector ${name}, so agents could change the approval cards. Create a separate chat app for approvals, and set its token here.`,
   })
 }

@@ -112,7 +112,7 @@ function parseJson(text: string): unknown {
 
 function malformed(cause?: unknown): ChaperoneError {
   return new ChaperoneError('malformed_request', {
-    detail: 'The payload is no interaction of the chat',
+    detail: 'The payload is not an interaction of the chat provider.',
     cause,
   })
 }

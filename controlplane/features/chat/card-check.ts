@@ -24,7 +24,7 @@ export function checkCard(click: Click, row: CardRow | undefined): CheckedCard {
   if (row.hasEnded) return { approvalId, nonceSha256: null }
   if (nonceSha256 === null)
     throw refused('the card is being updated after another answer; click again in a moment')
-  if (!matchesHash(click.nonce, nonceSha256)) throw refused('the button is not the one of the current card')
+  if (!matchesHash(click.nonce, nonceSha256)) throw refused('the button does not belong to the current card')
   const isUnchanged = row.contentSha256 !== null && isSameHash(contentHash(click.message), row.contentSha256)
   if (!isUnchanged || !bears(click)) throw refused('the card was changed after it was posted')
   return { approvalId, nonceSha256: sha256(click.nonce) }
@@ -52,6 +52,6 @@ function textOf(value: unknown, key: string): string | null {
 
 function refused(why: string): ChaperoneError {
   return new ChaperoneError('forbidden', {
-    detail: `Nothing was answered: ${why}. Answer on the card in the approvals channel, or in the dashboard.`,
+    detail: `Your answer was not stored: ${why}. Answer on the card in the approvals channel, or in the dashboard.`,
   })
 }

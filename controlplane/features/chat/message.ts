@@ -104,7 +104,7 @@ function answersText({ answers }: ApprovalCard): string | null {
 
 function agentText(text: string | null) {
   if (text === null || text.trim() === '') return []
-  return [label('The agent says (its own words, not checked)'), quote(text)]
+  return [label('Text of the agent (not verified)'), quote(text)]
 }
 
 function quote(text: string) {
@@ -122,7 +122,7 @@ function buttons(isWhole: boolean, { dashboardUrl, nonce }: CardOptions) {
   })
   const approve = isWhole ? [button(APPROVE, 'Approve', 'primary')] : []
   const where = dashboardUrl === null ? 'in the dashboard' : `in the dashboard, ${dashboardUrl}`
-  const hint = `The request is too long to be shown whole: read and approve it ${where}, or with chaperone approvals.`
+  const hint = `The request is too long for this card. Read and approve it ${where}, or with chaperone approvals.`
   return [
     ...(isWhole ? [] : [label(hint)]),
     { type: 'actions', elements: [...approve, button(DENY, 'Deny', 'danger')] },

@@ -57,6 +57,6 @@ function header(request: FastifyRequest, name: string): string {
 }
 
 function unsupported(wanted: string): ChaperoneError {
-  const detail = `Send the body as ${wanted === 'application/json' ? 'JSON' : 'a form'} with Content-Type: ${wanted}`
+  const detail = `Send the body as ${wanted === 'application/json' ? 'JSON' : 'a form'} with Content-Type: ${wanted}.`
   return new ChaperoneError('unsupported_body', { detail })
 }

@@ -114,7 +114,7 @@ async function update(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal
 async function tell(deps: ChatDeps, message: Leased, signal: AbortSignal): Promise<Delivery> {
   const token = await deps.settings.read('chat_bot_token')
   const age = message.leasedAt.getTime() - message.createdAt.getTime()
-  if (token === null || age > MAX_MESSAGE_AGE_MS) return obsolete('too late to be of use')
+  if (token === null || age > MAX_MESSAGE_AGE_MS) return obsolete('the message is too old')
   const reply = await deps.api('chat.postEphemeral', message.payload, { token, signal })
   return reply.ok ? { outcome: 'delivered', status: reply.status } : failure(reply)
 }

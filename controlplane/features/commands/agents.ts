@@ -44,7 +44,7 @@ async function register(
   if (known === undefined) return create(q, orgId, gateway, request)
   if (!isOurs(known, gateway)) {
     throw new ChaperoneError('conflict', {
-      detail: `The agent ${request.name} belongs to another gateway; move it there or choose another name`,
+      detail: `The agent ${request.name} belongs to another gateway. Move the agent to this gateway, or choose another name.`,
     })
   }
   checkIdentity(known, request)
@@ -60,7 +60,7 @@ async function register(
 function refuseNamespace(agent: string, { name }: CommandGateway): void {
   if (mayName(name, agent)) return
   throw new ChaperoneError('forbidden', {
-    detail: `The gateway ${name} registers agents of its own namespace only, not ${agent}`,
+    detail: `The gateway ${name} may register agents of its own namespace only, and ${agent} is of another namespace.`,
   })
 }
 
@@ -106,12 +106,12 @@ async function create(
 function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): void {
   if (agent_id !== undefined && agent_id !== row.id) {
     throw new ChaperoneError('conflict', {
-      detail: `The agent ${row.name} has the id ${row.id}, not ${agent_id}`,
+      detail: `The agent ${row.name} has the id ${row.id}, not ${agent_id}.`,
     })
   }
   if (api_key !== undefined && !matchesHash(api_key, row.apiKeySha256)) {
     throw new ChaperoneError('forbidden', {
-      detail: `The given api_key is not the key of the agent ${row.name}`,
+      detail: `The given api_key is not the key of the agent ${row.name}.`,
     })
   }
 }
@@ -122,7 +122,7 @@ function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): voi
  */
 function weakKey(): ChaperoneError {
   const detail =
-    'api_key: begins with svc_live_ or svc_test_ and has at least 43 letters and digits behind it; leave it out, and rotate the key of the agent in the dashboard to get one'
+    'api_key: must be svc_live_ or svc_test_ followed by at least 43 letters and digits; leave it out, and rotate the key of the agent in the dashboard to get a key'
   return new ChaperoneError('validation', { detail, extra: { details: detail } })
 }
 
@@ -133,7 +133,7 @@ function isOurs(row: AgentRow, { gatewayId }: CommandGateway): boolean {
 function notFound(name: string): ChaperoneError {
   return new ChaperoneError('not_found', {
     error: 'Agent not found',
-    detail: `There is no agent ${name}; GET /internal/agents lists those of this gateway`,
+    detail: `There is no agent ${name}. GET /internal/agents lists the agents of this gateway.`,
   })
 }
 

@@ -66,7 +66,7 @@ async function remove(
     if (!isOurs) {
       throw new ChaperoneError('not_found', {
         error: 'Connector not found',
-        detail: `This gateway has no connector ${id}; GET /internal/connectors lists them`,
+        detail: `This gateway has no connector ${id}. GET /internal/connectors lists the connectors.`,
       })
     }
     refuseManaged(q, row)

@@ -50,7 +50,7 @@ async function setEnforcement(
   const requireSession = await sessionRequirement(deps)
   return db.tx(async (q) => {
     const row = await getGateway(q, gatewayId)
-    if (row === undefined) throw new ChaperoneError('not_found', { detail: `There is no gateway ${name}` })
+    if (row === undefined) throw new ChaperoneError('not_found', { detail: `There is no gateway ${name}.` })
     const previous = row.spec.enforcementLevel
     if (previous === level) return { ok: true, level, previous }
     if (LEVELS.indexOf(level) < LEVELS.indexOf(previous)) requireSession('A lower enforcement level requires')

@@ -39,7 +39,7 @@ async function setPermission(
   if (!namesGateway(input.gateway_name, gateway.name)) {
     throw new ChaperoneError('not_found', {
       error: 'Gateway not found',
-      detail: `This is the gateway ${gateway.name}; it sets permissions for itself only, not for ${input.gateway_name}`,
+      detail: `The gateway ${gateway.name} may set permissions for itself only, not for ${input.gateway_name}.`,
     })
   }
   const { gatewayId } = gateway

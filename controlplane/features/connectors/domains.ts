@@ -94,7 +94,7 @@ export function connectorWarnings({
   actions,
 }: Pick<ConnectorSpec, 'type' | 'endpoint' | 'actions'>): readonly string[] {
   const rows = checkUserRows(type, actions).map(
-    (text) => `spec.actions: ${text}; requests of that row have no action of it`,
+    (text) => `spec.actions: ${text}; requests that match this row do not get its action`,
   )
   if (type !== 'mcp' || endpoint !== undefined) return rows
   return [

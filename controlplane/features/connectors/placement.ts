@@ -192,11 +192,11 @@ function refuseOverlaps(
  * the error refers to the manifest.
  */
 function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
-  const taken = `${host} belongs to ${owner} already`
+  const taken = `${host} already belongs to ${owner}`
   if (q.refusesEdits)
-    return new EditedInYaml({ remedy: `${taken}: change its manifest, or name other domains.` })
+    return new EditedInYaml({ remedy: `${taken}. Change the manifest of that connector, or name other domains.` })
   return new ChaperoneError('conflict', {
-    detail: `${taken}: remove that one first, or name other domains`,
+    detail: `${taken}. Remove that connector first, or name other domains.`,
   })
 }
 

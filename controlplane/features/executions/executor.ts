@@ -65,11 +65,11 @@ type Chosen = { readonly id: string; readonly name: string }
 function capableGateway({ gateway, connectors, action }: Place): Chosen {
   const known = gateway?.snapshot.gateway
   if (known === undefined) {
-    throw unavailable('The agent belongs to no gateway: give it one, then execute again with the same token')
+    throw unavailable('The agent has no gateway. Assign the agent to a gateway, then execute again with the same decision token.')
   }
   if (connectors.length > 0) return known
   throw unavailable(
-    `The agent's gateway ${known.name} has no connector ${action.connector}: add one, then execute again with the same token`,
+    `The agent's gateway ${known.name} has no connector ${action.connector}. Add the connector, then execute again with the same decision token.`,
   )
 }
 
@@ -124,7 +124,7 @@ async function byUrl(
 
 function disconnected({ name }: { readonly name: string }): ChaperoneError {
   return unavailable(
-    `No process of the gateway ${name} is connected: start it with its enrolment token, then execute again with the same decision token`,
+    `No process of the gateway ${name} is connected. Start one with the enrolment token, then execute again with the same decision token.`,
   )
 }
 

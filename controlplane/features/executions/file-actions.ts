@@ -38,5 +38,5 @@ export function fileProblem({ type, parameters = {} }: ActionSpec): string | nul
   const instead = FILE_ACTIONS.get(type)
   if (instead === undefined || instead.some((name) => parameters[name] !== undefined)) return null
   const other = instead.length === 0 ? '' : `give parameters.${instead.join(' or ')}, or `
-  return `action_spec.type: ${type} sends a file, which an action spec cannot carry: ${other}send the request itself through the gateway`
+  return `action_spec.type: ${type} sends a file, which an action spec cannot carry; ${other}send the request itself through the gateway`
 }

@@ -33,7 +33,7 @@ export type ExecutedAction = {
 export function outcomeOf({ ok, status, result, error }: ResultBody): Outcome {
   if (ok && status !== null) return { isDone: true, status, result, error: null, code: null }
   const code: ErrorCode = status === 403 ? 'denied' : 'upstream_failed'
-  return { isDone: false, status, result: null, error: error ?? 'the gateway did not say why', code }
+  return { isDone: false, status, result: null, error: error ?? 'the gateway gave no reason', code }
 }
 
 /**

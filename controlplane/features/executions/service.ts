@@ -138,7 +138,7 @@ async function giveBack({ db }: ExecutionDeps, orderId: string, jti: string): Pr
     await releaseNonce(q, jti)
     await closeExecution(q, orderId)
   })
-  return unavailable('The gateway went away a moment ago: execute again with the same decision token')
+  return unavailable('The gateway disconnected before the action was sent. Execute again with the same decision token.')
 }
 
 function assertExecutable({ killChecks }: ExecutionDeps, row: ActionRow): void {
@@ -167,7 +167,7 @@ function answer({ isDone, status, result, error, code }: Executed): Execution {
   throw new ChaperoneError(code ?? 'upstream_failed', {
     error: `Execution failed: ${error}`,
     detail:
-      'The token is used up and the action is never sent again: submit a new one if it should still happen',
+      'The decision token is used, and the action is not sent again. Submit a new action to try again.',
   })
 }
 

@@ -68,7 +68,7 @@ async function assertGateway(place: GatewayAddress): Promise<void> {
   })
   const state = stateOf(health)
   if (state === 'ok' || state === 'degraded') return
-  throw unusable(state === 'not_ready' ? 'it has no configuration yet' : 'what answers there is no gateway')
+  throw unusable(state === 'not_ready' ? 'the gateway has no configuration yet' : 'the server at this address is not a gateway')
 }
 
 async function send(place: GatewayAddress, proxied: ProxiedRequest): Promise<Outcome | null> {
@@ -142,7 +142,7 @@ function failed(error: string, status: number): Outcome {
 
 function unknown({ isLate }: CallError): Outcome {
   const why = isLate ? 'did not answer within 30 s' : 'broke the connection'
-  const error = `the gateway ${why}: whether it was done is unknown`
+  const error = `the gateway ${why}, so the result of the action is unknown`
   return { isDone: false, status: null, result: null, error, code: 'upstream_timeout' }
 }
 
@@ -184,7 +184,7 @@ function jsonOf(body: Buffer): unknown {
 function unusable(why: string): ChaperoneError {
   return new ChaperoneError('not_ready', {
     error: 'No gateway available',
-    detail: `No process of the agent's gateway is connected, and gateway_url cannot be used: ${why}. Start the gateway, or correct the setting, then execute again with the same decision token`,
+    detail: `No process of the agent's gateway is connected, and gateway_url cannot be used: ${why}. Start the gateway, or correct the setting, then execute again with the same decision token.`,
     retryAfterS: 5,
   })
 }

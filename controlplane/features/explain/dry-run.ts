@@ -19,7 +19,7 @@ export function createDryRun(deps: {
   return async (namespaces, agentName, spec) => {
     const agent = await findAgentIn(deps.read(namespaces), agentName)
     if (agent === undefined) {
-      throw new ChaperoneError('not_found', { detail: `There is no agent ${agentName}: check its name` })
+      throw new ChaperoneError('not_found', { detail: `There is no agent ${agentName}. Check the name.` })
     }
     return deps.actions.dryRun(agent.id, spec)
   }

@@ -31,7 +31,7 @@ export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps):
         const gatewayId = await gatewayFor(namespaces, { gateway, agent })
         if (gatewayId === undefined) {
           throw new ChaperoneError('not_found', {
-            detail: gateway === undefined ? 'There is no gateway yet' : `There is no gateway ${gateway}`,
+            detail: gateway === undefined ? 'There is no gateway yet.' : `There is no gateway ${gateway}.`,
           })
         }
         return explain({ gatewayId, method, url, agent, headers: headersOf(headers) })

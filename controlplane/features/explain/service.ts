@@ -61,7 +61,7 @@ export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
   const snapshots = new Map<string, Snapshot>()
   function snapshotOf(gatewayId: string): Snapshot {
     const set = library.of(gatewayId)
-    if (set === null) throw new ChaperoneError('not_found', { detail: `There is no gateway ${gatewayId}` })
+    if (set === null) throw new ChaperoneError('not_found', { detail: `There is no gateway ${gatewayId}.` })
     const known = snapshots.get(gatewayId)
     if (known?.version === set.version) return known
     const sections = Object.fromEntries(

@@ -146,7 +146,7 @@ async function importAll(
 async function gatewayId(q: Query, name: string): Promise<string> {
   const row = await findGatewayByName(q, name)
   if (row !== undefined) return row.id
-  throw validationError([`gateways: there is no gateway ${name} here: make it first, or leave it out`])
+  throw validationError([`gateways: there is no gateway ${name} here; create it first, or leave it out`])
 }
 
 /**

@@ -10,7 +10,7 @@ export function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: Readonly
   const others = agents.filter((agent) => agent !== null && agent !== sidecar.agent.name)
   if (others.length === 0) return
   throw new ChaperoneError('forbidden', {
-    detail: `This sidecar speaks for ${sidecar.agent.name}, not for ${others[0]}`,
+    detail: `This sidecar serves agent ${sidecar.agent.name}. Its requests may not name agent ${others[0]}.`,
     extra: { refused: { agents: [...new Set(others)] } },
   })
 }

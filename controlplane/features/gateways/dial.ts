@@ -59,7 +59,7 @@ export const resolveByDns: Resolve = (host) => lookup(host, { all: true, order: 
 export async function checkAddress(text: string, resolve: Resolve): Promise<GatewayAddress | string> {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    return 'it is not an http or https URL without user information'
+    return 'it must be an http or https URL without user name and password'
   const checked = await checkedAddresses(hostOf(url), 'private', (host) => resolveInTime(resolve, host))
   if (!checked.ok) return `${url.hostname} is ${checked.address}, ${checked.refusal.why}`
   if (checked.addresses.length === 0) return `the name ${url.hostname} does not resolve`
@@ -73,7 +73,7 @@ export async function checkAddress(text: string, resolve: Resolve): Promise<Gate
 export function exposesKey({ url, addresses }: GatewayAddress): string | null {
   if (url.protocol === 'https:') return null
   const open = addresses.find(({ address }) => refusedAddress(address, false) === null)
-  return open === undefined ? null : `${url.hostname} is the public address ${open.address}: use https there`
+  return open === undefined ? null : `${url.hostname} has the public address ${open.address}, which requires https`
 }
 
 const RESOLVE_MS = 2_000
@@ -161,5 +161,5 @@ const DISTRUST = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_\w+|\w+_CERT\w*|UNABLE_TO_
 
 function distrust(code: string): string | null {
   if (!DISTRUST.test(code)) return null
-  return `has a certificate that is not trusted (${code}; an authority of your own is named to the control plane with NODE_EXTRA_CA_CERTS)`
+  return `has a certificate that is not trusted (${code}; set NODE_EXTRA_CA_CERTS of the control plane to a file with your own CA certificate)`
 }

@@ -48,7 +48,7 @@ async function findIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow | un
 
 function refuse(nameOrId: string): never {
   throw new ChaperoneError('not_found', {
-    detail: `There is no gateway ${nameOrId}: see GET /api/dashboard/gateway`,
+    detail: `There is no gateway ${nameOrId}. GET /api/dashboard/gateway lists the gateways.`,
   })
 }
 
@@ -62,7 +62,7 @@ export async function gatewayOfAgent(
   given: { readonly gateway: string | undefined; readonly agent: string },
 ): Promise<string | undefined> {
   if (!covers(q.namespaces, namespaceOf(given.agent) || null))
-    throw new ChaperoneError('not_found', { detail: `There is no agent ${given.agent}: check its name` })
+    throw new ChaperoneError('not_found', { detail: `There is no agent ${given.agent}. Check the name.` })
   const own = (await findAgentIn(q, given.agent))?.gatewayId ?? undefined
   if (given.gateway !== undefined)
     return (await findIn(q, given.gateway))?.id ?? (await named(q, given.gateway, own))

@@ -41,7 +41,7 @@ export function createGatewayProbe(deps: GatewayProbeDeps): GatewayProbe {
     const what =
       wanted === undefined
         ? 'is required, because no gateway is registered'
-        : 'is not an address of a gateway'
+        : 'is not the address of a gateway'
     throw validationError([
       `url: ${what}; give the gateway_url of the settings or http://HOST:PORT of a registered one`,
     ])
@@ -90,7 +90,7 @@ function isSameOrigin(address: string, wanted: string): boolean {
 
 async function ask(target: string, resolve: Resolve): Promise<ProbeReport> {
   const place = await checkAddress(target, resolve)
-  if (typeof place === 'string') return failed('unreachable', `${target} is not asked: ${place}`)
+  if (typeof place === 'string') return failed('unreachable', `${target} cannot be used: ${place}`)
   const { host } = place.url
   try {
     const { status, body } = await callGateway(place, healthCall(host))
@@ -99,7 +99,7 @@ async function ask(target: string, resolve: Resolve): Promise<ProbeReport> {
     if (!(error instanceof CallError)) throw error
     return error.isLate
       ? failed('timeout', `No answer from ${host} within ${TIMEOUT_MS / 1000} s`)
-      : failed('unreachable', `Nothing answers at ${host}: is the gateway running? (${error.message})`)
+      : failed('unreachable', `No answer from ${host}; check that the gateway is running (${error.message})`)
   }
 }
 
@@ -121,7 +121,7 @@ function failed(status: 'unreachable' | 'timeout', error: string): ProbeReport {
 function read(status: number, body: unknown): ProbeReport {
   const health = typeof body === 'object' && body !== null ? body : {}
   if (!('status' in health) || !('uptime_seconds' in health)) {
-    const error = `What answers there (status ${status}) is no gateway: check the address`
+    const error = `The server at this address is not a gateway (status ${status}); check the address`
     return { ok: false, status: 'no_gateway', connectors: [], error }
   }
   const listed = 'connectors' in health && Array.isArray(health.connectors) ? health.connectors : []

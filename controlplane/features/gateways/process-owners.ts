@@ -55,7 +55,7 @@ export function ownerKey({ gatewayId, sidecar }: ProcessOwner): string {
 
 function belongsToAnother(processIds: readonly string[]): ChaperoneError {
   const [first = ''] = processIds
-  const detail = `Process ${first.slice(0, 128)} belongs to another gateway or pod: each process makes an id of its own`
+  const detail = `Process ${first.slice(0, 128)} belongs to another gateway or pod. Each process must generate its own id.`
   return new ChaperoneError('forbidden', { detail, extra: { refused: { process_ids: processIds } } })
 }
 

@@ -234,7 +234,7 @@ const NOT_IN_A_POD = {
   body: {
     error: 'Forbidden',
     message:
-      'A sidecar gives no commands: use kubectl, the dashboard or the command line of the control plane',
+      'A sidecar may not send commands. Use kubectl, the dashboard or the command line of the control plane.',
   },
 } satisfies CommandReply
 

@@ -25,7 +25,7 @@ export function makeRoom(
   if (same.length > 0) kill.retract(same.map(({ id }) => id))
   if (same.length > 0 || scope === 'all') return
   throw new ChaperoneError('not_ready', {
-    detail: `The database does not answer, and ${pending.length} kill switches that you activated wait for it. They are in force; this one is not. Activate the scope all, which is always taken.`,
+    detail: `The database does not answer, and ${pending.length} kill switches that you activated are not stored yet. They are in force; this kill switch is not. Activate the scope all, which is always accepted.`,
     retryAfterS: 5,
   })
 }
@@ -38,7 +38,7 @@ export function notStored(pending: readonly KillAnnouncement[], id: string): str
   const isLost = pending.some((each) => each.id === id) && !keptOf(pending).some((each) => each.id === id)
   return [
     'The kill switch is in force on connected gateways, but is not stored yet: gateways of other replicas do not have it.',
-    pending.length > 1 ? `${pending.length} kill switches of this replica wait to be stored.` : '',
+    pending.length > 1 ? `${pending.length} kill switches of this replica are not stored yet.` : '',
     isLost ? NOT_KEPT : KEPT,
   ]
     .filter((text) => text !== '')
@@ -46,6 +46,6 @@ export function notStored(pending: readonly KillAnnouncement[], id: string): str
 }
 
 const KEPT =
-  'It is stored as soon as the database answers, also when this process ends before, by the next replica that one of the stopped gateways reaches. Only if all of them end before that too, the stop is lost: check `chaperone kill status` later.'
+  'The kill switch is stored as soon as the database answers. If this process ends before, the next replica to which an affected gateway connects stores it. It is lost only if all affected gateways end too. Check `chaperone kill status` later.'
 const NOT_KEPT =
-  'It is stored as soon as the database answers. Gateways keep a limited number for the next replica, and this one is not among them: if this process ends before, it is lost. Activate the scope all, which they keep, and check `chaperone kill status` later.'
+  'The kill switch is stored as soon as the database answers. Gateways keep a limited number of kill switches for the next replica, and this one is not among them, so it is lost if this process ends before. Activate the scope all, which gateways keep, and check `chaperone kill status` later.'

@@ -52,13 +52,13 @@ function noteOf(reports: readonly HostedWorkReport[]): string {
   return [
     since === undefined
       ? 'No connected gateway reports what it started at providers.'
-      : `Lists what connected gateways started themselves: work from before their last start is not known (the latest started at ${since}).`,
+      : `The list omits work from before the last start of each gateway (the latest start was at ${since}).`,
     ...(dropped === 0
       ? []
       : [`${dropped} older entries were discarded because a gateway keeps a limited number.`]),
     ...(unidentified === 0
       ? []
-      : [`${unidentified} requests may have started work whose id did not arrive.`]),
+      : [`${unidentified} requests may have started work whose id was not received.`]),
   ].join(' ')
 }
 

@@ -69,7 +69,7 @@ function refuseBeyond({ namespaces }: User, right: Right, scope: string | undefi
   if (namespaces === 'all' || covers(namespaces, namespaceOfScope(normaliseScope(scope)))) return
   const own = [...namespaces].map((name) => `namespace:${name}`).join(', ')
   throw new ChaperoneError('forbidden', {
-    detail: `You may do this in your namespaces only: name a scope within them, such as ${own} or agent:NAMESPACE/NAME`,
+    detail: `You may do this in your namespaces only. Use a scope within them, such as ${own} or agent:NAMESPACE/NAME.`,
     extra: { required_right: right },
   })
 }
@@ -89,5 +89,5 @@ function sourceOf({ via, namespaces }: User, scope: string | undefined): string 
 
 function userOf(principal: Principal): User {
   if (principal.kind === 'user') return principal
-  throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
+  throw new ChaperoneError('unauthorized', { detail: 'This requires a session.' })
 }

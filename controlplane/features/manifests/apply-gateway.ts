@@ -76,7 +76,7 @@ async function latch(
   scopes: readonly string[],
 ): Promise<boolean> {
   if (source === 'kubernetes') return false
-  const reason = spec.killSwitch?.reason ?? `Gateway ${fullName} says so`
+  const reason = spec.killSwitch?.reason ?? `Set in spec.killSwitch of Gateway ${fullName}`
   return killSwitch.replaceSource(q, { source: `manifest:${fullName}`, scopes, reason, by: managedBy })
 }
 

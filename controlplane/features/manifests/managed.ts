@@ -17,6 +17,6 @@ export function refuseManifestRow(row: Row): void {
   const owner = row.managedBy ?? row.source
   throw new ChaperoneError('conflict', {
     error: `Managed by ${owner}; edit the manifest`,
-    detail: `It comes from ${owner}: change it there, the change is in force within a second`,
+    detail: `This object is managed by ${owner}. Edit its manifest; the change is in force within a second.`,
   })
 }

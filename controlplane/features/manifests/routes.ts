@@ -141,7 +141,7 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
         const isNamed = kind === params.kind && metadata.name === params.name
         if (!isNamed || (metadata.namespace ?? 'default') !== params.namespace) {
           throw new ChaperoneError('validation', {
-            detail: 'The path and the resource name different objects; make them agree',
+            detail: 'The path and the resource name different objects. Make them agree.',
           })
         }
         return desired.put(body)
@@ -158,7 +158,7 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
         const reply = await desired.get(params)
         if (reply !== undefined) return reply
         const { kind, namespace, name } = params
-        throw new ChaperoneError('not_found', { detail: `There is no ${kind} ${namespace}/${name}` })
+        throw new ChaperoneError('not_found', { detail: `There is no ${kind} ${namespace}/${name}.` })
       },
     }),
     route({

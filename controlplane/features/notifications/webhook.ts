@@ -19,7 +19,7 @@ export type WebhookDeps = {
  */
 export function createWebhookDelivery(deps: WebhookDeps): Deliver {
   return async (message, signal) => {
-    if (message.url === null) return { outcome: 'obsolete', why: 'it has no address' }
+    if (message.url === null) return { outcome: 'obsolete', why: 'the notification has no address' }
     const url = deps.keyring.open(message.url, urlPlace(message.eventId))
     if (!isWeb(url)) return { outcome: 'refused', why: 'webhook_url is no http(s) address', status: 0 }
     const body = await bodyOf(message, url, deps.tokenFor)
@@ -57,7 +57,7 @@ async function bodyOf(message: Leased, url: string, tokenFor: WebhookDeps['token
 
 function judge({ status, retryAfterS }: SendReply): Delivery {
   if (status >= 200 && status < 300) return { outcome: 'delivered', status }
-  if (status === 410) return { outcome: 'refused', why: 'the receiver says it is gone (410)', status }
+  if (status === 410) return { outcome: 'refused', why: 'the receiver answered 410 Gone', status }
   if (status >= 300 && status < 400) {
     return { outcome: 'failed', why: `answered ${status}: redirects are not followed`, status }
   }

@@ -120,7 +120,7 @@ async function unconfirmed(
 function unreachable(cause?: unknown): ChaperoneError {
   return new ChaperoneError('not_ready', {
     detail:
-      'The identity provider does not answer, so that this session cannot be confirmed: it can only activate the kill switch now. Try again in a moment.',
+      'The identity provider does not answer, so this session cannot be confirmed and can only activate the kill switch. Try again in a moment.',
     retryAfterS: 5,
     cause,
   })

@@ -61,7 +61,7 @@ const ABSENT: Deps['oidc'] = {
 function absent(): never {
   throw new ChaperoneError('not_found', {
     detail:
-      'This installation has no identity provider: sign in with e-mail address and password (OIDC_ISSUER sets one)',
+      'This installation has no identity provider. Sign in with e-mail address and password, or set OIDC_ISSUER.',
   })
 }
 
@@ -142,7 +142,7 @@ function exchange({ oidc, isSecure, ...deps }: Deps): Route {
     path: '/api/auth/oidc/exchange',
     auth: 'none',
     summary:
-      'Exchanges the code of a sign-in, once and with the secret of its page, for a session as /api/auth/login begins one',
+      'Exchanges the code of a sign-in, once and with the secret of its page, for a session like that of /api/auth/login',
     body: ExchangeBody,
     statuses: [401, 403, 404, 429],
     response: SessionReply,
@@ -161,7 +161,7 @@ function countAttempt({ attempts }: Pick<Deps, 'attempts'>, { ip }: FastifyReque
   if (taken.ok) return
   throw new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
-    detail: `Too many sign-ins from this network: try again in ${taken.retryAfterS} s`,
+    detail: `Too many sign-ins from this network. Try again in ${taken.retryAfterS} s.`,
     retryAfterS: taken.retryAfterS,
   })
 }
@@ -175,7 +175,7 @@ function refuseOtherAddress({ baseUrl }: Pick<Deps, 'baseUrl'>, { headers }: Fas
   const own = new URL(baseUrl()).origin
   if (site === 'same-origin' && (origin === undefined || origin === own)) return
   throw new ChaperoneError('forbidden', {
-    detail: `Sign-in through the identity provider works at ${own} only: open the dashboard there`,
+    detail: `Sign-in through the identity provider works at ${own} only. Open the dashboard at that address.`,
   })
 }
 

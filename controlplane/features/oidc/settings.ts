@@ -45,7 +45,7 @@ const Entry = z
   })
   .refine(
     ({ role, namespaces }) => namespaces === undefined || role !== undefined,
-    'namespaces need a role beside them',
+    'namespaces require a role',
   )
 const Groups = z.record(z.string().min(1), Entry)
 
@@ -65,7 +65,7 @@ export function readOidcSettings(text: (name: OidcVariable) => string | null): O
   }
   if (values.issuer === null) return null
   const issuer = checkedIssuer(values.issuer)
-  if (values.clientId === null) throw new Error('OIDC_CLIENT_ID is not set: OIDC_ISSUER needs it beside it')
+  if (values.clientId === null) throw new Error('OIDC_CLIENT_ID is not set: set it to the id of the client at the provider, because OIDC_ISSUER is set')
   const scopes = (values.scopes ?? 'openid profile email').split(/\s+/)
   if (!scopes.includes('openid')) throw new Error('OIDC_SCOPES lacks openid: set it to openid profile email')
   return {

@@ -131,7 +131,7 @@ async function exchange(
 function orThrow(session: StartedSession | null): StartedSession {
   if (session !== null) return session
   throw new ChaperoneError('unauthorized', {
-    detail: 'This sign-in is over, was used before, or was started in another page: start again',
+    detail: 'This sign-in has expired, was used before, or was started in another page. Start again.',
   })
 }
 

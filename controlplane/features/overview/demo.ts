@@ -81,7 +81,7 @@ function tooMany(retryAfterS: number): ChaperoneError {
   const most = LIMITS.controlPlaneRatePerMinute
   return new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
-    detail: `${most} examples a minute are enough for one person: wait ${retryAfterS} s`,
+    detail: `A user can submit at most ${most} examples a minute. Try again in ${retryAfterS} s.`,
     retryAfterS,
   })
 }

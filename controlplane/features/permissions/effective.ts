@@ -68,7 +68,7 @@ function chosen(agents: readonly AgentRow[], name: string | undefined): AgentRow
   if (name === undefined) return agents[0]
   const found = agents.find((agent) => agent.name === name)
   if (found !== undefined) return found
-  throw new ChaperoneError('not_found', { detail: `There is no agent ${name}: check its name` })
+  throw new ChaperoneError('not_found', { detail: `There is no agent ${name}. Check the name.` })
 }
 
 type Case = {

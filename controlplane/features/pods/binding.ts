@@ -42,7 +42,7 @@ const MAX_WORKLOADS = 20
 export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise<PodBinding> {
   const gateway = await gatewayFor(q, pod, claims.gateway)
   if (namespaceOf(claims.agent) !== pod.namespace) {
-    throw forbidden(`Agent ${claims.agent} is not of namespace ${pod.namespace}, which the pod is of`)
+    throw forbidden(`Agent ${claims.agent} is not of namespace ${pod.namespace}, in which the pod runs. Correct the annotation chaperone.dev/agent.`)
   }
   const agent = await agentFor(q, { orgId, pod, name: claims.agent, gateway })
   return { gatewayId: gateway.id, gatewayName: gateway.name, agent: { id: agent.id, name: agent.name } }
@@ -51,12 +51,12 @@ export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise
 async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): Promise<GatewayRow> {
   const gateway = await findGatewayByName(q, name)
   if (gateway === undefined) {
-    throw forbidden(`There is no Gateway ${name}; create it, or correct the annotation chaperone.dev/gateway`)
+    throw forbidden(`There is no Gateway ${name}. Create it, or correct the annotation chaperone.dev/gateway.`)
   }
   const labels = await namespaceLabels(q, namespace)
   if (admitsAgents(gateway, { name: namespace, labels })) return gateway
   throw forbidden(
-    `Gateway ${name} does not admit agents of namespace ${namespace}; admit ${namespace} in its spec.allowedNamespaces.agents`,
+    `Gateway ${name} does not admit agents of namespace ${namespace}. Admit ${namespace} in its spec.allowedNamespaces.agents.`,
   )
 }
 
@@ -80,7 +80,7 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
   const owner = current.metadata['service_account']
   if (owner !== undefined && owner !== wanted.pod.serviceAccount) {
     throw forbidden(
-      `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, and this pod runs as ${wanted.pod.serviceAccount}; give one of them another name with the annotation chaperone.dev/agent`,
+      `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, and this pod runs as ${wanted.pod.serviceAccount}. Give one of them another agent name with the annotation chaperone.dev/agent.`,
     )
   }
   // A revoked agent stays unchanged, so that no pod can reactivate the agent. Pods of a revoked agent are refused.
@@ -102,7 +102,7 @@ async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Want
   if (!(await isAgentServed(q, agent.gatewayId, agent.name))) return
   const present = await getGateway(q, agent.gatewayId)
   throw forbidden(
-    `Agent ${agent.name} runs under Gateway ${present?.name} already, as ${workloads.join(', ')}, and pod ${pod.name} is of another workload under Gateway ${gateway.name}; give one of them another name with the annotation chaperone.dev/agent, or the same Gateway`,
+    `Agent ${agent.name} runs under Gateway ${present?.name} already, as ${workloads.join(', ')}, and pod ${pod.name} is of another workload under Gateway ${gateway.name}. Give one of them another agent name with the annotation chaperone.dev/agent, or the same Gateway.`,
   )
 }
 

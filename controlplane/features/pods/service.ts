@@ -201,10 +201,10 @@ function isExpired({ expiresAtMs }: Presented): boolean {
 function refuseForeign(pod: ReviewedPod, row: PodIdentityRow): void {
   const who = `Pod ${pod.namespace}/${pod.name}`
   if (row.namespace !== pod.namespace || row.name !== pod.name)
-    throw forbidden(`${who} has the UID that was reported for ${row.namespace}/${row.name}`)
-  if (row.isDeleted) throw forbidden(`${who} is deleted, and its token with it`)
+    throw forbidden(`${who} has the UID that was reported for ${row.namespace}/${row.name}.`)
+  if (row.isDeleted) throw forbidden(`${who} is deleted, so its token is no longer valid.`)
   if (row.isTokenReplaced)
-    throw forbidden(`${who} has a newer token; the sidecar reads it from the file that the kubelet renews`)
+    throw forbidden(`${who} has a newer token. The sidecar reads it from the file that the kubelet renews.`)
 }
 
 function lastOfEach(pods: readonly PodIdentityReport[]): ReadonlyMap<string, PodIdentityReport> {

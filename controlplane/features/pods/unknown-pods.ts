@@ -40,7 +40,7 @@ export function createUnknownPods({ db, log, nowMs }: UnknownPodsDeps): UnknownP
         log.warn({ podUid, namespace, name }, 'pod refused: not reported by the operator')
       refused.set(podUid, { podUid, namespace, name, untilMs: nowMs() + REFUSED_TTL_MS })
       return new ChaperoneError('forbidden', {
-        detail: `${who} is not reported by the operator as injected: check that the operator runs, and create the pod again so that the injector adds the sidecar`,
+        detail: `${who} is not reported by the operator as injected. Check that the operator runs, and create the pod again so that the injector adds the sidecar.`,
       })
     },
     reported: (podUid) => void refused.delete(podUid),

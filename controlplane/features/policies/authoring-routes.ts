@@ -38,7 +38,7 @@ export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): re
       auth: 'policies/get',
       isNamespaced: true,
       summary:
-        'Lists recent requests that this policy would decide otherwise (also requires `records/get`); stores nothing',
+        'Lists recent requests that this policy would decide differently (also requires `records/get`); stores nothing',
       body: ReplayBody,
       response: ReplayReply,
       handler: async ({ principal, namespaces: given, body: { policy_id: policyId, limit, ...draft } }) => {

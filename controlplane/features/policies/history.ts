@@ -14,7 +14,7 @@ export function createPolicyHistory({ read }: { readonly read: ScopedReads }): P
     const row = await getPolicyIn(query, policyId)
     if (row === undefined)
       throw new ChaperoneError('not_found', {
-        detail: `There is no policy ${policyId}: see GET /api/dashboard/policies`,
+        detail: `There is no policy ${policyId}. GET /api/dashboard/policies lists the policies.`,
       })
     const versions = await listPolicyVersionsIn(query, policyId)
     return {

@@ -242,7 +242,7 @@ async function existing(q: Query, id: string): Promise<PolicyRow> {
   const row = await lockPolicy(q, id)
   if (row !== undefined) return row
   throw new ChaperoneError('not_found', {
-    detail: `There is no policy ${id}: see GET /api/dashboard/policies`,
+    detail: `There is no policy ${id}. GET /api/dashboard/policies lists the policies.`,
   })
 }
 

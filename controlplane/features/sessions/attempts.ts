@@ -179,7 +179,7 @@ export function networkOf(address: string): string {
 function tooMany(waitS: number, otherwise = ''): ChaperoneError {
   return new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
-    detail: `Too many failed attempts: try again in ${waitS} s${otherwise}`,
+    detail: `Too many failed attempts. Try again in ${waitS} s${otherwise}.`,
     retryAfterS: waitS,
   })
 }

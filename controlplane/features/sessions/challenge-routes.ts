@@ -22,14 +22,14 @@ export function createChallengeRoutes({
       path: CHALLENGE_PATHS.control_plane,
       auth: 'none',
       summary:
-        'Proves to the command line that this is the server of its data folder: an HMAC over the nonce, the folder and the address that the challenge came to, with the key in the home of the user; 404 without such a key',
+        'Proves to the command line that this is the server of its data folder: an HMAC over the nonce, the folder and the address that received the challenge, with the installation key in the home of the user; 404 without an installation key',
       query: ChallengeQuery,
       response: ChallengeReply,
       statuses: [404],
       handler: async ({ query, raw }) => {
         if (installationProof === null) {
           throw new ChaperoneError('not_found', {
-            detail: 'This server has no key of an installation (INSTALLATION_KEY_FILE)',
+            detail: 'This server has no installation key (INSTALLATION_KEY_FILE).',
           })
         }
         return { proof: installationProof(query.nonce, raw.request.raw.socket) }

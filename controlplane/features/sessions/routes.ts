@@ -49,7 +49,7 @@ export function createAuthRoutes(deps: AuthRoutesDeps): readonly Route[] {
 function refusePasswords({ isPasswordOn }: AuthRoutesDeps): void {
   if (isPasswordOn) return
   throw new ChaperoneError('forbidden', {
-    detail: 'Sign-in by password is off: sign in through the identity provider',
+    detail: 'Sign-in by password is disabled. Sign in through the identity provider.',
     extra: { required: 'identity_provider' },
   })
 }
@@ -81,7 +81,7 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
     auth: 'ownerlinks/create',
     admits: ['machine_token'],
     summary:
-      'Creates a link with which the first owner registers, valid for an hour and once; null once there is an owner. `required` (sent before an agent starts on this machine): from then on the first owner registers through a link only',
+      'Creates a link with which the first owner registers, valid once and for an hour; null once there is an owner. `required` (sent before an agent starts on this machine): from then on the first owner registers through a link only',
     body: OwnerLinkBody,
     statuses: [409],
     response: OwnerLinkReply,

@@ -215,7 +215,7 @@ async function gatewayFor(q: Query, nameOrId: string | undefined): Promise<Gatew
   const local = await defaultGateway(q)
   if (local !== undefined) return local
   throw new ChaperoneError('validation', {
-    detail: 'gateway: name the gateway, this installation has no local one',
+    detail: 'gateway: is required, because this installation has no local gateway',
     extra: { details: 'gateway: is required' },
   })
 }
@@ -232,6 +232,6 @@ function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], und
 
 function notFound(kind: 'gateway' | 'connector' | 'permission', id: string): ChaperoneError {
   return new ChaperoneError('not_found', {
-    detail: `There is no ${kind} ${id}: see GET /api/dashboard/${kind === 'gateway' ? kind : `${kind}s`}`,
+    detail: `There is no ${kind} ${id}. GET /api/dashboard/${kind === 'gateway' ? kind : `${kind}s`} lists every ${kind}.`,
   })
 }

@@ -112,7 +112,7 @@ async function quick(q: Query, deps: SetupDeps, by: Actor, input: SetupInput): P
 async function setupGateway(q: Query, name: string | undefined): Promise<GatewayRow> {
   const found = name === undefined ? await defaultGateway(q) : await requireGateway(q, name)
   if (found !== undefined) return found
-  throw validationError(['gateway: is required, this installation has no local gateway'])
+  throw validationError(['gateway: is required, because this installation has no local gateway'])
 }
 
 async function wizardGateway(
@@ -184,7 +184,7 @@ async function wizardAgent(
   const existing = await findAgentByName(q, agent.name)
   if (existing === undefined) {
     throw validationError([
-      `agent.name: there is not an agent named ${agent.name}; set agent.create to true to make it`,
+      `agent.name: there is no agent named ${agent.name}; set agent.create to true to create it`,
     ])
   }
   if (existing.gatewayId === gateway.id) return null

@@ -86,7 +86,7 @@ function countFailure(taken: Taken): void {
   if (taken.ok) return
   throw new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
-    detail: `Too many tokens from this address failed within a minute: wait ${taken.retryAfterS} s`,
+    detail: `Too many tokens from this address failed within a minute. Try again in ${taken.retryAfterS} s.`,
     retryAfterS: taken.retryAfterS,
     // The body of this response has exactly the fields of the specification, so `message` is omitted.
     extra: { message: undefined },

@@ -51,7 +51,7 @@ export function createApproverKeys(deps: ApproverKeysDeps): ApproverKeys {
       await deps.db.tx(async (q) => {
         const row = await deleteUserKey(q, { id, userId })
         if (row === undefined) {
-          throw new ChaperoneError('not_found', { detail: `You have no key ${id}: see GET /api/auth/keys` })
+          throw new ChaperoneError('not_found', { detail: `You have no approver key ${id}. GET /api/auth/keys lists your keys.` })
         }
         await noteRevoked(q, { ...deps, actor: actorOf(user), email, why: 'revoked' }, row)
       })
@@ -84,7 +84,7 @@ async function create(
     await deleteExpiredUserKeys(q, userId)
     const { length } = await listUserKeys(q, userId)
     if (length >= MAX_KEYS) {
-      throw new ChaperoneError('conflict', { detail: `You have ${length} approver keys: revoke one first` })
+      throw new ChaperoneError('conflict', { detail: `You have ${length} approver keys, which is the limit. Revoke one first.` })
     }
     const row = await insertUserKey(q, { id: newId('key'), userId, name, prefix, sha256: hash, days })
     const details = { email, key_id: row.id, prefix, name, expires_at: row.expiresAt.toISOString() }
@@ -100,7 +100,7 @@ async function create(
 async function refuseEndedSession(q: Query, userId: string, sessionId: string | undefined): Promise<void> {
   const [found] = sessionId === undefined ? [] : await useSessions(q, [sha256(sessionId)])
   if (found?.id === userId && found.role !== 'viewer') return
-  throw new ChaperoneError('unauthorized', { detail: 'The session has ended: sign in again' })
+  throw new ChaperoneError('unauthorized', { detail: 'The session has ended. Sign in again.' })
 }
 
 function accountOf(user: UserPrincipal): UserPrincipal {

@@ -25,7 +25,7 @@ export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly Given
     if (missing.length === 0) continue
     const where = namespaces === null ? 'all namespaces' : namespaces.join(', ')
     throw forbidden(
-      `You give the role ${role} only with all of its rights in ${where}, and you lack ${missing.join(', ')} (docs/rights.md).`,
+      `You may give the role ${role} only if you have all of its rights in ${where}; you lack ${missing.join(', ')} (docs/rights.md).`,
     )
   }
 }
@@ -40,7 +40,7 @@ export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): P
   for (const namespaces of places)
     if ((await missingRights(by, ['approvals/answer'], namespaces)).length > 0)
       throw forbidden(
-        `You add ${user.email} to approver groups only with the right approvals/answer wherever they have it (docs/rights.md).`,
+        `You may add ${user.email} to approver groups only if you have the right approvals/answer wherever this user has it (docs/rights.md).`,
       )
 }
 

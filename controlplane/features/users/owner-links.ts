@@ -96,13 +96,13 @@ export function createOwnerLinks({ db, orgId, secret }: OwnerLinksDeps): OwnerLi
 
 function inSecret(name: string): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: `The owner link of this installation is in the Secret ${name}. kubectl chaperone owner-link makes a new one`,
+    detail: `The owner link of this installation is in the Secret ${name}. Run kubectl chaperone owner-link for a new link.`,
   })
 }
 
 function invalid(): ChaperoneError {
   return new ChaperoneError('forbidden', {
     detail:
-      'The owner link is over or used, or there is an owner. While there is none: chaperone owner-link (in a cluster kubectl chaperone owner-link)',
+      'The owner link has expired or was used, or there is an owner. While there is no owner, run chaperone owner-link for a new link (in a cluster kubectl chaperone owner-link).',
   })
 }

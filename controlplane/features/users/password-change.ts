@@ -40,9 +40,9 @@ export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
       if (!(await passwords.verify(current, known.passwordHash, turn))) {
         const details = { email: known.email }
         await recordEvent(db, { orgId, actor: actorOf(by), type: 'user.login_failed', details })
-        throw validationError(['current_password: is not your password'])
+        throw validationError(['current_password: does not match your password'])
       }
-      if (next === current) throw validationError(['new_password: is the one that you have'])
+      if (next === current) throw validationError(['new_password: must differ from your current password'])
       const passwordHash = await passwords.hash(next, turn)
       return db.tx(async (q) => {
         const user = await lockUser(q, known.id)
@@ -66,12 +66,12 @@ async function withPassword(db: Db, by: UserPrincipal): Promise<UserRow> {
   const user = by.via === 'session' ? await getUser(db, by.userId) : undefined
   if (user !== undefined) return user
   throw new ChaperoneError('forbidden', {
-    detail: 'The admin token has no password: sign in as the user whose password it is',
+    detail: 'The admin token has no password. Sign in as the user whose password is to be changed.',
   })
 }
 
 function tooLate(): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: 'The password was changed a moment ago: sign in with the new one',
+    detail: 'The password was changed a moment ago. Sign in with the new password.',
   })
 }

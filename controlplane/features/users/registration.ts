@@ -83,11 +83,11 @@ async function roleFor(q: Query, input: CheckedInput, deps: RegistrationDeps): P
   if (input.invite_token !== undefined) {
     const invitation = await takeInvitation(q, sha256(input.invite_token), input.email)
     if (invitation !== undefined) return invitation.role
-    throw refused('The invitation is over, used, or for another e-mail address: ask for a new one')
+    throw refused('The invitation has expired, was used, or is for another e-mail address. Ask for a new invitation.')
   }
   if (deps.registration === 'open' || (deps.registration === 'local' && input.isForwarded !== true))
     return 'viewer'
-  throw refused('Ask an owner or admin of this installation for an invitation')
+  throw refused('Registration requires an invitation. Ask an owner or admin of this installation for one.')
 }
 
 async function isFirst(q: Query, { setup_token: token }: RegistrationInput): Promise<boolean> {
@@ -98,7 +98,7 @@ async function firstRole(q: Query, input: RegistrationInput, deps: RegistrationD
   const isHere = deps.isLoopback && input.isForwarded !== true
   if (isHere && input.setup_token === undefined && !(await isOwnerLinkRequired(q))) return 'owner'
   throw refused(
-    'The first owner registers through the owner link, which is valid for an hour and once: chaperone owner-link makes a new one (in a cluster kubectl chaperone owner-link)',
+    'The first owner registers through the owner link, which is valid once and for an hour. Run chaperone owner-link for a new link (in a cluster kubectl chaperone owner-link).',
   )
 }
 

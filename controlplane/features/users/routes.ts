@@ -83,7 +83,7 @@ async function createOwnKey(
   if (owner.user.userId !== userId) {
     throw new ChaperoneError('forbidden', {
       detail:
-        'A user makes their own approver keys: they sign in and use POST /api/auth/keys or "Approver keys" in the user menu',
+        'Users create their own approver keys. The user signs in and uses POST /api/auth/keys or "Approver keys" in the user menu.',
     })
   }
   const made = await approverKeys.create(owner, { name: null, days: KEY_DAYS.default })

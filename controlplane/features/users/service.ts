@@ -59,7 +59,7 @@ export function createUsers(deps: UsersDeps): Users {
     },
     suspend: (given, userId) =>
       change(given, userId, async (q, user, by) => {
-        if (user.role === 'owner') throw ownerGuard(by, 'An owner cannot be suspended: change the role first')
+        if (user.role === 'owner') throw ownerGuard(by, 'An owner cannot be suspended. Change the role first.')
         return setStatus(q, deps, { by, user, status: 'suspended' })
       }),
     activate: async (given, userId) => {
@@ -101,7 +101,7 @@ async function invite(
   await db.tx(async (q) => {
     const { role: own } = await stillAllowed(q, by)
     if (role === 'owner' && own !== 'owner')
-      throw ownerGuard({ role: own }, 'Only an owner may invite an owner')
+      throw ownerGuard({ role: own }, 'Only an owner may invite an owner.')
     await insertInvitation(q, {
       id: newId('invitation'),
       orgId,
@@ -146,7 +146,7 @@ function endKeys(
 async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<void> {
   if ((await findIdentityOf(q, id)) === undefined) return
   throw new ChaperoneError('conflict', {
-    detail: `${email} signs in through the identity provider: role and groups follow the groups there (OIDC_GROUPS)`,
+    detail: `${email} signs in through the identity provider, so role and groups follow the groups of the provider (OIDC_GROUPS). Change the groups there.`,
   })
 }
 
@@ -158,10 +158,10 @@ function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   if (user.role !== 'owner' && role !== 'owner') return
   if (by.role !== 'owner') throw ownerGuard(by, 'Only an owner may give or remove the role of an owner.')
   if (user.id === by.userId && role !== 'owner') {
-    throw ownerGuard(by, 'Owners cannot end their own ownership: another owner has to')
+    throw ownerGuard(by, 'Owners cannot end their own ownership. Ask another owner to do it.')
   }
   if (by.via === 'admin_token' && user.role === 'owner' && role !== 'owner') {
-    throw ownerGuard(by, 'The admin token cannot end an ownership: an owner has to sign in for that')
+    throw ownerGuard(by, 'The admin token cannot end an ownership. Sign in as an owner.')
   }
 }
 
@@ -189,14 +189,14 @@ async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal>
   const isActive = user?.status === 'active' && (await identityState(q, user.id)) !== 'ended'
   if (isActive && user.namespaces === null && hasRole(user.role, RIGHTS['users/update'].role))
     return { ...by, role: user.role }
-  throw forbidden('Your role was changed a moment ago: sign in again')
+  throw forbidden('Your role was changed a moment ago. Sign in again.')
 }
 
 async function existing(q: Query, userId: string): Promise<UserRow> {
   const user = await lockUser(q, userId)
   if (user !== undefined) return user
   throw new ChaperoneError('not_found', {
-    detail: `There is no user ${userId}: see GET /api/dashboard/users`,
+    detail: `There is no user ${userId}. GET /api/dashboard/users lists the users.`,
   })
 }
 

@@ -75,7 +75,7 @@ describe('testing a gateway', () => {
     const { body } = await probe()
     expect(body).toMatchObject({ ok: false, status: 'unreachable' })
     expect(at(body, 'error')).toMatch(
-      /is not asked: .*a metadata, link-local, unspecified or multicast address/,
+      /cannot be used: .*a metadata, link-local, unspecified or multicast address/,
     )
     const health = await here.admin('GET', '/api/health')
     expect(health.status).toBe(503)

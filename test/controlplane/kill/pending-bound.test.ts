@@ -23,7 +23,7 @@ function room(pending: readonly KillAnnouncement[], scope: string, own?: string)
 describe('kill switches of one caller that wait for the database', () => {
   test('are at most 100, and the refusal says how many are in force', () => {
     expect(room(many(99), 'agent:new')).toEqual([])
-    expect(() => room(many(100), 'agent:new')).toThrow(/100 kill switches that you activated wait/)
+    expect(() => room(many(100), 'agent:new')).toThrow(/100 kill switches that you activated are not stored yet/)
     expect(() => room(many(5_000), 'namespace:team')).toThrow(/Activate the scope all/)
   })
 
@@ -37,14 +37,14 @@ describe('kill switches of one caller that wait for the database', () => {
 })
 
 test('the warning counts them, and says whether gateways keep this one', () => {
-  expect(notStored(many(1), 'id0')).not.toMatch(/wait to be stored/)
+  expect(notStored(many(1), 'id0')).not.toMatch(/are not stored yet/)
   expect(notStored(many(3), 'id1')).toMatch(
-    /3 kill switches of this replica wait to be stored.*by the next replica/,
+    /3 kill switches of this replica are not stored yet.*the next replica to which/,
   )
   const long = many(300).map((each) => ({ ...each, entry: { ...each.entry, reason: 'r'.repeat(1_000) } }))
-  expect(notStored(long, 'id299')).toMatch(/300 kill switches.*not among them: .*lost.*scope all/)
-  expect(notStored([...long, announcement(300)], 'id300')).toMatch(/by the next replica/)
-  expect(notStored([...long, announcement(300, 'all')], 'id300')).toMatch(/by the next replica/)
+  expect(notStored(long, 'id299')).toMatch(/300 kill switches.*not among them, .*lost.*scope all/)
+  expect(notStored([...long, announcement(300)], 'id300')).toMatch(/the next replica to which/)
+  expect(notStored([...long, announcement(300, 'all')], 'id300')).toMatch(/the next replica to which/)
 })
 
 test('over the API, while the database hangs, one caller has 100 and others go on; all are stored afterwards', async () => {
@@ -73,7 +73,7 @@ test('over the API, while the database hangs, one caller has 100 and others go o
       await stop(bob, 'agent:late'),
     ]
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-    expect(others[3]?.body['warning']).toMatch(/102 kill switches of this replica wait/)
+    expect(others[3]?.body['warning']).toMatch(/102 kill switches of this replica are not stored yet/)
     expect(replica.hub.kill.announced()).toHaveLength(102)
     await locker.query('rollback')
     const stored = async () => {

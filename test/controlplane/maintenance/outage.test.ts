@@ -66,7 +66,7 @@ describe('while the database is away', () => {
       expect(answer.status, answer.text).toBe(503)
       expect(answer.body).toEqual({
         error: 'Database unavailable',
-        message: expect.stringContaining('send it again in a moment'),
+        message: expect.stringContaining('Send the request again in a moment.'),
         retry_after: 1,
       })
       expect(answer.headers.get('retry-after')).toBe('1')

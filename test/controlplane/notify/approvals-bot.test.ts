@@ -77,7 +77,7 @@ describe('a Connector is not given the bot that shows approvals', () => {
       }),
     ]
     for (const { status, body } of answers) {
-      expect([status, body['message']]).toEqual([409, expect.stringContaining('an app of its own')])
+      expect([status, body['message']]).toEqual([409, expect.stringContaining('a separate chat app')])
     }
     expect(await stored()).toBe(0)
     expect(plane.log()).not.toContain(OWN)

@@ -61,7 +61,7 @@ async function expectRefused(click: ReturnType<typeof clickOf>): Promise<void> {
   const [before, asked] = [await refusals(), chat.calls('users.info').length]
   const answer = await deliver(plane.url, click)
   expect(answer).toMatchObject({ status: 200, body: { ok: false, error: 'forbidden' } })
-  expect(answer.body['message']).toMatch(/Nothing was answered: .* dashboard\.$/)
+  expect(answer.body['message']).toMatch(/Your answer was not stored: .* dashboard\.$/)
   expect(await approvedCount()).toBe(0)
   expect(await plane.status(card.id)).toBe('pending')
   const after = await refusals()

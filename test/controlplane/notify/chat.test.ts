@@ -110,7 +110,7 @@ describe('an approval that opens', () => {
     const card = await plane.hold({ parameters: { text: 'x'.repeat(20_000) } })
     const call = await told(chat, 'chat.postMessage', card.id)
     expect(buttonsOf(call)).toEqual([['deny', expect.stringMatching(/^[\w-]{43}$/)]])
-    expect(JSON.stringify(call)).toContain('too long to be shown whole')
+    expect(JSON.stringify(call)).toContain('too long for this card')
     expect(JSON.stringify(call).length).toBeLessThan(12_000)
   })
 

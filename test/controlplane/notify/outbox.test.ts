@@ -221,7 +221,7 @@ describe('back-off', { timeout: 90_000 }, () => {
     await world.notifications.retry(rows[0]!.eventId)
     await settled(world, 'delivered')
     expect(new Set(receiver.seen.map((seen) => seen.header('webhook-id'))).size).toBe(1)
-    await expect(world.notifications.retry(rows[0]!.eventId)).rejects.toThrow('only a dead one')
+    await expect(world.notifications.retry(rows[0]!.eventId)).rejects.toThrow('Only a dead notification')
   })
 
   test('waits longer when the receiver asks for it', async () => {

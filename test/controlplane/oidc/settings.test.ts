@@ -38,7 +38,7 @@ describe('the settings', () => {
     [{ OIDC_GROUPS: '{"a": {"role": "owner"}}' }, /a\.role: is admin, member or viewer/],
     [{ OIDC_GROUPS: '{"a": {"rolle": "admin"}}' }, /rolle/],
     [{ OIDC_GROUPS: '{"a": {"role": "admin", "namespaces": []}}' }, /namespaces/],
-    [{ OIDC_GROUPS: '{"a": {"namespaces": ["x"]}, "b": {"role": "admin"}}' }, /namespaces need a role/],
+    [{ OIDC_GROUPS: '{"a": {"namespaces": ["x"]}, "b": {"role": "admin"}}' }, /namespaces require a role/],
     [{ OIDC_GROUPS: '{"a": {"approverGroups": ["x"]}}' }, /no group a role/],
   ])('%j are refused, with what to set', (change, message) => {
     expect(() => readConfig({ ...GOOD, ...change })).toThrow(message)

@@ -328,7 +328,7 @@ describe('the wizard', () => {
       agent: { name: 'ghost', create: false },
     })
     expect(unknown.status).toBe(400)
-    expect(at(unknown.body, 'details')).toContain('agent.name: there is not an agent named ghost')
+    expect(at(unknown.body, 'details')).toContain('agent.name: there is no agent named ghost')
   })
 })
 

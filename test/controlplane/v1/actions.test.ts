@@ -305,7 +305,7 @@ describe('a batch', () => {
       ['denied', 'deny', 'object'],
       ['denied', 'requires_approval', 'object'],
     ])
-    expect(at(results[2], 'decision', 'reason')).toContain('submit this action by itself')
+    expect(at(results[2], 'decision', 'reason')).toContain('Submit this action by itself')
     expect(Object.keys(results[0] ?? {})).toEqual([
       'action_request_id',
       'status',

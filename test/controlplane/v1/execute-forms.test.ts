@@ -102,7 +102,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
       parameters: { id: 1, name: 'x.zip' },
     },
     { type: 'chat.user.set_photo', parameters: {} },
-  ].map((spec) => [spec, `${spec.type} sends a file, which an action spec cannot carry: send`] as const),
+  ].map((spec) => [spec, `${spec.type} sends a file, which an action spec cannot carry; send`] as const),
   [
     { type: 'llm_a.container_file.create', parameters: { container_id: 'c' } },
     'cannot carry: give parameters.file_id, or send the request itself',

@@ -76,21 +76,21 @@ async function ownGroups(
 
 function needsPerson({ id, requiredGroups }: ApprovalRow, { email }: User): ChaperoneError {
   return new ChaperoneError('forbidden', {
-    detail: `${id} needs different people of ${requiredText(requiredGroups)}, and ${email} is a machine of the cluster. Answer as a user.`,
+    detail: `Approval ${id} requires different users of ${requiredText(requiredGroups)}, and ${email} is a ServiceAccount. Answer as a user.`,
     extra: { required_approver_groups: groupNames(requiredGroups) },
   })
 }
 
 function outsider({ id, requiredGroups }: ApprovalRow, by: User): ChaperoneError {
   return new ChaperoneError('forbidden', {
-    detail: `${id} needs an approver of ${requiredText(requiredGroups)}; you are in ${by.groups.join(', ') || 'no group'}`,
+    detail: `Approval ${id} requires an approver of ${requiredText(requiredGroups)}. You are in ${by.groups.join(', ') || 'no group'}.`,
     extra: { required_approver_groups: groupNames(requiredGroups) },
   })
 }
 
 function needsIdentity({ id, requiredGroups }: ApprovalRow): ChaperoneError {
   return new ChaperoneError('forbidden', {
-    detail: `${id} needs an approver of ${requiredText(requiredGroups)}, and this token names no person. Answer in the dashboard, in the chat, or with an approver key of such a person.`,
+    detail: `Approval ${id} requires an approver of ${requiredText(requiredGroups)}, and this token identifies no user. Answer in the dashboard, in the chat, or with the approver key of an approver.`,
     extra: { required_approver_groups: groupNames(requiredGroups) },
   })
 }

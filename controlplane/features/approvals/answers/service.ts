@@ -235,6 +235,6 @@ async function whyNot(q: Query, id: string): Promise<ChaperoneError> {
 function notFound(id: string): ChaperoneError {
   return new ChaperoneError('not_found', {
     error: 'Approval not found',
-    detail: `There is no approval ${id} here; list the pending ones for their ids`,
+    detail: `There is no approval ${id}. List the pending approvals to find its id.`,
   })
 }
