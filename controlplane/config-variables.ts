@@ -62,7 +62,8 @@ export const CONFIG_VARIABLES = {
   },
   ADMIN_TOKEN_FILE: {
     fallback: 'no admin token',
-    meaning: 'File with the admin token, which the command line uses; the control plane creates a missing file (mode 0600)',
+    meaning:
+      'File with the admin token, which the command line uses; the control plane creates a missing file (mode 0600)',
   },
   INSTALLATION_KEY_FILE: {
     fallback: '`GET /api/challenge` answers 404',

@@ -48,7 +48,8 @@ type Waiting = { settle(result: ResultBody | null): void; fail(error: unknown): 
 export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promise<OrderRelay> {
   const elsewhere = new Map<string, Waiting>()
   const asking = new Map<string, (isConnected: boolean) => void>()
-  const failed = (error: unknown) => log.error({ err: error }, 'order or result could not be relayed between replicas')
+  const failed = (error: unknown) =>
+    log.error({ err: error }, 'order or result could not be relayed between replicas')
 
   async function fetchResult(orderId: string): Promise<void> {
     const processId = hub.orders.processOf(orderId)

@@ -21,7 +21,8 @@ export async function once<R>(q: Query, request: IdempotentRequest, work: () => 
     if (known.bodySha256.equals(request.bodySha256)) return JSON.parse(known.reply) as R
     throw new ChaperoneError('conflict', {
       error: 'Idempotency-Key was used with another body',
-      detail: 'This Idempotency-Key was used with another body within 24 hours. Use a new key for a new request.',
+      detail:
+        'This Idempotency-Key was used with another body within 24 hours. Use a new key for a new request.',
     })
   }
   const reply = await work()

@@ -136,7 +136,9 @@ async function existing(q: Query, id: string): Promise<AgentRow> {
 }
 
 function notFound(id: string): ChaperoneError {
-  return new ChaperoneError('not_found', { detail: `There is no agent ${id}. GET /api/dashboard/agents lists the agents.` })
+  return new ChaperoneError('not_found', {
+    detail: `There is no agent ${id}. GET /api/dashboard/agents lists the agents.`,
+  })
 }
 
 function refuseRevoked(agent: AgentRow): void {

@@ -119,5 +119,7 @@ async function statusOfHold(q: Query, { gatewayId, agent }: HoldHolder, id: stri
   const row = await getApproval(q, id)
   const isOwn = row?.gatewayId === gatewayId && (agent === null || row.agent === agent)
   if (row !== undefined && isOwn) return approvalCard(row).status
-  throw new ChaperoneError('not_found', { detail: `This gateway has no approval ${id}. Send the held request again.` })
+  throw new ChaperoneError('not_found', {
+    detail: `This gateway has no approval ${id}. Send the held request again.`,
+  })
 }

@@ -151,7 +151,8 @@ async function confirmedUser({ db, confirmAccess }: ChatAnswersDeps, user: UserR
   const asked = confirmAccess({ id: user.id, identity: await identityState(db, user.id) })
   const vouched = await withinMsOrNull(asked, CONFIRM_MS)
   if (vouched === null) {
-    const detail = 'The identity provider does not answer, so your answer was not stored. Click again in a moment.'
+    const detail =
+      'The identity provider does not answer, so your answer was not stored. Click again in a moment.'
     throw new ChaperoneError('not_ready', { detail, retryAfterS: 2 })
   }
   const now = vouched === 'changed' ? await getUser(db, user.id) : user

@@ -194,7 +194,9 @@ function refuseOverlaps(
 function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
   const taken = `${host} already belongs to ${owner}`
   if (q.refusesEdits)
-    return new EditedInYaml({ remedy: `${taken}. Change the manifest of that connector, or name other domains.` })
+    return new EditedInYaml({
+      remedy: `${taken}. Change the manifest of that connector, or name other domains.`,
+    })
   return new ChaperoneError('conflict', {
     detail: `${taken}. Remove that connector first, or name other domains.`,
   })

@@ -65,7 +65,9 @@ type Chosen = { readonly id: string; readonly name: string }
 function capableGateway({ gateway, connectors, action }: Place): Chosen {
   const known = gateway?.snapshot.gateway
   if (known === undefined) {
-    throw unavailable('The agent has no gateway. Assign the agent to a gateway, then execute again with the same decision token.')
+    throw unavailable(
+      'The agent has no gateway. Assign the agent to a gateway, then execute again with the same decision token.',
+    )
   }
   if (connectors.length > 0) return known
   throw unavailable(

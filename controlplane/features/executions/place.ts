@@ -32,7 +32,8 @@ export async function executionPlace(deps: ExecutionPlaceDeps, row: ActionRow): 
   if (problem !== null) throw validationError([problem])
   const rules = await deps.rules.fresh()
   const agent = rules.agent(row.agentId)
-  if (agent === undefined) throw new ChaperoneError('unauthorized', { detail: 'This agent no longer exists.' })
+  if (agent === undefined)
+    throw new ChaperoneError('unauthorized', { detail: 'This agent no longer exists.' })
   const place = placeOf(deps, rules, agent, row.spec)
   return { place, agent: agent.name, request: requestIn(place) }
 }

@@ -138,7 +138,9 @@ async function giveBack({ db }: ExecutionDeps, orderId: string, jti: string): Pr
     await releaseNonce(q, jti)
     await closeExecution(q, orderId)
   })
-  return unavailable('The gateway disconnected before the action was sent. Execute again with the same decision token.')
+  return unavailable(
+    'The gateway disconnected before the action was sent. Execute again with the same decision token.',
+  )
 }
 
 function assertExecutable({ killChecks }: ExecutionDeps, row: ActionRow): void {
@@ -166,8 +168,7 @@ function answer({ isDone, status, result, error, code }: Executed): Execution {
   if (isDone && status !== null) return { kind: 'done', status, result }
   throw new ChaperoneError(code ?? 'upstream_failed', {
     error: `Execution failed: ${error}`,
-    detail:
-      'The decision token is used, and the action is not sent again. Submit a new action to try again.',
+    detail: 'The decision token is used, and the action is not sent again. Submit a new action to try again.',
   })
 }
 

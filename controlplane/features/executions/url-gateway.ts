@@ -68,7 +68,11 @@ async function assertGateway(place: GatewayAddress): Promise<void> {
   })
   const state = stateOf(health)
   if (state === 'ok' || state === 'degraded') return
-  throw unusable(state === 'not_ready' ? 'the gateway has no configuration yet' : 'the server at this address is not a gateway')
+  throw unusable(
+    state === 'not_ready'
+      ? 'the gateway has no configuration yet'
+      : 'the server at this address is not a gateway',
+  )
 }
 
 async function send(place: GatewayAddress, proxied: ProxiedRequest): Promise<Outcome | null> {

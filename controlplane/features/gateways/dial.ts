@@ -73,7 +73,9 @@ export async function checkAddress(text: string, resolve: Resolve): Promise<Gate
 export function exposesKey({ url, addresses }: GatewayAddress): string | null {
   if (url.protocol === 'https:') return null
   const open = addresses.find(({ address }) => refusedAddress(address, false) === null)
-  return open === undefined ? null : `${url.hostname} has the public address ${open.address}, which requires https`
+  return open === undefined
+    ? null
+    : `${url.hostname} has the public address ${open.address}, which requires https`
 }
 
 const RESOLVE_MS = 2_000

@@ -85,7 +85,9 @@ async function locked(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
     const done = await withMaintenanceLock(deps.db, () => cleanUp(deps, by))
     if (done !== undefined) return done.value
   }
-  throw new ChaperoneError('conflict', { detail: 'A cleanup is running on another replica. Try again later.' })
+  throw new ChaperoneError('conflict', {
+    detail: 'A cleanup is running on another replica. Try again later.',
+  })
 }
 
 async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {

@@ -89,7 +89,9 @@ function remedyOf(manifests: readonly Manifest[], removed: readonly Manifest[]):
   const steps = [
     ...(written.length === 0 ? [] : [`Commit the manifest: ${namesOf(written)}.`]),
     ...(gone.length === 0 ? [] : [`Remove from the repository: ${namesOf(gone)}.`]),
-    ...manifests.filter(isLeftOut).map((one) => `No manifest can express ${nameOfManifest(one)}: ${one.note?.text}`),
+    ...manifests
+      .filter(isLeftOut)
+      .map((one) => `No manifest can express ${nameOfManifest(one)}: ${one.note?.text}`),
   ]
   return steps.length === 0 ? 'Change the Secret that the Connector names.' : steps.join(' ')
 }

@@ -65,7 +65,10 @@ export function readOidcSettings(text: (name: OidcVariable) => string | null): O
   }
   if (values.issuer === null) return null
   const issuer = checkedIssuer(values.issuer)
-  if (values.clientId === null) throw new Error('OIDC_CLIENT_ID is not set: set it to the id of the client at the provider, because OIDC_ISSUER is set')
+  if (values.clientId === null)
+    throw new Error(
+      'OIDC_CLIENT_ID is not set: set it to the id of the client at the provider, because OIDC_ISSUER is set',
+    )
   const scopes = (values.scopes ?? 'openid profile email').split(/\s+/)
   if (!scopes.includes('openid')) throw new Error('OIDC_SCOPES lacks openid: set it to openid profile email')
   return {

@@ -42,7 +42,9 @@ const MAX_WORKLOADS = 20
 export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise<PodBinding> {
   const gateway = await gatewayFor(q, pod, claims.gateway)
   if (namespaceOf(claims.agent) !== pod.namespace) {
-    throw forbidden(`Agent ${claims.agent} is not of namespace ${pod.namespace}, in which the pod runs. Correct the annotation chaperone.dev/agent.`)
+    throw forbidden(
+      `Agent ${claims.agent} is not of namespace ${pod.namespace}, in which the pod runs. Correct the annotation chaperone.dev/agent.`,
+    )
   }
   const agent = await agentFor(q, { orgId, pod, name: claims.agent, gateway })
   return { gatewayId: gateway.id, gatewayName: gateway.name, agent: { id: agent.id, name: agent.name } }
@@ -51,7 +53,9 @@ export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise
 async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): Promise<GatewayRow> {
   const gateway = await findGatewayByName(q, name)
   if (gateway === undefined) {
-    throw forbidden(`There is no Gateway ${name}. Create it, or correct the annotation chaperone.dev/gateway.`)
+    throw forbidden(
+      `There is no Gateway ${name}. Create it, or correct the annotation chaperone.dev/gateway.`,
+    )
   }
   const labels = await namespaceLabels(q, namespace)
   if (admitsAgents(gateway, { name: namespace, labels })) return gateway

@@ -51,7 +51,9 @@ export function createApproverKeys(deps: ApproverKeysDeps): ApproverKeys {
       await deps.db.tx(async (q) => {
         const row = await deleteUserKey(q, { id, userId })
         if (row === undefined) {
-          throw new ChaperoneError('not_found', { detail: `You have no approver key ${id}. GET /api/auth/keys lists your keys.` })
+          throw new ChaperoneError('not_found', {
+            detail: `You have no approver key ${id}. GET /api/auth/keys lists your keys.`,
+          })
         }
         await noteRevoked(q, { ...deps, actor: actorOf(user), email, why: 'revoked' }, row)
       })
@@ -84,7 +86,9 @@ async function create(
     await deleteExpiredUserKeys(q, userId)
     const { length } = await listUserKeys(q, userId)
     if (length >= MAX_KEYS) {
-      throw new ChaperoneError('conflict', { detail: `You have ${length} approver keys, which is the limit. Revoke one first.` })
+      throw new ChaperoneError('conflict', {
+        detail: `You have ${length} approver keys, which is the limit. Revoke one first.`,
+      })
     }
     const row = await insertUserKey(q, { id: newId('key'), userId, name, prefix, sha256: hash, days })
     const details = { email, key_id: row.id, prefix, name, expires_at: row.expiresAt.toISOString() }

@@ -83,7 +83,9 @@ async function roleFor(q: Query, input: CheckedInput, deps: RegistrationDeps): P
   if (input.invite_token !== undefined) {
     const invitation = await takeInvitation(q, sha256(input.invite_token), input.email)
     if (invitation !== undefined) return invitation.role
-    throw refused('The invitation has expired, was used, or is for another e-mail address. Ask for a new invitation.')
+    throw refused(
+      'The invitation has expired, was used, or is for another e-mail address. Ask for a new invitation.',
+    )
   }
   if (deps.registration === 'open' || (deps.registration === 'local' && input.isForwarded !== true))
     return 'viewer'

@@ -59,7 +59,8 @@ export function createUsers(deps: UsersDeps): Users {
     },
     suspend: (given, userId) =>
       change(given, userId, async (q, user, by) => {
-        if (user.role === 'owner') throw ownerGuard(by, 'An owner cannot be suspended. Change the role first.')
+        if (user.role === 'owner')
+          throw ownerGuard(by, 'An owner cannot be suspended. Change the role first.')
         return setStatus(q, deps, { by, user, status: 'suspended' })
       }),
     activate: async (given, userId) => {

@@ -47,7 +47,7 @@ describe('testing a gateway', () => {
     ]) {
       const { status, body } = await probe(foreign)
       expect(status, foreign).toBe(400)
-      expect(at(body, 'details')).toMatch(/^url: is not an address of a gateway/)
+      expect(at(body, 'details')).toMatch(/^url: is not the address of a gateway/)
     }
     expect(seen).toEqual([])
   })

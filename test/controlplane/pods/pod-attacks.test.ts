@@ -87,7 +87,7 @@ describe('a stolen token is its own pod and nobody else, whatever the caller say
     }
     expect(await sectionsOf(low, headers)).not.toContain('secret-of-')
     const hold = await world.call(low, 'POST', SYNC_PATHS.slots, SLOTS, headers)
-    expect([hold.status, hold.text]).toEqual([403, expect.stringContaining('speaks for team/low')])
+    expect([hold.status, hold.text]).toEqual([403, expect.stringContaining('serves agent team/low')])
   })
 
   test('no agent is registered, moved or bound by what a caller says', async () => {

@@ -104,7 +104,8 @@ describe('a policy text that is', () => {
 
   test('more than one document says so', async () => {
     const two = `${rule('name: a, decision: deny')}---\nb: 1\n`
-    for (const said of await refusals(two)) expect(said).toContain('line 4: a policy must be one YAML document')
+    for (const said of await refusals(two))
+      expect(said).toContain('line 4: a policy must be one YAML document')
   })
 })
 

@@ -64,7 +64,10 @@ test.each([
 })
 
 test.each<readonly [{ type: string; resource?: object; parameters?: object }, string]>([
-  [{ type: 'generic.post', parameters: { body: {} } }, 'action_spec.parameters.path: is required to execute the action'],
+  [
+    { type: 'generic.post', parameters: { body: {} } },
+    'action_spec.parameters.path: is required to execute the action',
+  ],
   [
     { type: 'generic.post', resource: { target: 'api.github.com/user' } },
     'api.github.com is not a host of a generic connector',
@@ -105,7 +108,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
   ].map((spec) => [spec, `${spec.type} sends a file, which an action spec cannot carry; send`] as const),
   [
     { type: 'llm_a.container_file.create', parameters: { container_id: 'c' } },
-    'cannot carry: give parameters.file_id, or send the request itself',
+    'cannot carry; give parameters.file_id, or send the request itself',
   ],
 ])('%j is answered 400 that says why; nothing is sent and the token stays good', async (spec, text) => {
   const action = await here.allowed(agent, spec)

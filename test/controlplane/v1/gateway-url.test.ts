@@ -360,8 +360,8 @@ describe('without a usable gateway_url the answer is 503 and the token stays goo
     ['it is public and in clear', () => 'http://192.0.2.1:9443', /which requires https/],
     ['it is no web address', () => 'ftp://127.0.0.1', /must be an http or https URL/],
     ['the name does not exist', () => 'http://gateway.invalid:9443', /does not resolve/],
-    ['something else answers', answering(200, '{"hello":1}'), /no gateway/],
-    ['it redirects', answering(302, ''), /no gateway/],
+    ['something else answers', answering(200, '{"hello":1}'), /is not a gateway/],
+    ['it redirects', answering(302, ''), /is not a gateway/],
     [
       'the gateway has no configuration',
       answering(503, '{"status":"not_ready","uptime_seconds":1}'),

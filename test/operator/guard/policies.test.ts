@@ -568,7 +568,9 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
         query: { container, command: 'sh', stdout: true },
       })
       for (const name of ['chaperone-proxy', 'chaperone-rules'])
-        expect(await refusalOf(client, call(name))).toContain('exec and attach are not allowed for the sidecar')
+        expect(await refusalOf(client, call(name))).toContain(
+          'exec and attach are not allowed for the sidecar',
+        )
       // There is no node to run it on; what counts is that admission had nothing against it.
       expect(await refusalOf(client, call('agent'))).not.toContain('ValidatingAdmissionPolicy')
     })

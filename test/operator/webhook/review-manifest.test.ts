@@ -164,7 +164,12 @@ describe('a spec that can never come into force is refused', () => {
       connector(row('/a/{b}'), row('/a/{c}', 'generic.bill.get')),
       /spec\.actions: two actions are declared for GET \/a\//,
     ],
-    ['a limit out of order', 'Gateway', { failurePolicy: { writesAfterSeconds: 700 } }, /must have limits in this order/],
+    [
+      'a limit out of order',
+      'Gateway',
+      { failurePolicy: { writesAfterSeconds: 700 } },
+      /must have limits in this order/,
+    ],
     [
       'a rule that is there twice',
       'Permission',

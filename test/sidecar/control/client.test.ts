@@ -144,7 +144,9 @@ describe('a call', () => {
     const silent = createServer(() => undefined)
     const client = clientOf(await listen(silent, 'http'), { maxWaitMs: 50 })
     const taken = Promise.allSettled(Array.from({ length: 8 }, () => client.get('/', 2_000)))
-    await expect(client.get('/', 60_000)).rejects.toThrow('no connection to the control plane became available')
+    await expect(client.get('/', 60_000)).rejects.toThrow(
+      'no connection to the control plane became available',
+    )
     silent.closeAllConnections()
     await taken
   })

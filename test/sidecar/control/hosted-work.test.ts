@@ -280,7 +280,9 @@ describe('a kill switch cancels what stopped agents started at providers', () =>
       ...{ agent: 'a', action_type: 'llm_a.response.cancel', decision: 'ALLOW', transport: 'system' },
       ...{ note: 'system', status: 200, path: '/v1/responses/resp_1/cancel', act_id: null },
     })
-    expect(record?.reason).toBe('Kill switch "agent:a" cancels the work that the agent started at the provider.')
+    expect(record?.reason).toBe(
+      'Kill switch "agent:a" cancels the work that the agent started at the provider.',
+    )
     expect(world.intents.at(-1)?.transport).toBe('system')
     expect(results[0]?.request_id).toMatch(/^req_/)
     expect((await world.send(asked('a', BACKGROUND))).reply.status).toBe(403)

@@ -96,7 +96,9 @@ it('prints every conflicting field, and no pod', async () => {
   const { code, text, warnings } = await inject(`${bad}---${GATEWAY}`)
   expect(code).toBe(1)
   expect(text).toBe('')
-  expect(warnings).toMatch(/solo cannot be governed: spec\.hostNetwork: .*; remove the field or set it to false/)
+  expect(warnings).toMatch(
+    /solo cannot be governed: spec\.hostNetwork: .*; remove the field or set it to false/,
+  )
   expect(warnings).toContain('spec.shareProcessNamespace')
 })
 

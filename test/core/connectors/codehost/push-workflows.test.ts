@@ -99,13 +99,9 @@ describe('a push whose pack is read for its trees', () => {
   test('counts as one that may where the pack does not show it', () => {
     const swapped = tree({ '.github': OTHERS })
     const tip = commit(swapped)
-    expect(effectsOfPush([tip, swapped, BLOB], tip)?.reason).toContain(
-      'which is not complete in the push',
-    )
+    expect(effectsOfPush([tip, swapped, BLOB], tip)?.reason).toContain('which is not complete in the push')
     const known = commit(OTHERS)
-    expect(effectsOfPush([known], known)?.reason).toContain(
-      'has a tree that is not complete in the push',
-    )
+    expect(effectsOfPush([known], known)?.reason).toContain('has a tree that is not complete in the push')
     const broken: GitObject = { type: 'tree', data: Buffer.from('100644 a\0short') }
     const odd = commit(broken)
     expect(effectsOfPush([odd, broken], odd)?.effects).toEqual(['code_execution'])

@@ -236,7 +236,9 @@ describe('a row', () => {
     )
     // The bare method on the same path has the same effect, so a milder name is refused.
     const bare = { type: 'generic.post', parameters: { path: '/v2/orders/1/ship' } }
-    expect(refused('generic', bare, { actions: [...actions] })).toMatch(/describe the action generic\.order\.ship/)
+    expect(refused('generic', bare, { actions: [...actions] })).toMatch(
+      /describe the action generic\.order\.ship/,
+    )
     const onRows = { ...actions[0], action: 'codehost.site.ship', path: '/internal/ship' }
     expect(request('codehost', { type: 'codehost.site.ship' }, { actions: [onRows] }).target).toBe(
       '/internal/ship',
@@ -292,7 +294,10 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
     ],
     [{ parameters: { path: '/a/../b' } }, 'action_spec.parameters: '],
     [{ parameters: { path: '/a//b' } }, 'action_spec.parameters: '],
-    [{ parameters: { path: '/a', headers: { Authorization: 'x' } } }, 'headers.Authorization: is not a header'],
+    [
+      { parameters: { path: '/a', headers: { Authorization: 'x' } } },
+      'headers.Authorization: is not a header',
+    ],
     [
       { parameters: { path: '/a', headers: { 'Transfer-Encoding': 'x' } } },
       'is not a header that an action can set',
@@ -421,7 +426,11 @@ describe('an MCP action', () => {
   test.each([
     ['mcp.tools.x', {}, 'action_spec.parameters.path: is required to execute the action'],
     ['mcp.rpc.x_y', parameters, 'action_spec.parameters.method: is required to execute the action'],
-    ['mcp.rpc.session_end', parameters, 'action_spec.parameters.session_id: is required to execute the action'],
+    [
+      'mcp.rpc.session_end',
+      parameters,
+      'action_spec.parameters.session_id: is required to execute the action',
+    ],
     [
       'mcp.tools.x',
       { ...parameters, title: 'x' },

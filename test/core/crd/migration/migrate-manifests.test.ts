@@ -214,7 +214,11 @@ describe('former spellings', () => {
 describe('what a person has to decide stays, with a problem', () => {
   test.each([
     ['Policy', 'enabled: "no"', 'spec.enabled must be true or false; use mode'],
-    ['Permission', 'gateway: a\n  gatewayRefs: [{ name: b }]', 'spec.gateway and gatewayRefs are both present'],
+    [
+      'Permission',
+      'gateway: a\n  gatewayRefs: [{ name: b }]',
+      'spec.gateway and gatewayRefs are both present',
+    ],
     [
       'Policy',
       'rules: [{ approver_groups: [], approverGroups: [] }]',

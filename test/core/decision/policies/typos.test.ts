@@ -171,7 +171,9 @@ describe('a rule that tightens by names as they were sent', () => {
     'resource.raw_target == "a/b"',
   ])('%s is a warning on the code host, where another spelling passes it', (condition) => {
     expect(warningsOf(['codehost.*'], condition)).toEqual([
-      expect.stringContaining('codehost compares names without case, so the rule does not match other spellings'),
+      expect.stringContaining(
+        'codehost compares names without case, so the rule does not match other spellings',
+      ),
     ])
     expect(warningsOf(['codehost.*'], condition, 'allow')).toEqual([])
     expect(warningsOf(['generic.*'], condition)).toEqual([])
