@@ -197,9 +197,15 @@ describe('a new password', () => {
   })
 
   test.each([
-    [{ current_password: 'not the password', new_password: NEXT }, 'current_password: does not match your password'],
+    [
+      { current_password: 'not the password', new_password: NEXT },
+      'current_password: does not match your password',
+    ],
     [{ current_password: PASSWORD, new_password: 'short' }, 'new_password: must have at least 12 characters'],
-    [{ current_password: PASSWORD, new_password: PASSWORD }, 'new_password: must differ from your current password'],
+    [
+      { current_password: PASSWORD, new_password: PASSWORD },
+      'new_password: must differ from your current password',
+    ],
     [{ new_password: NEXT }, 'current_password: is required'],
   ])('is refused for %j, and nothing changes', async (body, details) => {
     const user = await plane.signIn('person21@example.com')
