@@ -118,8 +118,11 @@ export const PROXY_ENV = {
   extraCaFile: 'EXTRA_CA_FILE',
 } as const
 
-/** Environment variables of the Node runtime. They are set explicitly so that variables of the image have no effect. */
-export const RUNTIME_ENV = { NODE_OPTIONS: '', ...GATEWAY_MALLOC } as const
+/**
+ * Environment variables of the Node runtime. They are set explicitly so that variables of the image have no effect. Each thread
+ * of the pool costs memory.
+ */
+export const RUNTIME_ENV = { NODE_OPTIONS: '', ...GATEWAY_MALLOC, UV_THREADPOOL_SIZE: '2' } as const
 
 /** Audience of the projected token. The control plane rejects tokens with any other audience. */
 export const TOKEN_AUDIENCE = 'chaperone-control-plane'

@@ -37,7 +37,7 @@ describe('governance of pods', () => {
 
   it('is refused where it is required and no Gateway or more than one could govern', () => {
     const none = of(REQUIRED, {}, { gatewayOf: () => undefined, gatewaysIn: () => [] })
-    expect(none.kind === 'refused' && refusalText(none.refusals[0])).toMatch(/has no Gateway; apply a/)
+    expect(none.kind === 'refused' && refusalText(none.refusals[0])).toMatch(/has no Gateway; create a/)
     const two = [gateway('team', 'one'), gateway('team', 'two')]
     const several = of(REQUIRED, {}, { gatewayOf: () => undefined, gatewaysIn: () => two })
     expect(several.kind === 'refused' && refusalText(several.refusals[0])).toMatch(/name one of one, two$/)
@@ -50,7 +50,7 @@ describe('governance of pods', () => {
     }
     expect(text('platform/closed')).toBe(text('platform/nothing'))
     expect(text('platform/closed')).toContain('admit team in its spec.allowedNamespaces.agents')
-    expect(text('a/b/c')).toContain('names no Gateway')
+    expect(text('a/b/c')).toContain('is not a Gateway for agents')
   })
 })
 

@@ -91,7 +91,7 @@ describe('the installation determines the environment of an action', () => {
         const decision = verdict({ claim, [place]: 'staging' }, PRODUCTION_ONLY)
         expect(decision).toMatchObject({ verdict: 'hold' })
         expect(decision.riskFactors).toContain('production +0.1')
-        expect(decision.reason).toContain('claimed')
+        expect(decision.reason).toContain('The caller stated')
       }
     },
   )

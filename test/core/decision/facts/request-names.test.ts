@@ -16,9 +16,9 @@ describe('a condition on request.headers', () => {
     ['"Stripe-Account" in request.headers', 'stripe-account'],
     ['request.headers.authorization == "a"', 'credential'],
     ['"x-api-key" in request.headers', 'credential'],
-    ['request.headers.accept == 5', 'never a number'],
+    ['request.headers.accept == 5', 'never equal to a number'],
     ['request.headres.accept == "a"', 'headers'],
-    ['request.headers == "a"', 'never a string'],
+    ['request.headers == "a"', 'never equal to a string'],
   ])('%s is refused: %s', (text, part) => {
     expect(problemOf(text)).toContain(part)
   })
