@@ -225,7 +225,7 @@ describe('a credential that is missing', () => {
     const { stdout, stderr } = await cli(['get', 'connectors'])
     expect(stdout).toMatch(/default\/bare .*missing/)
     expect(stdout).toMatch(/default\/codehost .*stored/)
-    expect(stderr).toContain('No credential: default/bare.')
+    expect(stderr).toContain('Connectors without a credential: default/bare.')
     const doctor = await cli(['doctor'])
     expect(doctor.stdout).toMatch(
       /warning {2}connector default\/bare: has no credential.*\n.*bare\.yaml.*secretRef/,
@@ -351,7 +351,9 @@ describe('the command line', () => {
   test('tells what stays stopped after a stop was lifted', async () => {
     await cli(['kill', 'on', '--scope', 'connector:chat', '--reason', 'noise'])
     const lifted = await cli(['kill', 'off'])
-    expect(lifted.stdout).toMatch(/released[\s\S]*still active[\s\S]*connector:chat .*noise/)
+    expect(lifted.stdout).toMatch(
+      /^No kill switch has the scope all[\s\S]*still active[\s\S]*connector:chat .*noise/,
+    )
     expect((await cli(['kill', 'off', '--scope', 'connector:chat'])).stdout).toContain(
       'No kill switch is active',
     )

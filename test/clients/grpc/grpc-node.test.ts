@@ -232,7 +232,7 @@ describe('a call that is not allowed', () => {
     const ended = await call(name)
     expect(ended).toMatchObject({
       code: status.INVALID_ARGUMENT,
-      details: expect.stringMatching(/cannot read its body.*gRPC messages, set "bodies: opaque"/),
+      details: expect.stringMatching(/could not read its body.*gRPC messages, set "bodies: opaque"/),
     })
     expect(callsOf(name)).toBe(0)
     expect(world.gateway.fake.pendingHolds()).toEqual([])

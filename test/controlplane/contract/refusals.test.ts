@@ -103,7 +103,7 @@ const BAD_REQUEST: readonly Case[] = [
       }
       return on(await world.here.submit(world.agent, spec), '/execute')
     },
-    ...invalid(/^action_spec\.resource\.target: is required to execute the action/),
+    ...invalid(/^action_spec\.resource\.target: is required to execute, as <owner>/),
   },
   {
     ...{ row: 'POST /api/v1/agents/register', why: 'nothing', by: agentKey, body: {} },

@@ -304,7 +304,7 @@ describe('a signed click on our own card is refused', () => {
 
   test('and the user who clicked is told why, and nobody else', async () => {
     await expectRefused(clickOf(posted, 'approve', { value: card.id }))
-    const word = await told(chat, 'chat.postEphemeral', 'Nothing was answered')
+    const word = await told(chat, 'chat.postEphemeral', 'Your answer was not stored')
     expect(word).toMatchObject({ channel: expect.any(String), user: 'U_ANN' })
   })
 })

@@ -98,7 +98,7 @@ describe('an approval that opens', () => {
     const quotes = blocksOf(call).filter((block) => block.elements?.[0]?.['type'] === 'rich_text_quote')
     expect(JSON.stringify(quotes)).toContain('<!channel> *approved by security*')
     expect(JSON.stringify(quotes)).toContain('\\\\u202etxt.exe')
-    expect(JSON.stringify(call)).toContain('not checked')
+    expect(JSON.stringify(call)).toContain('not verified')
     expect(JSON.stringify(call)).not.toContain('"type":"mrkdwn"')
     expect(String(call['text'])).not.toContain('<')
     expect(new Set(blocksOf(call).map((block) => block.type))).toEqual(
@@ -232,7 +232,7 @@ describe('a click that is refused', () => {
     expect((await deliver(plane.url, click)).status).toBe(200)
     const asked = usersAsked()
     const answer = await deliver(plane.url, click)
-    expect(answer).toMatchObject({ status: 401, body: { message: 'This callback was received before' } })
+    expect(answer).toMatchObject({ status: 401, body: { message: 'This callback was received before.' } })
     expect(usersAsked()).toBe(asked)
   })
 

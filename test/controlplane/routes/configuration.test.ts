@@ -253,7 +253,7 @@ describe('the quick setup', () => {
       { type: 'generic', token: 't', domains: ['api.github.com'], accessRule: 'allow_all' },
     ])
     expect(answer.status).toBe(409)
-    expect(at(answer.body, 'message')).toContain('api.github.com belongs to the connector codehost')
+    expect(at(answer.body, 'message')).toContain('api.github.com already belongs to the connector codehost')
   })
 })
 

@@ -155,7 +155,7 @@ describe('a held MCP call whose client takes events', () => {
     ],
     ['another type', answer(200, 'image/png', 'PNG'), 'answered 200 (image/png)'],
     ['nothing but a status', answer(500, 'text/plain', ''), 'answered 500'],
-    ['a connection that ends', (_request, response) => void response.destroy(), 'not sent again'],
+    ['a connection that ends', (_request, response) => void response.destroy(), 'does not send it again'],
   ])('tells the client of %s', async (_what, upstream, text) => {
     const held = await holdRequest(RULES, call())
     held.world.upstream.answerWith(upstream)

@@ -136,8 +136,12 @@ describe('a body that nobody can read', () => {
   })
 
   it.each<readonly [string, TestExchangeInput, RegExp]>([
-    ['a unary call', transfer(GRPC, framed('x')), /it is application\/grpc\. /],
-    ['a call that goes on', transfer(GRPC, openEnded(framed('x'))), /it has no end yet.*gRPC/s],
+    ['a unary call', transfer(GRPC, framed('x')), /has the media type application\/grpc\. /],
+    [
+      'a call that goes on',
+      transfer(GRPC, openEnded(framed('x'))),
+      /has not finished sending the body.*gRPC/s,
+    ],
   ])('of gRPC is refused with what to change: %s', async (_what, input, what) => {
     const world = await start(HELD)
     const { reply } = await world.send(input)
