@@ -12,7 +12,7 @@ export function pinLines({
   return pins.length === 0 ? [NOT_FIXED] : pins.map(pinLine)
 }
 
-const NOT_FIXED = 'not verified: the affected resource may change after the approval'
+const NOT_FIXED = 'not fixed: the affected resource may change after the approval'
 
 function pinLine({ action_type, state, value, fixed_by }: PinView): string {
   const what = `${state} of ${action_type}`
@@ -22,6 +22,6 @@ function pinLine({ action_type, state, value, fixed_by }: PinView): string {
     case 'request':
       return `${what}: ${value} (the request contains it, so the provider refuses any other state)`
     case null:
-      return `${what}: not verified (the state could not be read and may change after the approval)`
+      return `${what}: not fixed (the state could not be read and may change after the approval)`
   }
 }

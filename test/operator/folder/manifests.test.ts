@@ -117,8 +117,8 @@ describe('a manifest', () => {
   })
 
   test.each([
-    ['nested without end', `${gateway('x')}---\n${'['.repeat(100_000)}`, /too deeply/],
-    ['nested by its names', BY_NAMES, /too deeply/],
+    ['nested without end', `${gateway('x')}---\n${'['.repeat(100_000)}`, /nested deeper than/],
+    ['nested by its names', BY_NAMES, /nested too deeply/],
     [
       'with half a character',
       `${HEAD}kind: Gateway\nmetadata: { name: x }\nspec: { "a\\ud800": 1 }\n`,

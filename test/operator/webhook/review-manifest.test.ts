@@ -92,7 +92,7 @@ describe('a former spelling is refused with the present one', () => {
   }
 
   test.each<[Kind, object, string]>([
-    ['Gateway', { topology: 'sidecar' }, 'unknown field spec.topology; remove it'],
+    ['Gateway', { topology: 'sidecar' }, 'unknown field spec.topology; remove the field, or run chaperone migrate'],
     [
       'Gateway',
       { killSwitch: { scopes: ['agent:bot'] } },
@@ -108,7 +108,7 @@ describe('a former spelling is refused with the present one', () => {
     [
       'Gateway',
       { allowedNamespaces: { agents: ['team'] } },
-      'spec.allowedNamespaces.agents: is a list; use {from: Selector, names: [...]}',
+      'spec.allowedNamespaces.agents: must not be a list; use {from: Selector, names: [...]}, or run chaperone migrate',
     ],
     ['Connector', { type: 'codehost', gateways: ['g'] }, 'unknown field spec.gateways; use gatewayRefs'],
     ['Permission', { gateway: 'g', rules: [PERMISSION] }, 'unknown field spec.gateway; use gatewayRefs'],
