@@ -84,7 +84,7 @@ describe('a demo action', () => {
     expect(refused).toHaveLength(10)
     for (const { text, headers } of refused) {
       expect(text).toMatch(
-        /^\{"error":"Rate limit exceeded","message":".*wait \d+ s.*","retry_after":[1-9]\d?\}$/,
+        /^\{"error":"Rate limit exceeded","message":".*Try again in \d+ s\.","retry_after":[1-9]\d?\}$/,
       )
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
     }

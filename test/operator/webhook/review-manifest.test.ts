@@ -92,7 +92,11 @@ describe('a former spelling is refused with the present one', () => {
   }
 
   test.each<[Kind, object, string]>([
-    ['Gateway', { topology: 'sidecar' }, 'unknown field spec.topology; remove the field, or run chaperone migrate'],
+    [
+      'Gateway',
+      { topology: 'sidecar' },
+      'unknown field spec.topology; remove the field, or run chaperone migrate',
+    ],
     [
       'Gateway',
       { killSwitch: { scopes: ['agent:bot'] } },

@@ -47,7 +47,7 @@ test.each([
     expect(failure).toMatchObject({ code: 'not_ready', status: 503 })
     expect(failure.message).toContain(`answered ${status}`)
     expect(failure.message).toContain(said)
-    expect(failure.message).not.toContain('cannot be reached')
+    expect(failure.message).not.toContain('is unreachable')
     expect(failure.options.retryAfterS).toBeUndefined()
     expect(control.seen).toHaveLength(1)
   },
@@ -60,7 +60,7 @@ test.each([500, 503])(
     const failure = await failureOf(control)
     expect(failure).toMatchObject({ code: 'not_ready', options: { retryAfterS: 5 } })
     expect(failure.message).toContain(`answered ${status}`)
-    expect(failure.message).not.toContain('cannot be reached')
+    expect(failure.message).not.toContain('is unreachable')
   },
 )
 
@@ -76,7 +76,7 @@ test('only a control plane without a reply counts as unreachable', async () => {
   await control.close()
   const failure = await failureOf(control)
   expect(failure).toMatchObject({ code: 'not_ready', options: { retryAfterS: 5 } })
-  expect(failure.message).toContain('cannot be reached')
+  expect(failure.message).toContain('is unreachable')
 })
 
 test('a hold under a kill switch that only the control plane has is refused as killed', async () => {

@@ -39,7 +39,7 @@ describe('migrate', () => {
     await write('a.yaml', GATEWAY)
     await chmod(join(cwd, 'a.yaml'), 0o640)
     const { code, out } = await migrate('a.yaml')
-    expect([code, out]).toEqual([0, 'a.yaml:6: spec.topology is removed\n1 former spelling rewritten.'])
+    expect([code, out]).toEqual([0, 'a.yaml:6: spec.topology was removed\n1 former spelling rewritten.'])
     expect(await read('a.yaml')).toBe(WANTED)
     expect((await stat(join(cwd, 'a.yaml'))).mode & 0o777).toBe(0o640)
     expect(await migrate('a.yaml')).toEqual({ code: 0, out: 'No former spellings.', err: '' })
@@ -72,7 +72,7 @@ describe('migrate', () => {
     await write('a.yaml', GATEWAY)
     const { code, out, err } = await migrate('a.yaml', '--stdout')
     expect([code, `${out}\n`]).toEqual([0, WANTED])
-    expect(err).toContain('a.yaml:6: spec.topology is removed')
+    expect(err).toContain('a.yaml:6: spec.topology was removed')
     expect(await read('a.yaml')).toBe(GATEWAY)
   })
 
@@ -82,7 +82,7 @@ describe('migrate', () => {
     const { code, err } = await migrate('a.yaml', 'b.yaml')
     expect([code, err]).toEqual([
       1,
-      expect.stringMatching(/^error: a\.yaml:6: spec\.killSwitch\.scopes names/),
+      expect.stringMatching(/^error: a\.yaml:6: spec\.killSwitch\.scopes has an entry/),
     ])
     expect([await read('a.yaml'), await read('b.yaml')]).toEqual([UNDECIDED, WANTED])
   })
@@ -91,7 +91,7 @@ describe('migrate', () => {
     await write('a.yaml', GATEWAY)
     const { out } = await migrate('a.yaml', '--check', '--json')
     expect(JSON.parse(out)).toEqual({
-      files: [{ name: 'a.yaml', changes: [{ line: 6, text: 'spec.topology is removed' }], problems: [] }],
+      files: [{ name: 'a.yaml', changes: [{ line: 6, text: 'spec.topology was removed' }], problems: [] }],
     })
   })
 

@@ -40,7 +40,7 @@ describe('a stream that the HTTP/2 library resets by itself', () => {
       () => rejected(t).length > 0,
       () => 'the exchange',
     )
-    expect(details(t)).toEqual([expect.stringContaining('stream 1 of the HTTP/2 connection never became')])
+    expect(details(t)).toEqual([expect.stringContaining('stream 1 of the HTTP/2 connection was reset')])
     expect(rejected(t)[0]).toMatchObject({
       ...{ kind: 'http', transport: 'connect-h2', malformed: { code: 'malformed_request' } },
       raw: {
