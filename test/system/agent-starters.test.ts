@@ -99,7 +99,7 @@ test('a call without a name is refused at once, with its reason in the format of
     expect(status).toBe(403)
     expect(body).toMatchObject({ type: 'error', error: { type: 'permission_error' } })
     expect((body['error'] as { message: string }).message).toMatch(
-      /^An approver cannot assess an unknown operation of a model provider\. Permission "\S+", rule "llm_b\.unmapped\.\*", denies llm_b\.unmapped\.\w+\. .*Do not retry; contact the owner of this agent\. \(rec_\w+\)$/,
+      /^An approver cannot assess an unknown operation of a model provider\. Permission "\S+", rule "llm_b\.unmapped\.\*", denies llm_b\.unmapped\.\w+\. .*Do not retry; ask the owner of this agent\. \(rec_\w+\)$/,
     )
   }
   expect(seen()).toBe(before)

@@ -137,7 +137,7 @@ function messageOf({ id, recordId }: Exchange, { code, detail, reference }: Refu
   return reference === undefined ? detail : `${detail} (${reference})`
 }
 
-const ADVICE = 'Do not retry; contact the owner of this agent.'
+const ADVICE = 'Do not retry; ask the owner of this agent.'
 
 function headersOf(exchange: Exchange, refused: Refused, contentType: string): string[] {
   const { decision, transport } = exchange

@@ -4,7 +4,7 @@ import { expectRefused, JSON_BODY, MERGE, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import type { Rule, Rules } from './test-world.ts'
 
-const ADVICE = 'Do not retry; contact the owner of this agent.'
+const ADVICE = 'Do not retry; ask the owner of this agent.'
 const ID = /^\((rec|req|apv)_[0-9a-zA-Z]+\)$/
 
 const FROM_A_MANIFEST = { manifest: 'dev-rules', source: 'file', managed_by: '20.yaml' } as const
