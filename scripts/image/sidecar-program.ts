@@ -1,14 +1,18 @@
-import { writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { escapeNonAscii } from '../../controlplane/cli/programs/escape-non-ascii.ts'
+import { DEFAULT_PROXY_COMMAND } from '../../core/inject/options.ts'
 
 /**
- * Writes the sidecar's program as one CommonJS script, because `require` of a Node module loads only the used exports.
- * `import` reads every export, one of which loads an HTTP client: the sidecar would take 440 ms of CPU time until it is ready
- * instead of 360, and 2.4 MiB more memory. A V8 code cache would save 90 ms at the start and hold 2.6 MiB.
+ * Writes the sidecar's program in the form with the shortest start time: one CommonJS script and its V8 code cache. CommonJS,
+ * because `require` of a Node module loads only the used exports. `import` reads every export, one of which loads an HTTP
+ * client: the sidecar would take 440 ms of CPU time until it is ready instead of 360, and 2.4 MiB more memory. Throws when
+ * the program does not run.
  */
 export function assembleSidecarProgram(root: string, bin: string): void {
+  const program = join(bin, 'sidecar-program.js')
   const { outputFiles } = buildSync({
     absWorkingDir: root,
     entryPoints: ['sidecar/main.ts'],
@@ -21,6 +25,22 @@ export function assembleSidecarProgram(root: string, bin: string): void {
     logLevel: 'warning',
     write: false,
   })
-  const text = escapeNonAscii(outputFiles.map(({ text }) => text).join(''))
-  writeFileSync(join(bin, 'sidecar.cjs'), text, 'latin1')
+  writeFileSync(program, escapeNonAscii(outputFiles.map(({ text }) => text).join('')), 'latin1')
+  const boot = join(bin, 'sidecar.cjs')
+  copyFileSync(join(root, 'images/sidecar.cjs'), boot)
+  makeCache(boot, join(bin, 'sidecar-program.cache'))
+}
+
+/**
+ * Creates the V8 code cache by running the program, which exits immediately without settings. V8 accepts a cache only with
+ * the flags with which the cache was created.
+ */
+function makeCache(boot: string, cache: string): void {
+  const flags = DEFAULT_PROXY_COMMAND.filter((word) => word.startsWith('--'))
+  const { stderr } = spawnSync(process.execPath, [...flags, boot, '--make-cache'], {
+    env: {},
+    encoding: 'utf8',
+  })
+  if (!existsSync(cache)) throw new Error(`The sidecar's program does not load: ${stderr}`)
+  chmodSync(cache, 0o644)
 }

@@ -12,6 +12,7 @@ const SOURCES: Readonly<Record<Program, string>> = {
 
 const BUNDLES: Readonly<Record<Program, string>> = {
   controlplane: './controlplane.js',
+  // sidecar.cjs loads the gateway's bundle with a V8 code cache.
   sidecar: './sidecar.cjs',
   operator: './operator.js',
   'demo-agent': './demo-agent.js',
