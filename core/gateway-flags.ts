@@ -8,7 +8,7 @@
  *   then allocates their kind in the old generation for the lifetime of the process. That happened in some processes, and
  *   caused 7 to 57 full collections in 55,000 requests instead of 2 or 3, a quarter of all CPU time.
  * - `--heap-growing-percent` collects the old generation after it has grown by a third. It saves little under load. Without
- *   it, the C library's limits below and the small thread pool, idle sidecars hold more than 90 MiB (`test/cluster/figures`).
+ *   it, the C library's limits below and the small thread pool, idle sidecars hold more memory (`test/cluster/figures`).
  */
 export const GATEWAY_FLAGS: readonly string[] = [
   '--min-semi-space-size=2',
