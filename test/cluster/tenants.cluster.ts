@@ -55,7 +55,7 @@ async function startAgent(namespace: string, name: string, gateway: string): Pro
     apply(pod).then(
       () => true,
       (error: unknown) => {
-        if (String(error).includes('names no Gateway')) return null
+        if (String(error).includes('is not a Gateway')) return null
         throw error
       },
     )
