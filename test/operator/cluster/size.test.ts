@@ -154,16 +154,20 @@ describe(`at ${SIZE.gateways} Gateways and ${SIZE.pods} pods`, () => {
 
   test('changes of counts alone are written once per interval, and the last one is never lost', async () => {
     createGateways(1)
-    await start({ leader: { ...LEADER, countsMs: 400 } })
+    const countsMs = 400
+    await start({ leader: { ...LEADER, countsMs } })
     const status = () => api.store.get(GATEWAYS, 'team', 'g0')?.['status'] as { pods?: { governed?: number } }
     await eventually('the status is written', () => (status() === undefined ? null : true))
     const written = statusesWritten().length
+    const startedAt = performance.now()
     for (let i = 0; i < 50; i += 1) {
       api.store.create(PODS, pod(`p${i}`, 'team/g0', true))
       await new Promise((resolve) => setTimeout(resolve, 4))
     }
     await eventually('all are counted', () => (status().pods?.governed === 50 ? true : null))
-    expect(statusesWritten().length - written).toBeLessThanOrEqual(2)
+    // The machine decides how many intervals pass meanwhile.
+    const intervals = (performance.now() - startedAt) / countsMs
+    expect(statusesWritten().length - written).toBeLessThanOrEqual(1 + Math.ceil(intervals))
   })
 })
 
