@@ -73,7 +73,7 @@ test.each(REQUESTS)('explain $method $target says what the live gateway does', a
   expect(explained.decision.verdict).toBe(live.status < 300 ? 'allow' : 'deny')
   if (live.status < 300) return
   // The agent gets the advice and the id of its record behind the reason.
-  expect(String(live.body['message']).split(' Do not retry; contact')[0]).toBe(explained.decision.reason)
+  expect(String(live.body['message']).split(' Do not retry; ask')[0]).toBe(explained.decision.reason)
   if (live.status !== 403 || live.body['explain'] === undefined) return
   expect(live.body['action_type']).toBe(explained.action?.type)
   // How to permit it is for whoever writes the rules.
