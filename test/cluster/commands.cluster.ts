@@ -35,10 +35,18 @@ async function chaperone(...args: readonly string[]): Promise<Ran> {
 }
 
 test('status says what runs, and every Gateway', async () => {
-  const { stdout } = await chaperone('status')
+  const row = new RegExp(`${AGENTS} +${GATEWAY} +full_enforce +transparent +1 `)
+  // The operator delays the writes of counts.
+  const stdout = await eventually(
+    'the Gateway counts its pod',
+    async () => {
+      const ran = await chaperone('status')
+      return row.test(ran.stdout) ? ran.stdout : null
+    },
+    30_000,
+  )
   expect(stdout).toMatch(/^control plane {2}healthy at https:\/\/localhost:\d+/m)
   expect(stdout).toMatch(/kill switch {4}not active/)
-  expect(stdout).toMatch(new RegExp(`${AGENTS} +${GATEWAY} +full_enforce +transparent +1 `))
 })
 
 test('doctor reports the Gateway and layer of a governed pod, and which of its clients fail', async () => {
