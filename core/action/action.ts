@@ -52,6 +52,11 @@ export type Action = {
    */
   readonly effects?: readonly EffectClass[]
   /**
+   * Effect classes that the request may have. They count as classes of the action until a look-up at the provider
+   * settles the question.
+   */
+  readonly possibleEffects?: readonly EffectClass[]
+  /**
    * Sentence that explains why the action has this name and not a less severe one. The reason of the decision includes
    * this sentence.
    */

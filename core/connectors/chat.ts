@@ -1,6 +1,8 @@
 import type { Parameters } from '../action/action.ts'
 import { CHAT_ADMIN } from './chat/admin.ts'
 import { CHAT_APPS } from './chat/apps.ts'
+import { CHANNEL_FIELDS, FURTHER_CHANNEL_FIELDS } from './chat/channel-fields.ts'
+import { CHAT_LOOK_UPS, withExternalChannels } from './chat/external-channels.ts'
 import { CHAT_BASICS } from './chat/rows.ts'
 import type { Connector } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
@@ -32,12 +34,6 @@ export function chatTokenIn(credential: string): string | null {
   return CHAT_TOKEN.exec(credential)?.[0] ?? null
 }
 
-/** Parameters of chat API methods that name the affected channels. */
-export const CHANNEL_FIELDS = ['channel', 'channels', 'channel_id', 'channel_ids'] as const
-
-/** Parameters of a few chat API methods that name channels other than the affected one. */
-export const FURTHER_CHANNEL_FIELDS = ['additional_channels', 'context_channel_id'] as const
-
 const CLASSIFIER: RowClassifier = {
   connector: 'chat',
   formats: new Set(['json', 'form']),
@@ -60,9 +56,11 @@ export const chat: Connector<'chat'> = {
   label: { title: 'Team chat', credential: 'Bot token' },
   providerError: CHAT_ERROR,
   domains: (config) => ownedDomains(config, DOMAINS),
-  parseAction: (request, body, config) => parseByRows(CLASSIFIER, request, body, config),
+  parseAction: (request, body, config) =>
+    withExternalChannels(parseByRows(CLASSIFIER, request, body, config), request, body),
   decidingKeys: (request, config) => rowKeys(CLASSIFIER, request, config),
   hasOpaqueBody: (request, config) => rowsAreOpaque(CLASSIFIER, request, config),
+  lookUps: CHAT_LOOK_UPS,
   hostedWork: compileWork(CHAT_WORK),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: {

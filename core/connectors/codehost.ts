@@ -1,5 +1,6 @@
 import type { Action, Parameters } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
+import { withAgentsById } from './codehost/agent-ids.ts'
 import { DEPRECATED } from './codehost/deprecated.ts'
 import { GIT } from './codehost/git.ts'
 import { GRAPHQL_CATALOGUE, GRAPHQL_KEYS, nameGraphql } from './codehost/graphql/request.ts'
@@ -195,7 +196,7 @@ export const codehost: Connector<'codehost'> = {
     body?.kind === 'head'
       ? nameGitPush(request, body, config)
       : isGraphql(request, config)
-        ? nameGraphql(request, body, { config, known: known() })
+        ? withAgentsById(nameGraphql(request, body, { config, known: known() }))
         : isNearGraphql(request, config)
           ? nearMiss()
           : withPullRequests(

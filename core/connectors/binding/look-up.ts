@@ -1,6 +1,7 @@
 import type { Action } from '../../action/action.ts'
 import type { CanonicalRequest } from '../../request/canonical.ts'
 import type { ConnectorConfig, MemberPath } from '../connector.ts'
+import type { AgentTriggers } from '../effects/fields/agent-triggers.ts'
 
 /**
  * A read request that the gateway sends to the provider with the connector's credential. The look-up reads a value
@@ -33,14 +34,21 @@ export type LookUpValues = readonly (string | number | boolean | undefined)[] | 
 export type LookUpAnswer = { readonly lookUp: LookUp; readonly values: LookUpValues }
 
 /** The agent's request that needs a look-up, and the configuration of its Connector. */
-export type LookUpPlace = { readonly request: CanonicalRequest; readonly config: ConnectorConfig }
+export type LookUpPlace = {
+  readonly request: CanonicalRequest
+  readonly config: ConnectorConfig
+  readonly agentTriggers?: AgentTriggers | undefined
+}
 
 /** Completes the actions of a connector type with look-ups. */
 export type LookUps = {
   /** Returns the look-ups for the values that the action lacks; empty if it lacks none. */
   of(action: Action, place: LookUpPlace): readonly LookUp[]
-  /** Returns the action completed with the responses; null if the responses show that the action does not happen. */
-  complete(action: Action, answers: readonly LookUpAnswer[]): Action | null
+  /**
+   * Returns the action completed with the responses to `of`; null if the responses show that the action does not
+   * happen. The result has no `possibleEffects`: without a response they are effect classes of the action.
+   */
+  complete(action: Action, answers: readonly LookUpAnswer[], place: LookUpPlace): Action | null
 }
 
 /** Maximum number of look-ups per request; an action that needs more stays incomplete. */

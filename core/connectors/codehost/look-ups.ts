@@ -3,6 +3,7 @@ import { fold } from '../../action/pattern.ts'
 import type { CanonicalRequest } from '../../request/canonical.ts'
 import type { LookUp, LookUpAnswer, LookUpPlace, LookUps, LookUpValues } from '../binding/look-up.ts'
 import { hasUnknownTarget, idsIn, repositoriesIn, type TargetId } from '../binding/target-by-id.ts'
+import { AGENT_NAME, agentIds, withAgentNames } from './agent-ids.ts'
 import { NODE } from './node-look-up.ts'
 import { PULL_REQUEST_REASON } from './pull-request-number.ts'
 
@@ -42,11 +43,26 @@ const ISSUE: Row = {
  * number is that of a pull request.
  */
 export const CODEHOST_LOOK_UPS: LookUps = {
-  of: (action, place) => [...pullRequest(action, place), ...target(action, place)],
-  complete(action, answers) {
+  of: (action, place) => [
+    ...pullRequest(action, place),
+    ...target(action, place),
+    ...agentNames(action, place.request),
+  ],
+  complete(action, answers, { agentTriggers }) {
     const settled = withPullRequest(action, find(answers, ISSUE))
-    return settled === null ? null : withTarget(settled, answers)
+    if (settled === null) return null
+    const names = answers.filter(({ lookUp }) => lookUp.name === AGENT_NAME)
+    const ofTarget = answers.filter(({ lookUp }) => ![ISSUE.name, AGENT_NAME].includes(lookUp.name))
+    return withAgentNames(withTarget(settled, ofTarget), names, agentTriggers)
   },
+}
+
+/** Returns the look-ups that resolve the ids of labels and accounts (see `withAgentsById`). */
+function agentNames(action: Action, request: CanonicalRequest): readonly LookUp[] {
+  const lookUps = agentIds(action).map((id) => nodeLookUp(id, request))
+  const known = lookUps.flatMap((lookUp) => (lookUp === null ? [] : [{ ...lookUp, name: AGENT_NAME }]))
+  // The answer needs all names, so partial results are useless.
+  return known.length === lookUps.length ? known : []
 }
 
 function pullRequest(action: Action, { request }: LookUpPlace): readonly LookUp[] {
@@ -107,8 +123,7 @@ function nodeLookUp(id: unknown, { segments, host, rawPath }: CanonicalRequest):
 }
 
 /** Sets the target of the action if all its ids belong to one repository or organization. */
-function withTarget(action: Action, answers: readonly LookUpAnswer[]): Action {
-  const ofTarget = answers.filter(({ lookUp }) => lookUp.name !== ISSUE.name)
+function withTarget(action: Action, ofTarget: readonly LookUpAnswer[]): Action {
   if (!hasUnknownTarget(action) || ofTarget.length === 0) return action
   const owners = ofTarget.map(({ lookUp, values }) => ownerOf(lookUp, values))
   const named = repositoriesIn(action.parameters)

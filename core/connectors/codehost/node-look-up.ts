@@ -1,7 +1,7 @@
 import type { LookUpValues } from '../binding/look-up.ts'
 
 /**
- * GraphQL query for the repository of a node id. The query uses only types that exist in all versions of the published
+ * GraphQL query for the repository and the name of a node id. The query uses only types that exist in all versions of the published
  * schema, because a server refuses a query with an unknown type.
  */
 const QUERY = `query($id:ID!){node(id:$id){__typename
@@ -9,7 +9,7 @@ const QUERY = `query($id:ID!){node(id:$id){__typename
 ...on RepositoryNode{repository{nameWithOwner}}
 ...on Ref{repository{nameWithOwner}}
 ...on Release{repository{nameWithOwner}}
-...on Label{repository{nameWithOwner}}
+...on Label{repository{nameWithOwner} name}
 ...on Milestone{repository{nameWithOwner}}
 ...on Deployment{repository{nameWithOwner}}
 ...on Commit{repository{nameWithOwner}}
@@ -17,7 +17,8 @@ const QUERY = `query($id:ID!){node(id:$id){__typename
 ...on CheckSuite{repository{nameWithOwner}}
 ...on PullRequestReviewThread{repository{nameWithOwner}}
 ...on BranchProtectionRule{rule:repository{nameWithOwner}}
-...on Organization{login}}}`
+...on Organization{login}
+...on Actor{actor:login}}}`
 
 /**
  * GraphQL types of nodes that belong to no repository. A request names such a node in addition to the affected
@@ -34,11 +35,15 @@ export const NODE = {
     ['data', 'node', 'repository', 'nameWithOwner'],
     ['data', 'node', 'rule', 'nameWithOwner'],
     ['data', 'node', 'login'],
+    ['data', 'node', 'name'],
+    ['data', 'node', 'actor'],
   ],
   /** Returns the owner of the node from the values of `members`; `nobody` for a type without a repository. */
   ownerOf([type, own, repository, rule, login]: NonNullable<LookUpValues>) {
     return BYSTANDERS.has(type) ? 'nobody' : (own ?? repository ?? rule ?? login)
   },
+  /** Returns the name of a label, or the login of an account; undefined for other nodes. */
+  nameOf: (values: NonNullable<LookUpValues>) => values[5] ?? values[6],
 } as const
 
 /** GraphQL query that reads, by node id, the states that approvals are bound to. */

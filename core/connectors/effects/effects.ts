@@ -40,7 +40,8 @@ const NONE: readonly EffectClass[] = Object.freeze([])
 export function effectsOf(action: Classified): readonly EffectClass[] | null {
   const known = effectsOfName(action)
   if (known === null && action.effects === undefined) return null
-  const own = [...(action.effects ?? []), ...effectsOfFields({ parameters: NO_PARAMETERS, ...action })]
+  const declared = [...(action.effects ?? []), ...(action.possibleEffects ?? [])]
+  const own = [...declared, ...effectsOfFields({ parameters: NO_PARAMETERS, ...action })]
   if (own.length === 0) return known ?? NONE
   const all = new Set([...(known ?? []), ...own])
   return EFFECT_CLASSES.filter((effect) => all.has(effect))
@@ -74,7 +75,7 @@ export function effectNames(actions: readonly Classified[]): readonly string[] {
 }
 
 /** The fields of an action that determine its effect classes. Without parameters, only the name determines them. */
-type Classified = Pick<Action, 'type' | 'connector' | 'effect' | 'effects'> &
+type Classified = Pick<Action, 'type' | 'connector' | 'effect' | 'effects' | 'possibleEffects'> &
   Partial<Pick<Action, 'parameters'>>
 
 const NO_PARAMETERS: Parameters = Object.freeze({})

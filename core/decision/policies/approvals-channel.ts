@@ -1,4 +1,5 @@
-import { CHANNEL_FIELDS, CHAT_HOST, FURTHER_CHANNEL_FIELDS, WEBHOOK_HOSTS } from '../../connectors/chat.ts'
+import { CHANNEL_FIELDS, FURTHER_CHANNEL_FIELDS } from '../../connectors/chat/channel-fields.ts'
+import { CHAT_HOST, WEBHOOK_HOSTS } from '../../connectors/chat.ts'
 import type { PolicyEntry } from '../../wire/gateway/sync.ts'
 
 /** Priority above the maximum that a user can set, so that no policy of a user overrides the denials of this one. */

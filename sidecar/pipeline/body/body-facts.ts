@@ -81,6 +81,12 @@ export function areEffectsAskedFor(
   })
 }
 
+/** Returns true when a policy condition or a permission reads the effect classes of these actions. */
+export function areEffectsRead({ snapshot }: Exchange, actions: readonly Action[]): boolean {
+  if (snapshot === undefined || snapshot.permissions.effects.size > 0) return true
+  return actions.some(({ type }) => snapshot.policies.matching(type).some(looksAtEffects))
+}
+
 /** Returns the labels of the policies that need body facts of this exchange. */
 export function askingPolicies(questions: readonly BodyQuestion[], exchange: Exchange): readonly string[] {
   const asking = questions.filter(isAskedBy(exchange))

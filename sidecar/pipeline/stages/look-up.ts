@@ -10,6 +10,7 @@ import type { Named } from '../../../core/connectors/connector.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import { areEffectsRead } from '../body/body-facts.ts'
 import { decideNow, decideWithBody } from '../classification/exchange-decision.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { lookUpContextOf } from '../look-up-context.ts'
@@ -25,13 +26,34 @@ export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): S
   return {
     name: 'look-up',
     run(exchange) {
-      const { connector, named } = exchange
+      const { connector } = exchange
       const lookUps = connector?.connector.lookUps
-      if (lookUps === undefined || named === undefined || isAnnounced(named)) return 'continue'
-      const isOpen = actionsOf(named).some((action) => action.isPossible === true || hasUnknownTarget(action))
-      return isOpen ? settle(exchange, { ports, lookUps, named }) : 'continue'
+      if (lookUps === undefined || exchange.named === undefined || isAnnounced(exchange.named))
+        return 'continue'
+      const named = withoutUnreadEffects(exchange, exchange.named)
+      return actionsOf(named).some(isOpen) ? settle(exchange, { ports, lookUps, named }) : 'continue'
     },
   }
+}
+
+function isOpen(action: Action): boolean {
+  return action.isPossible === true || hasPossibleEffects(action) || hasUnknownTarget(action)
+}
+
+function hasPossibleEffects({ possibleEffects }: Action): boolean {
+  return possibleEffects !== undefined
+}
+
+/** Removes possible effect classes where no rule reads effect classes. The decision is the same without them. */
+function withoutUnreadEffects(exchange: Exchange, named: Named): Named {
+  if (!actionsOf(named).some(hasPossibleEffects) || areEffectsRead(exchange, actionsOf(named))) return named
+  const without = mapActions(named, (action) => [withoutPossibleEffects(action)])
+  nameAs(exchange, without)
+  return without
+}
+
+function withoutPossibleEffects({ possibleEffects: _possible, ...rest }: Action): Action {
+  return rest
 }
 
 /** Returns true for a classification that is provisional until the body arrives. */
@@ -51,35 +73,48 @@ function settle(exchange: Exchange, given: Given): StageResult | Promise<StageRe
   const decision = exchange.decision ?? decideNow(exchange, nowMs)
   exchange.decision = decision
   const certain = withoutPossible(named)
-  const isSame = actionsOf(certain).length === actionsOf(named).length
-  const decisionOfCertain =
-    isSame || decision.verdict === 'allow' ? decision : decideWithBody(exchange, certain, nowMs)
+  const decisionOfCertain = isSettled(decision, named) ? decision : decideWithBody(exchange, certain, nowMs)
   if (!matters(exchange, decisionOfCertain, { decision, named })) {
     exchange.decision = decisionOfCertain
     nameAs(exchange, certain)
     return 'continue'
   }
-  const place = placeOf(exchange)
-  const questions = place === null ? [] : questionsOf(actionsOf(named), lookUps, place)
-  return questions.length === 0 ? 'continue' : ask(exchange, questions, given)
+  const questions = questionsOf(actionsOf(named), lookUps, placeOf(exchange))
+  const isUnanswered = questions.length === 0 && !actionsOf(named).some(hasPossibleEffects)
+  return isUnanswered ? 'continue' : ask(exchange, questions, given)
 }
 
-function placeOf({ request, connector }: Exchange): LookUpPlace | null {
-  return request === undefined || connector === undefined ? null : { request, config: connector.config }
+/**
+ * Returns true when the decision is the same without the actions and effect classes that are only possible. Another
+ * action can only tighten a decision; an effect class can also relax it.
+ */
+function isSettled({ verdict }: Decision, named: Named): boolean {
+  const actions = actionsOf(named)
+  if (actions.some(hasPossibleEffects)) return false
+  return verdict === 'allow' || !actions.some(({ isPossible }) => isPossible === true)
+}
+
+function placeOf(exchange: Exchange): LookUpPlace {
+  const { request, bound } = lookUpContextOf(exchange)
+  return { request, config: bound.config, agentTriggers: bound.entry.agentTriggers }
 }
 
 type Decided = { readonly decision: Decision; readonly named: Named }
 
 /**
  * Returns true when the answer of a look-up can change the decision or the approval card. `certain` is the decision
- * without the actions that are only possible.
+ * without the actions and effect classes that are only possible.
  */
 function matters(exchange: Exchange, certain: Decision, { decision, named }: Decided): boolean {
-  if (decision.verdict === 'allow' && decision.would === 'allow') return false
+  if (isAllowed(decision) && isAllowed(certain)) return false
   if (decision.verdict !== 'deny' || certain.verdict !== 'deny') return true
   return actionsOf(named).some(
     (action) => hasUnknownTarget(action) && asksForTarget(exchange.snapshot, action),
   )
+}
+
+function isAllowed({ verdict, would }: Decision): boolean {
+  return verdict === 'allow' && would === 'allow'
 }
 
 /**
@@ -120,11 +155,11 @@ async function ask(exchange: Exchange, questions: readonly LookUp[], given: Give
       questions.map(async (lookUp) => [keyOf(lookUp), await ports.lookUps.ask(asking, lookUp)] as const),
     ),
   )
-  const place = { request: asking.request, config: asking.bound.config }
+  const place = placeOf(exchange)
   const complete = (action: Action): readonly Action[] => {
     const own = lookUps.of(action, place)
     const known = own.map((lookUp) => ({ lookUp, values: answers.get(keyOf(lookUp)) ?? null }))
-    const completed = lookUps.complete(action, known)
+    const completed = lookUps.complete(action, known, place)
     return completed === null ? [] : [completed]
   }
   nameAs(exchange, mapActions(named, complete))
@@ -134,7 +169,7 @@ async function ask(exchange: Exchange, questions: readonly LookUp[], given: Give
 }
 
 function withoutPossible(named: Named): Named {
-  return mapActions(named, (action) => (action.isPossible === true ? [] : [action]))
+  return mapActions(named, (action) => (action.isPossible === true ? [] : [withoutPossibleEffects(action)]))
 }
 
 function mapActions(named: Named, change: (action: Action) => readonly Action[]): Named {

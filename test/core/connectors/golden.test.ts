@@ -14,7 +14,9 @@ function observe(golden: GoldenCase): Record<string, unknown> {
   const possible = all.filter(({ isPossible }) => isPossible === true).map(({ type }) => type)
   const certain = all.filter(({ isPossible }) => isPossible !== true)
   const types = certain.map(({ type }) => type)
-  const effects = [...new Set(certain.flatMap((action) => effectsOf(action) ?? []))]
+  // A look-up settles possible effect classes, so no request has them for certain.
+  const known = certain.map(({ possibleEffects: _possible, ...action }) => action)
+  const effects = [...new Set(known.flatMap((action) => effectsOf(action) ?? []))]
   if (named.kind === 'candidates') return { candidates: types, possible, effects }
   const [first] = certain
   if (certain.length !== 1 || first === undefined) return { actions: types, possible, effects }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
 import { type GitObject, idOf, packOf, pushBody } from '../../support/git-pack.ts'
+import { replyJson } from '../../support/recorder.ts'
 import { start } from './pipeline-world.ts'
 import { STARTER } from './starter-rules.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
@@ -25,11 +26,15 @@ const WITH_MCP: Rules = {
   permissions: [...(STARTER.permissions ?? []), ['mcp.*', 'allow']],
 }
 
+/** Every channel belongs to the own organization alone, so that no request is stopped for its channel. */
+const INTERNAL = replyJson({ ok: true, channel: { is_ext_shared: false } })
+
 describe('under the rules of the first start', () => {
   it.each(CASES.map((one) => [`${one.connector}: ${one.name}`, one] as const))(
     '%s is not free',
     async (_, one) => {
       const world = await start(WITH_MCP)
+      world.upstream.answerLookUpsWith(INTERNAL)
       world.state.onHold = async () => ({ kind: 'denied', approvalId: 'apv_1', note: null })
       const { reply } = await world.send(inputOf(one))
       // An MCP client gets the refusal as an error of JSON-RPC.
@@ -122,6 +127,7 @@ describe('under the rules of the first start', () => {
       ['slack.com', '/api/chat.postMessage', { channel: 'C1', text: 'done' }],
     ] as const) {
       const world = await start(STARTER)
+      world.upstream.answerLookUpsWith(INTERNAL)
       const { reply } = await world.send({
         method: 'POST',
         host,

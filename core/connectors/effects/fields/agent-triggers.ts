@@ -50,14 +50,23 @@ export function withAgentTriggers(actions: readonly Action[], triggers: AgentTri
   })
 }
 
+/** Reports whether labels or accounts start an agent: one known by its name, or one of the Connector's patterns. */
+export function startsAgent(
+  names: { readonly labels: readonly unknown[]; readonly assignees: readonly unknown[] },
+  triggers: AgentTriggers | undefined,
+): boolean {
+  const rules = triggers === undefined ? KNOWN_AGENTS : [...KNOWN_AGENTS, ...rulesOf(triggers)]
+  return rules.some(({ applies }) => applies(names))
+}
+
 function rulesBy({ isAccount, isLabel, isCalledIn }: Matchers): readonly FieldRule[] {
   return [
     {
       actions: [...ISSUES, 'issue_assignee.add', 'pr_reviewer.request'],
       effects: ['delegate'],
       reason: 'An account of `assignees` or `reviewers` is an agent.',
-      applies: ({ assignees, reviewers }) =>
-        [...valuesOf(assignees), ...valuesOf(reviewers)].some((name) => isAccount(String(name).trim())),
+      applies: ({ assignees, reviewers, botLogins }) =>
+        [assignees, reviewers, botLogins].flatMap(valuesOf).some((name) => isAccount(String(name).trim())),
     },
     {
       actions: [...ISSUES, 'issue_label.add', 'issue_label.set'],

@@ -4,6 +4,14 @@ const MESSAGES = [
   ...['message.post', 'message.post_ephemeral', 'message.post_me', 'message.schedule', 'message.update'],
   'message.unfurl',
 ]
+/** Actions that send content to the members of a channel. */
+export const CHANNEL_WRITES = [
+  ...MESSAGES,
+  ...['message.start_stream', 'message.append_stream', 'message.stop_stream', 'file.upload'],
+  ...['remote_file.share', 'bookmark.add', 'bookmark.update', 'canvas.create_in_channel'],
+  ...['channel.rename', 'channel.set_topic', 'channel.set_purpose'],
+]
+
 const LINK = /https?:/i
 const FETCHED = /"?(image_url|thumb_url|video_url|author_icon|footer_icon|icon_url|thumbnail_url)\b/
 
@@ -28,6 +36,14 @@ export const CHAT_FIELDS: readonly FieldRule[] = [
       [parameters['text'], parameters['blocks'], parameters['attachments']].some((value) =>
         LINK.test(textOf(value)),
       ) && !(isFalse(parameters['unfurl_links']) && isFalse(parameters['unfurl_media'])),
+  },
+  {
+    actions: CHANNEL_WRITES,
+    effects: ['egress'],
+    reason:
+      'A channel is shared with another organization, or a look-up has not shown that it is not (`channel`, `channels`, `channel_id`, `channel_ids`).',
+    // The class is possible until the look-up of `external-channels.ts`, and no parameter determines it.
+    applies: () => false,
   },
 ]
 

@@ -28,7 +28,9 @@ function actionsOf({ method = 'POST', target, body, form, connector }: Sent) {
   return named.actions
 }
 
-const classes = (sent: Sent) => actionsOf(sent).map((action) => [action.type, effectsOf(action)])
+/** The classes without those that a look-up settles. */
+const classes = (sent: Sent) =>
+  actionsOf(sent).map(({ possibleEffects: _possible, ...action }) => [action.type, effectsOf(action)])
 const graphql = (query: string) => ({ connector: 'codehost', target: '/graphql', body: { query } }) as const
 const on = (target: string, body: unknown, method = 'POST') =>
   ({ connector: 'codehost', target, body, method }) as const
