@@ -76,6 +76,15 @@ export const CONFIG_VARIABLES = {
     fallback: '`CONTROL_PLANE_URL`',
     meaning: 'Address of the control plane for sidecars',
   },
+  SIDECAR_DNS_RESOLVERS: {
+    fallback: 'the DNS servers of `/etc/resolv.conf` of the operator, which are those of the cluster',
+    meaning:
+      'DNS servers of sidecars, `IP` or `IP:PORT`, separated by commas. The DNS settings of pods do not affect sidecars',
+  },
+  SIDECAR_CLUSTER_DOMAIN: {
+    fallback: 'the domain of `/etc/resolv.conf` of the operator, or `cluster.local`',
+    meaning: 'Domain of the Services of the cluster, for sidecars',
+  },
   SIDECAR_LOG_LEVEL: { fallback: '`info`', meaning: '`LOG_LEVEL` of sidecars' },
   WEBHOOK_HOST: { fallback: '`0.0.0.0`', meaning: 'Address of the webhook' },
   WEBHOOK_PORT: { fallback: '`8443`', meaning: 'Port of the webhook; `0` selects any free port' },

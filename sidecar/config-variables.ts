@@ -81,6 +81,12 @@ export const CONFIG_VARIABLES = {
     fallback: 'public roots; the injector sets it',
     meaning: 'Certificate authorities of the control plane (PEM)',
   },
+  DNS_RESOLVERS: {
+    fallback: INJECTED,
+    meaning:
+      'DNS servers of the gateway, `IP` or `IP:PORT`, separated by commas; `/etc/resolv.conf` and `/etc/hosts` have no effect',
+  },
+  CLUSTER_DOMAIN: { fallback: INJECTED, meaning: 'Domain of the Services of the cluster' },
   ADMIN_SOCKET: { fallback: INJECTED, meaning: 'Unix socket of the internal API' },
   TRUST_DIR: { fallback: INJECTED, meaning: 'Folder to which the trust files of the agent are written' },
   EXTRA_CA_FILE: {

@@ -4,6 +4,7 @@ import { isConfidential } from '../core/loopback.ts'
 import { REFUSAL_LIMITS } from '../core/state/refusal-limits.ts'
 import { LIMITS } from '../core/wire/limits.ts'
 import type { ConnectionSettings } from './process/connection-limits.ts'
+import type { DnsSettings } from './upstream/resolver.ts'
 
 export type GatewayConfig = {
   readonly host: string
@@ -47,6 +48,7 @@ export type PodConfig = {
   readonly serviceAccount: string
   /** PEM file with the CA certificates of the control plane; null to trust the public roots. */
   readonly controlPlaneCaFile: string | null
+  readonly dns: DnsSettings
   readonly adminSocket: string
   readonly trustDir: string
   readonly extraCaFile: string | null
@@ -101,6 +103,10 @@ function podConfig(env: Env): PodConfig | null {
     pod: { name: injected(env, PROXY_ENV.podName), namespace, uid: injected(env, PROXY_ENV.podUid) },
     serviceAccount: injected(env, PROXY_ENV.serviceAccount),
     controlPlaneCaFile: text(env, PROXY_ENV.controlPlaneCaFile),
+    dns: {
+      servers: injected(env, PROXY_ENV.dnsResolvers).split(','),
+      clusterDomain: injected(env, PROXY_ENV.clusterDomain),
+    },
     adminSocket: text(env, PROXY_ENV.adminSocket) ?? join(VOLUMES.admin.path, VOLUMES.admin.file),
     trustDir: text(env, PROXY_ENV.trustDir) ?? VOLUMES.trust.path,
     extraCaFile: text(env, PROXY_ENV.extraCaFile),

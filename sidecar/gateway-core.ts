@@ -20,7 +20,6 @@ import { createEvents } from './events.ts'
 import { Journal } from './journal/journal.ts'
 import { lockDataDir } from './journal/lock.ts'
 import { createMetrics } from './metrics.ts'
-import { resolveAbsolute } from './name-owner.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
 import { createRefusals } from './pipeline/refusal/refusals.ts'
@@ -31,8 +30,9 @@ import { bodyBudget, memoryLimit } from './process/memory-limit.ts'
 import { createWatchdog } from './process/watchdog.ts'
 import type { LeafCache } from './tls/leaf-cache.ts'
 import type { PodCa } from './tls/pod-ca.ts'
-import { createDialer } from './upstream/dial.ts'
+import { createDialer, resolveByDns } from './upstream/dial.ts'
 import { createUpstream } from './upstream/http.ts'
+import { createResolver } from './upstream/resolver.ts'
 
 const NO_HOSTS: HostIndex = { exact: new Map(), wildcards: new Map() }
 
@@ -53,6 +53,7 @@ export function createCore(config: GatewayConfig, given: Made) {
   const { log, token, leaf, issuer } = given
   const lock = lockDataDir(config.dataDir)
   const clock = systemClock
+  const resolve = config.pod === null ? resolveByDns : createResolver(config.pod.dns, clock.monotonicMs)
   const newId = createIds()
   const live = createLiveExchanges()
   const metrics = createMetrics()
@@ -97,6 +98,7 @@ export function createCore(config: GatewayConfig, given: Made) {
     clock,
     log,
     caFile: config.pod?.controlPlaneCaFile ?? null,
+    resolve,
     random: Math.random,
     ...stopped,
     status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
@@ -111,7 +113,7 @@ export function createCore(config: GatewayConfig, given: Made) {
   })
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
   const upstream = createUpstream({
-    dialer: createDialer(config.pod === null ? {} : { resolve: resolveAbsolute }),
+    dialer: createDialer({ resolve }),
     monotonicMs: clock.monotonicMs,
     onLookUp: metrics.lookUps.asked,
   })
@@ -148,6 +150,7 @@ export function createCore(config: GatewayConfig, given: Made) {
     uploader,
     upstream,
     ports,
+    resolve,
     kill,
     live,
     rate,

@@ -148,7 +148,7 @@ type InPod = {
  */
 async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
   const { core, front, listener, issuer, log, closeAll } = given
-  const { control, uploader, view, metrics, ports, address } = core
+  const { control, uploader, view, metrics, ports, address, resolve } = core
   control.start()
   uploader.start()
   const pod = await openPod({
@@ -161,6 +161,7 @@ async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
     snapshot: control.snapshots.current,
     health: view.health,
     scrape: () => metrics.scrape(view.gauges()),
+    resolve,
     monotonicMs: ports.clock.monotonicMs,
     onChange: control.reportStatus,
   }).catch(async (error: unknown) => {

@@ -19,14 +19,16 @@ export function isUnownedHost(snapshot: Snapshot | null, host: string, port: num
 }
 
 /**
- * Resolves a name as absolute, with a dot at its end. Otherwise the resolver would first try the search list of the
- * pod, which is slow, and a tenant of the cluster could own `api.example.com.svc.cluster.local`.
+ * Resolves a name as absolute, with a dot at its end, by the system's resolver. Otherwise that resolver would first try
+ * its search list.
  */
 export const resolveAbsolute: Resolve = (host) => resolveByDns(`${host}.`)
 
-export function existsOutside(name: string): Promise<boolean> {
-  return resolveAbsolute(name).then(
-    (addresses) => addresses.length > 0,
-    () => false,
-  )
+/** Returns a function that reports whether a name has an address. */
+export function existsBy(resolve: Resolve): (name: string) => Promise<boolean> {
+  return (name) =>
+    resolve(name).then(
+      (addresses) => addresses.length > 0,
+      () => false,
+    )
 }

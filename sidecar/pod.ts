@@ -2,6 +2,7 @@ import { chmod, readFile, rm } from 'node:fs/promises'
 import { isOpaque } from '../core/capture/host-names.ts'
 import { POD_PORTS } from '../core/capture/pod-contract.ts'
 import { searchDomains } from '../core/capture/search-names.ts'
+import type { Resolve } from '../core/request/outbound-address.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { CertificateReply } from '../core/wire/gateway/certificate.ts'
 import { SYNC_PATHS } from '../core/wire/gateway/sync.ts'
@@ -20,7 +21,7 @@ import { createDns } from './listener/dns/dns.ts'
 import { createUnownedNames } from './listener/dns/unowned-names.ts'
 import type { Front } from './listener/front.ts'
 import { Http1Connection } from './listener/http1/connection.ts'
-import { existsOutside, isUnownedHost, ownerOf } from './name-owner.ts'
+import { existsBy, isUnownedHost, ownerOf } from './name-owner.ts'
 import type { Log } from './process/log.ts'
 import type { PodCa } from './tls/pod-ca.ts'
 import { writeTrustFolder } from './tls/trust-folder.ts'
@@ -34,6 +35,7 @@ export type PodDeps = {
   readonly waits: ConditionWaits
   readonly health: () => Health
   readonly scrape: () => string
+  readonly resolve: Resolve
   readonly monotonicMs: () => number
   readonly log: Pick<Log, 'info' | 'warn'>
   /** Called when a change should be reported to the control plane at once. */
@@ -173,7 +175,7 @@ async function openCapture(deps: PodDeps, probe: Probe): Promise<() => Promise<v
     port: POD_PORTS.dns,
     pool,
     ownerOf: (name) => ownerOf(deps.snapshot(), name),
-    exists: existsOutside,
+    exists: existsBy(deps.resolve),
     answersUnowned: false,
     onUnowned: (name) => unowned(name, { kind: 'port', agent: deps.config.agent }),
     families: outwardFamilies,

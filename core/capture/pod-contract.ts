@@ -112,6 +112,9 @@ export const PROXY_ENV = {
   tokenFile: 'GATEWAY_TOKEN_FILE',
   controlPlaneUrl: 'CONTROL_PLANE_URL',
   controlPlaneCaFile: 'CONTROL_PLANE_CA_FILE',
+  /** DNS servers of the proxy, separated by commas. The author of a pod controls its `/etc/resolv.conf`. */
+  dnsResolvers: 'DNS_RESOLVERS',
+  clusterDomain: 'CLUSTER_DOMAIN',
   adminSocket: 'ADMIN_SOCKET',
   trustDir: 'TRUST_DIR',
   /** Path of a PEM file with certificate authorities to add to the bundle; absent if there are none. */

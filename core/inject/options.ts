@@ -43,6 +43,13 @@ export type InjectOptions = {
      */
     readonly hasOwnCertificateAuthority: boolean
   }
+  /** DNS of the proxy, whatever DNS settings the pod has. */
+  readonly dns: {
+    /** Addresses of DNS servers, `IP` or `IP:PORT`, in the order of preference. */
+    readonly resolvers: readonly string[]
+    /** Domain of the cluster's Services, such as `cluster.local`. */
+    readonly clusterDomain: string
+  }
   readonly logLevel: string
   /** Random number in `PROXY_UIDS`, for a pod that has no uid for its proxy yet. */
   readonly freshUid: number

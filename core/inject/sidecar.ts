@@ -116,6 +116,8 @@ function environment({ gateway, agent, options }: SidecarFacts): Container['env'
     ...(options.controlPlane.hasOwnCertificateAuthority
       ? [variable(PROXY_ENV.controlPlaneCaFile, `${controlPlane.path}/${controlPlane.file}`)]
       : []),
+    variable(PROXY_ENV.dnsResolvers, options.dns.resolvers.join(',')),
+    variable(PROXY_ENV.clusterDomain, options.dns.clusterDomain),
     variable(PROXY_ENV.adminSocket, `${admin.path}/${admin.file}`),
     variable(PROXY_ENV.trustDir, trust.path),
     ...(hasExtraTrust(gateway)

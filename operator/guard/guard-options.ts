@@ -1,4 +1,4 @@
-import type { InjectGateway } from '../../core/inject/options.ts'
+import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 
 /** Values of the installation and of its Gateways that the admission policies compare pods with. */
 export type GuardOptions = {
@@ -11,6 +11,7 @@ export type GuardOptions = {
   readonly ruleImages: readonly string[]
   readonly proxyCommand: readonly string[]
   readonly controlPlaneUrl: string
+  readonly dns: InjectOptions['dns']
   /** `namespace/name` of the Gateways with `interception: proxyEnv`. Pods of these Gateways have no nftables rules. */
   readonly cooperativeGateways: readonly string[]
   /** `namespace/name` of the Gateways with `hardening: strict`. */

@@ -67,7 +67,12 @@ function ruleSetterRules({ ruleImages }: GuardOptions): readonly Validation[] {
   ]
 }
 
-function proxyRules({ proxyImages, proxyCommand, controlPlaneUrl }: GuardOptions): readonly Validation[] {
+function proxyRules({
+  proxyImages,
+  proxyCommand,
+  controlPlaneUrl,
+  dns,
+}: GuardOptions): readonly Validation[] {
   const at = 'variables.proxy'
   return [
     demand(
@@ -95,14 +100,24 @@ function proxyRules({ proxyImages, proxyCommand, controlPlaneUrl }: GuardOptions
       `${PROXY}.securityContext: must drop ALL capabilities and add none`,
     ),
     demand(
-      `${at}.?env.orValue([]).all(e, e.name in ${PROXY_VARIABLES}) && ${at}.?env.orValue([]).exists_one(e, e.name == ${text(PROXY_ENV.controlPlaneUrl)} && e.?value.orValue('') == ${text(controlPlaneUrl)}) && ${at}.env.all(e, e.name != 'NODE_OPTIONS' || e.?value.orValue('') == '')`,
+      `${at}.?env.orValue([]).all(e, e.name in ${PROXY_VARIABLES}) && ${hasVariable(at, PROXY_ENV.controlPlaneUrl, controlPlaneUrl)} && ${at}.env.all(e, e.name != 'NODE_OPTIONS' || e.?value.orValue('') == '')`,
       `${PROXY}.env: must contain the control plane of this installation and no other variables`,
+    ),
+    demand(
+      `${hasVariable(at, PROXY_ENV.dnsResolvers, dns.resolvers.join(','))} && ${hasVariable(at, PROXY_ENV.clusterDomain, dns.clusterDomain)}`,
+      `${PROXY}.env[${PROXY_ENV.dnsResolvers}]: must name the DNS servers and the cluster domain of this installation`,
     ),
     demand(
       `variables.gateway != '' && (${gatewayAnnotation('/')} ? variables.gateway == variables.named : variables.gateway == request.namespace + '/' + variables.named)`,
       `${PROXY}.env[${PROXY_ENV.gateway}]: must be the Gateway in the annotation ${ANNOTATIONS.gateway}`,
     ),
   ]
+}
+
+/** Returns the condition that the container has one variable of this name, and that it has this value. */
+function hasVariable(at: string, name: string, value: string): string {
+  const named = `${at}.?env.orValue([]).filter(e, e.name == ${text(name)})`
+  return `${named}.map(e, e.?value.orValue('')) == [${text(value)}]`
 }
 
 /**

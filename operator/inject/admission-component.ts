@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type FloorRules, floored } from '../../core/crd/floors.ts'
 import type { GatewayLookup } from '../../core/inject/governance.ts'
-import type { InjectGateway } from '../../core/inject/options.ts'
+import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
 import { createGuard } from '../guard/guard.ts'
@@ -9,6 +9,7 @@ import { createEventRecorder } from '../kube/events.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
 import { createTrustPublisher } from './control-plane-trust.ts'
+import { installedDns } from './installed-dns.ts'
 import { startPodWatchdog } from './pod-watchdog.ts'
 
 /** Interval of maintenance. Within this time a changed Gateway takes effect in admission policies and namespaces. */
@@ -26,6 +27,7 @@ export function admissionComponent(
   timing: InjectionTiming = {},
 ): (deps: AdmissionDeps) => Promise<AdmissionComponent> {
   return async (deps) => {
+    const dns = await installedDns(config.dns)
     const { client, log, caches, namespaces, instance } = deps
     const ownNamespace = deps.config.namespace
     const { floorRules } = deps.config
@@ -36,6 +38,7 @@ export function admissionComponent(
       onChange: deps.onBypassing,
     })
     const maintenance = createMaintenance(config, deps, {
+      dns,
       gateways,
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
     })
@@ -49,7 +52,7 @@ export function admissionComponent(
       gateways: lookup(deps, gateways),
       namespaceLabels: namespaces.labelsOf,
       agentElsewhere: deps.podIndex.agentElsewhere,
-      settings: settingsOf(config, deps),
+      settings: { ...settingsOf(config, deps), dns },
       floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
       onReview: (outcome, durationMs) => log.debug({ outcome, duration_ms: durationMs }, 'pod reviewed'),
@@ -111,6 +114,7 @@ function endpointOf({ address, service }: InjectionConfig, namespace: string) {
 }
 
 type MaintenanceOptions = {
+  readonly dns: InjectOptions['dns']
   readonly gateways: () => readonly InjectGateway[]
   readonly maintenanceMs: number
 }
@@ -119,7 +123,7 @@ type MaintenanceOptions = {
 function createMaintenance(
   injection: InjectionConfig,
   { client, config, log, caches, namespaces }: AdmissionDeps,
-  { gateways, maintenanceMs }: MaintenanceOptions,
+  { dns, gateways, maintenanceMs }: MaintenanceOptions,
 ) {
   const { images, serviceAccount } = injection
   const { namespace, controlPlaneCaFile } = config
@@ -131,6 +135,7 @@ function createMaintenance(
       operatorUser: `system:serviceaccount:${namespace}:${serviceAccount}`,
       proxyCommand: images.proxyCommand,
       controlPlaneUrl: injection.controlPlaneUrl ?? config.controlPlaneUrl,
+      dns,
     },
     monotonicMs: () => performance.now(),
   })

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { ChaperoneError } from '../../core/errors.ts'
 import { DEFAULT_PROXY_COMMAND, type SidecarImages } from '../../core/inject/options.ts'
 
@@ -6,6 +7,11 @@ export type InjectionConfig = {
   readonly images: SidecarImages
   /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL for sidecars; null: sidecars use the operator's URL. */
   readonly controlPlaneUrl: string | null
+  /**
+   * `SIDECAR_DNS_RESOLVERS`, addresses separated by commas, and `SIDECAR_CLUSTER_DOMAIN`. Empty and null: those of the
+   * operator's own `/etc/resolv.conf`.
+   */
+  readonly dns: { readonly resolvers: readonly string[]; readonly clusterDomain: string | null }
   /** `SIDECAR_LOG_LEVEL`, default info. */
   readonly logLevel: string
   /** `WEBHOOK_HOST` and `WEBHOOK_PORT`, default 0.0.0.0 and 8443; 0: any free port. */
@@ -36,6 +42,7 @@ export function readInjectionConfig(env: Env): InjectionConfig {
       pullPolicy: pullPolicy(text(env, 'SIDECAR_PULL_POLICY') ?? 'IfNotPresent'),
     },
     controlPlaneUrl: text(env, 'SIDECAR_CONTROL_PLANE_URL'),
+    dns: { resolvers: resolvers(env), clusterDomain: text(env, 'SIDECAR_CLUSTER_DOMAIN') },
     logLevel: text(env, 'SIDECAR_LOG_LEVEL') ?? 'info',
     host: text(env, 'WEBHOOK_HOST') ?? '0.0.0.0',
     port: port(env, 'WEBHOOK_PORT', 8443),
@@ -52,6 +59,21 @@ export function readInjectionConfig(env: Env): InjectionConfig {
 function text(env: Env, name: string): string | null {
   const value = env[name]?.trim()
   return value === undefined || value === '' ? null : value
+}
+
+function resolvers(env: Env): readonly string[] {
+  const servers = (text(env, 'SIDECAR_DNS_RESOLVERS') ?? '').split(',').map((each) => each.trim())
+  const given = servers.filter((server) => server !== '')
+  const bad = given.find((server) => !isDnsServer(server))
+  if (bad === undefined) return given
+  throw invalid(
+    `SIDECAR_DNS_RESOLVERS has ${JSON.stringify(bad)}; give IP addresses of DNS servers, separated by commas, such as 10.96.0.10 or [fd00::10]:5353`,
+  )
+}
+
+function isDnsServer(server: string): boolean {
+  const bare = /^\[(.+)\](?::\d{1,5})?$/.exec(server)?.[1] ?? server.replace(/^([\d.]+):\d{1,5}$/, '$1')
+  return isIP(bare) !== 0
 }
 
 function port(env: Env, name: string, otherwise: number): number {

@@ -41,6 +41,7 @@ export function guardNames(): ReadonlyArray<{ readonly kind: keyof typeof PLURAL
     ownNamespace: '',
     operatorUser: '',
     controlPlaneUrl: '',
+    dns: { resolvers: [], clusterDomain: '' },
     proxyCommand: [],
     proxyImages: [],
     ruleImages: [],

@@ -7,7 +7,7 @@ import type { FrontDeps } from '../listener/deps.ts'
 import { createAgentDns } from '../listener/dns/agent-dns.ts'
 import { createUnownedNames } from '../listener/dns/unowned-names.ts'
 import type { Front } from '../listener/front.ts'
-import { existsOutside, isUnownedHost, ownerOf } from '../name-owner.ts'
+import { existsBy, isUnownedHost, ownerOf, resolveAbsolute } from '../name-owner.ts'
 import type { KeyedPort } from '../pipeline/exchange.ts'
 
 export type CaptureSocketDeps = {
@@ -46,7 +46,7 @@ async function open(deps: CaptureSocketDeps): Promise<void> {
     isUnowned: (host, port) => isUnownedHost(snapshot(), host, port),
     dnsOf: createAgentDns({
       ownerOf: (name) => ownerOf(snapshot(), name),
-      exists: existsOutside,
+      exists: existsBy(resolveAbsolute),
       answersUnowned: listener.canRefuseInside,
       onUnowned: createUnownedNames({
         ...listener,

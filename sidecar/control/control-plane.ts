@@ -77,8 +77,11 @@ const FAILURE_POLICY = {
 }
 
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
-  const { url, token, processId, headers = {}, caFile = null, clock, random, log } = deps
-  const client = createControlClient({ url, token, processId, headers, caFile })
+  const { url, token, processId, headers = {}, caFile = null, resolve, clock, random, log } = deps
+  const client = createControlClient({
+    ...{ url, token, processId, headers, caFile },
+    ...(resolve === undefined ? {} : { resolve }),
+  })
   const send = createAcks(client, log)
   const ack: Acks = (body) => send({ ...body, ...deps.kill.report(), ...snapshots.report() })
   const heartbeats = createHeartbeats(clock)

@@ -83,7 +83,8 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
     ip('-n', name, '-6', 'route', 'add', 'default', 'via', host.v6)
   }
   mkdirSync(`/etc/netns/${name}`, { recursive: true })
-  const resolver = `nameserver ${host.v4}\nsearch default.svc.cluster.local svc.cluster.local\noptions ndots:5\n`
+  // The author of a pod chooses this server. The sidecar does not use it, and the questions of the agent end at the sidecar.
+  const resolver = `nameserver 198.51.100.53\nsearch default.svc.cluster.local svc.cluster.local\noptions ndots:5\n`
   writeFileSync(`/etc/netns/${name}/resolv.conf`, resolver)
   const exposed: Server[] = []
   const ports: number[] = []

@@ -105,6 +105,7 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
         ...podEnvironment({ dataDir, tokenFile, trustDir }),
         CONTROL_PLANE_URL: `https://${network.host.v4}:${controlPort}`,
         CONTROL_PLANE_CA_FILE: controlPlaneCa,
+        DNS_RESOLVERS: network.host.v4,
         ...options.env,
       },
     })
@@ -178,6 +179,7 @@ function podEnvironment(files: {
     POD_NAMESPACE: 'team',
     POD_UID: 'a5d6f7c1-0000-4000-8000-000000000001',
     POD_SERVICE_ACCOUNT: 'default',
+    CLUSTER_DOMAIN: 'cluster.local',
     DATA_DIR: files.dataDir,
     GATEWAY_TOKEN_FILE: files.tokenFile,
     ADMIN_SOCKET: join(files.dataDir, 'admin.sock'),

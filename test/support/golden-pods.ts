@@ -58,6 +58,7 @@ export const INJECT_OPTIONS: InjectOptions = {
   namespace: 'team',
   images: { proxy: 'chaperone:1', proxyCommand: [], rules: 'chaperone-rules:1', pullPolicy: 'IfNotPresent' },
   controlPlane: { url: 'https://control-plane.chaperone-system.svc:8443', hasOwnCertificateAuthority: true },
+  dns: { resolvers: ['10.96.0.10'], clusterDomain: 'cluster.local' },
   logLevel: 'info',
   freshUid: 1_950_000_000,
   keepsUid: () => false,

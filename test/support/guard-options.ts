@@ -9,6 +9,7 @@ export const GUARD_OPTIONS: GuardOptions = {
   ruleImages: [INJECT_OPTIONS.images.rules],
   proxyCommand: INJECT_OPTIONS.images.proxyCommand,
   controlPlaneUrl: INJECT_OPTIONS.controlPlane.url,
+  dns: INJECT_OPTIONS.dns,
   cooperativeGateways: [],
   strictGateways: [],
 }

@@ -8,7 +8,15 @@ import { CONFIG_VARIABLES as GATEWAY } from '../../sidecar/config-variables.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 const SERVER = { CONTROL_PLANE_URL: 'https://control-plane', GATEWAY_TOKEN_FILE: '/token' }
-const POD = { ROLE: 'pod', POD_NAME: 'p', POD_NAMESPACE: 'n', POD_UID: 'u', POD_SERVICE_ACCOUNT: 's' }
+const POD = {
+  ROLE: 'pod',
+  POD_NAME: 'p',
+  POD_NAMESPACE: 'n',
+  POD_UID: 'u',
+  POD_SERVICE_ACCOUNT: 's',
+  DNS_RESOLVERS: '10.96.0.10',
+  CLUSTER_DOMAIN: 'c',
+}
 
 const PROGRAMS = [
   {

@@ -51,6 +51,11 @@ export const inject: Command = {
     },
     required: { type: 'boolean', help: `treat the namespace as labelled ${INJECT_LABEL}=required` },
     image: { type: 'string', value: 'IMAGE', help: `image of the sidecar (default chaperone:${VERSION})` },
+    'dns-resolvers': {
+      type: 'string',
+      value: 'IP,...',
+      help: 'DNS servers of sidecars (default 10.96.0.10)',
+    },
     'control-plane': { type: 'string', value: 'URL', help: 'address of the control plane for sidecars' },
   },
   examples: [
@@ -130,6 +135,10 @@ function optionsFor(invocation: Invocation, namespace: string): InjectOptions {
     controlPlane: {
       url: text(invocation, 'control-plane') ?? 'https://chaperone-control-plane.chaperone-system.svc',
       hasOwnCertificateAuthority: true,
+    },
+    dns: {
+      resolvers: (text(invocation, 'dns-resolvers') ?? '10.96.0.10').split(','),
+      clusterDomain: 'cluster.local',
     },
     logLevel: 'info',
     freshUid: randomInt(PROXY_UIDS.first, PROXY_UIDS.last + 1),

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
-import type { Socket } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
+import { pinnedLookup, type Resolve } from '../../../core/request/outbound-address.ts'
 import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
 import { PROTOCOL_HEADER, VERSION_HEADER } from '../../../core/wire/gateway/greeting.ts'
 import { PROCESS_HEADER, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
@@ -47,6 +48,8 @@ export type ClientDeps = {
   readonly headers?: Readonly<Record<string, string>>
   /** PEM file with the only trusted CA certificates of the control plane; read for every connection. */
   readonly caFile?: string | null
+  /** Resolver of the control plane's name; the system's unless set. */
+  readonly resolve?: Resolve
   /** Limit in milliseconds of the wait for a free connection. 60 s unless set: a thousand holds may start at once. */
   readonly maxWaitMs?: number
 }
@@ -85,11 +88,11 @@ type Call = {
  * every agent.
  */
 export function createControlClient(deps: ClientDeps): ControlClient {
-  const { token, processId, caFile = null } = deps
-  const base = new URL(deps.url.endsWith('/') ? deps.url : `${deps.url}/`)
-  const prefix = base.pathname.replace(/\/+$/, '')
+  const { token, processId } = deps
+  const place = placeOf(deps)
+  const prefix = place.base.pathname.replace(/\/+$/, '')
   // The stream has its own connection, so that it never queues behind a batch of records.
-  let agents = { ...callAgents(base, caFile), streams: agentFor(base, caFile, { keepAlive: false }) }
+  let agents = { ...callAgents(place), streams: agentFor(place, { keepAlive: false }) }
   const inFlight = new Set<CallDeadline>()
   const readToken = async (): Promise<string> => (typeof token === 'string' ? token : token())
 
@@ -102,7 +105,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
       ...contentHeaders(body),
     }
     const options: RequestOptions = { method, agent, signal, headers, path: prefix + path }
-    const request = base.protocol === 'https:' ? requestTls(base, options) : requestPlain(base, options)
+    const request = requestTo(place.base, options)
     request.once('socket', limitConnect)
     deadline?.watch(request)
     // After the response head, Node emits errors on the response. An `error` event on the request without a listener
@@ -159,7 +162,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     open,
     renew() {
       const { urgent, prompt, bulk } = agents
-      agents = { ...agents, ...callAgents(base, caFile) }
+      agents = { ...agents, ...callAgents(place) }
       // Only idle connections are destroyed, so that calls in flight can finish.
       for (const socket of [urgent, prompt, bulk].flatMap(freeSocketsOf)) socket.destroy()
     },
@@ -176,9 +179,9 @@ function contentHeaders(body: string | Buffer | null) {
   return { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
 }
 
-function callAgents(base: URL, caFile: string | null): Readonly<Record<Pool, Agent>> {
+function callAgents(place: Place): Readonly<Record<Pool, Agent>> {
   const pooled = { keepAlive: true, maxSockets: MAX_CALLS, timeout: KEEP_ALIVE_MS }
-  const create = () => agentFor(base, caFile, pooled)
+  const create = () => agentFor(place, pooled)
   return { urgent: create(), prompt: create(), bulk: create() }
 }
 
@@ -187,10 +190,29 @@ function freeSocketsOf({ freeSockets }: Agent): Socket[] {
 }
 
 type AgentOptions = { readonly keepAlive: boolean; readonly maxSockets?: number; readonly timeout?: number }
+type Place = { readonly base: URL; readonly caFile: string | null; readonly resolve: Resolve | undefined }
 
-function agentFor(base: URL, caFile: string | null, options: AgentOptions): Agent {
+function requestTo(base: URL, options: RequestOptions) {
+  return base.protocol === 'https:' ? requestTls(base, options) : requestPlain(base, options)
+}
+
+function placeOf({ url, caFile = null, resolve }: ClientDeps): Place {
+  return { base: new URL(url.endsWith('/') ? url : `${url}/`), caFile, resolve }
+}
+
+function agentFor({ base, caFile, resolve }: Place, given: AgentOptions): Agent {
+  const options = resolve === undefined ? given : { ...given, lookup: lookupBy(resolve) }
   if (base.protocol !== 'https:') return new Agent(options)
   return caFile === null ? new TlsAgent(options) : new FileTrustAgent(caFile, options)
+}
+
+function lookupBy(resolve: Resolve): LookupFunction {
+  return (host, options, done) => {
+    resolve(host).then(
+      (addresses) => pinnedLookup(addresses)(host, options, done),
+      (error: NodeJS.ErrnoException) => done(error, []),
+    )
+  }
 }
 
 /**

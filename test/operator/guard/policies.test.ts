@@ -170,6 +170,32 @@ const WAYS: ReadonlyArray<readonly [string, (pod: Pod) => void, string]> = [
     'chaperone-proxy.env',
   ],
   [
+    'with DNS servers of its own for the proxy',
+    (pod) => {
+      for (const each of proxy(pod).env ?? []) if (each.name === 'DNS_RESOLVERS') each.value = '198.51.100.53'
+    },
+    'DNS_RESOLVERS',
+  ],
+  [
+    'with two settings for the DNS servers of the proxy',
+    (pod) => proxy(pod).env?.push({ name: 'DNS_RESOLVERS', value: '198.51.100.53' }),
+    'DNS_RESOLVERS',
+  ],
+  [
+    'without DNS servers for the proxy',
+    (pod) => {
+      proxy(pod).env = proxy(pod).env?.filter(({ name }) => name !== 'DNS_RESOLVERS')
+    },
+    'DNS_RESOLVERS',
+  ],
+  [
+    'with a cluster domain of its own for the proxy',
+    (pod) => {
+      for (const each of proxy(pod).env ?? []) if (each.name === 'CLUSTER_DOMAIN') each.value = 'evil.example'
+    },
+    'DNS_RESOLVERS',
+  ],
+  [
     'with a library in the proxy',
     (pod) => proxy(pod).env?.push({ name: 'LD_PRELOAD', value: '/evil.so' }),
     'chaperone-proxy.env',

@@ -53,6 +53,23 @@ const echo: RequestListener = (request, response) => {
 }
 
 describe('a call', () => {
+  test('goes to the address that the given resolver returns, and the certificate is checked for the name', async () => {
+    const ca = createTestCa()
+    const caFile = join(dir, 'ca.crt')
+    writeFileSync(caFile, ca.cert)
+    const url = await listen(createTlsServer(ca.issue('control-plane.system.svc'), echo), 'https')
+    const asked: string[] = []
+    const resolve = async (host: string) => {
+      asked.push(host)
+      return [{ address: '127.0.0.1', family: 4 }]
+    }
+    const named = url.replace('127.0.0.1', 'control-plane.system.svc')
+    expect((await clientOf(named, { caFile, resolve }).get('/x')).status).toBe(200)
+    expect(asked).toEqual(['control-plane.system.svc'])
+    const other = url.replace('127.0.0.1', 'other.system.svc')
+    await expect(clientOf(other, { caFile, resolve }).get('/x')).rejects.toThrow('other.system.svc')
+  })
+
   test('carries token, process and body, below the path that the address has', async () => {
     const url = await listen(createServer(echo), 'http')
     const client = clientOf(`${url}/below/`, { headers: { 'x-pod': 'web-1' } })
