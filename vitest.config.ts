@@ -15,7 +15,6 @@ const LONGEST = [
   'test/agents/pinned.test.ts',
   'test/dashboard/admin/pages.test.ts',
   'test/system/golden-live.test.ts',
-  'test/controlplane/openapi/schemathesis.test.ts',
   'test/capture/startup.test.ts',
   'test/controlplane/openapi/hostile.test.ts',
   'test/controlplane/sync/replicas.test.ts',
