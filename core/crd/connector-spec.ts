@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { EFFECT_CLASSES } from '../action/effect-class.ts'
-import { REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
+import { PROVIDER_KIND_NAMES, REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
 import { CONNECTOR_TYPES } from '../connectors/registry.ts'
 import { described } from './described.ts'
 import { dns1123, endpointPath, GatewayRefs, host, httpUrl } from './fields.ts'
@@ -76,6 +76,11 @@ export const ProviderToolsSpec = z.strictObject({
     z.array(z.enum(REACHING_KINDS)).max(REACHING_KINDS.length).default([]),
     'Kinds of tools and fetches that a model request may contain. All others are denied.',
     ['provider_tool.web_search'],
+  ),
+  deny: described(
+    z.array(z.enum(PROVIDER_KIND_NAMES)).max(PROVIDER_KIND_NAMES.length).optional(),
+    'Kinds that are denied besides those that `allow` lacks, whatever permissions and policies say.',
+    ['provider_tool.code', 'batch.run'],
   ),
 })
 

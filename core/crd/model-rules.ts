@@ -4,7 +4,9 @@ import type { SpecRule } from './spec-rules.ts'
 export type ModelShape = {
   readonly type: string
   readonly webSocketMessages: boolean
-  readonly providerTools?: unknown
+  readonly providerTools?:
+    | { readonly allow: readonly string[]; readonly deny?: readonly string[] | undefined }
+    | undefined
   readonly handles?: unknown
   readonly agentTriggers?: unknown
 }
@@ -21,6 +23,13 @@ export const MODEL_RULES: ReadonlyArray<SpecRule<ModelShape>> = [
     path: ['providerTools'],
     message: 'is for types llm_a, llm_b and llm_c only; remove it',
     holds: ({ type, providerTools }) => providerTools === undefined || type.startsWith('llm_'),
+  },
+  {
+    cel: '!has(self.providerTools) || !has(self.providerTools.allow) || !has(self.providerTools.deny) || !self.providerTools.deny.exists(k, k in self.providerTools.allow)',
+    path: ['providerTools', 'deny'],
+    message: 'lists a kind of providerTools.allow; remove it from one of the lists',
+    holds: ({ providerTools: { allow, deny = [] } = { allow: [] } }) =>
+      !deny.some((kind) => allow.includes(kind)),
   },
   {
     cel: "!has(self.handles) || self.type in ['llm_a', 'llm_b', 'llm_c', 'mcp']",

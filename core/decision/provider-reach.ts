@@ -1,5 +1,6 @@
 import type { Action } from '../action/action.ts'
 import { REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
+import type { ReachedHost } from '../connectors/provider-side/reached-host.ts'
 import { type BoundConnector, findConnector } from '../connectors/registry.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { Decision } from './decision.ts'
@@ -7,21 +8,33 @@ import { decideUnowned, plainDecision } from './egress.ts'
 
 /**
  * Decides about the host that the provider connects to for one of its own actions. The Connector's
- * `providerTools.allow` must list the kind of the action, and the agent must be allowed to reach the host. Undefined
- * if both conditions hold. The level `monitor` allows the request and states the verdict of full enforcement in
+ * `providerTools.deny` must not list the kind of the action, `providerTools.allow` must list it if it reaches out, and
+ * the agent must be allowed to reach the host. Undefined if these conditions hold. The level `monitor` allows the request and states the verdict of full enforcement in
  * `would`.
  */
 export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: Action): Decision | undefined {
   const { byProvider, nameReason = '' } = action
   if (byProvider === undefined) return undefined
   const { kind, reaches } = byProvider
-  const isAllowed = bound.entry.providerTools?.allow.some((allowed) => allowed === kind) === true
+  const { allow, deny = [] } = bound.entry.providerTools ?? NO_TOOLS
+  if (includes(deny, kind)) {
+    const remedy = `Connector "${bound.entry.name}" denies it in providerTools.deny. Remove the field from the request.`
+    return against(snapshot, `${nameReason} ${remedy}`)
+  }
+  const isAllowed = includes(allow, kind)
   if (reaches === 'unread') return isAllowed ? undefined : heldUnread(snapshot, bound, action)
   if (isReaching(kind) && !isAllowed) {
     const remedy = `Add "${kind}" to providerTools.allow of Connector "${bound.entry.name}" to permit it, or remove the field.`
     return against(snapshot, `${nameReason} ${remedy}`)
   }
-  if (reaches === null) return undefined
+  return reaches === null ? undefined : decideHost(snapshot, reaches, nameReason)
+}
+
+function decideHost(
+  snapshot: Snapshot,
+  reaches: ReachedHost | 'unreadable',
+  nameReason: string,
+): Decision | undefined {
   if (reaches === 'unreadable') {
     const remedy = 'Servers differ in how they parse the host of the URL. Send a plain https URL.'
     return against(snapshot, `${nameReason} ${remedy}`)
@@ -29,6 +42,12 @@ export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: A
   if (findConnector(snapshot.hosts, reaches.host, reaches.port) !== null) return undefined
   const decision = decideUnowned(snapshot, reaches.host, reaches.port)
   return decision.would === 'allow' ? undefined : { ...decision, reason: `${nameReason} ${decision.reason}` }
+}
+
+const NO_TOOLS: NonNullable<BoundConnector['entry']['providerTools']> = { allow: [] }
+
+function includes(kinds: readonly string[], kind: string): boolean {
+  return kinds.includes(kind)
 }
 
 const REACHING: ReadonlySet<string> = new Set(REACHING_KINDS)

@@ -43,6 +43,8 @@ type KindFacts = { readonly risk: RiskLevel; readonly reachesOut: boolean; reado
 
 export type ProviderKind = keyof typeof PROVIDER_KINDS
 
+export const PROVIDER_KIND_NAMES = Object.keys(PROVIDER_KINDS) as readonly ProviderKind[]
+
 /** One act of the provider for a request, such as a tool call or the fetch of a URL. */
 export type ProviderAct = {
   readonly kind: ProviderKind

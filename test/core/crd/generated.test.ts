@@ -170,6 +170,8 @@ describe('the CEL and the function of a rule agree', () => {
                 { endpoint: ['/mcp'] },
                 { webSocketMessages: true },
                 { providerTools: {} },
+                { providerTools: { allow: ['provider_tool.mcp'], deny: ['provider_tool.mcp'] } },
+                { providerTools: { allow: ['provider_tool.mcp'], deny: ['batch.run'] } },
                 { handles: 'own' },
                 { agentTriggers: {} },
                 { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },

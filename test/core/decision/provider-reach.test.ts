@@ -9,12 +9,14 @@ import { scanJson } from '../../../core/request/json/json-scan.ts'
 import { runSliced } from '../../../core/sliced.ts'
 import { type Rules, snapshotOf } from '../../sidecar/pipeline/test-world.ts'
 
-type Kinds = NonNullable<NonNullable<NonNullable<Rules['connectors']>[number]['providerTools']>['allow']>
+type Tools = NonNullable<NonNullable<Rules['connectors']>[number]['providerTools']>
+type Kinds = Tools['allow']
 
 /** What the gateway says to each act of the provider for a response with these tools. */
-function reach(tools: readonly object[], allow: Kinds, gateway: Rules['gateway'] = {}) {
+function reach(tools: readonly object[], listed: Kinds | Tools, gateway: Rules['gateway'] = {}) {
+  const providerTools = Array.isArray(listed) ? { allow: listed } : listed
   const connectors = [
-    { type: 'llm_a' as const, name: 'openai', providerTools: { allow } },
+    { type: 'llm_a' as const, name: 'openai', providerTools },
     { type: 'generic' as const, name: 'own', domains: ['owned.example'], id: 'conn_own' },
   ]
   const snapshot = snapshotOf({ connectors, gateway }, 1, 1)
@@ -47,6 +49,15 @@ describe('reach of a provider on behalf of a request', () => {
     expect(decision).toMatchObject({ verdict: 'deny', would: 'deny' })
     expect(decision?.reason).toMatch(/owned\.example \(tools\.\*\.server_url\)/)
     expect(decision?.reason).toMatch(/"provider_tool\.mcp" to providerTools\.allow of Connector "openai"/)
+  })
+
+  test('lacks what the Connector denies, also what reaches no host and whatever the level of the others', () => {
+    const code = { type: 'code_interpreter', container: { type: 'auto' } }
+    expect(reach([code], [])).toEqual([undefined, undefined])
+    const [own, decision] = reach([code], { allow: [], deny: ['provider_tool.code'] })
+    expect(own).toBeUndefined()
+    expect(decision).toMatchObject({ verdict: 'deny', would: 'deny' })
+    expect(decision?.reason).toContain('Connector "openai" denies it in providerTools.deny.')
   })
 
   test('includes the hosts of Connectors', () => {
