@@ -18,6 +18,26 @@ export const CONFIG_VARIABLES = {
     meaning:
       'PostgreSQL, `postgres://user:password@host:5432/database`; the role only needs to own its database',
   },
+  HTTPS_PROXY: {
+    fallback: 'none',
+    meaning:
+      'HTTP proxy for calls to https addresses of the identity provider, chat and webhooks; never for the API server, the database or loopback. The proxy resolves the names, so its rules replace the check of their addresses',
+  },
+  HTTP_PROXY: { fallback: 'none', meaning: 'The same for http addresses' },
+  NO_PROXY: {
+    fallback: 'none',
+    meaning: 'Hosts that are called directly, separated by commas: names, suffixes, addresses, ranges, or `*`',
+  },
+  DATABASE_CA_FILE: {
+    fallback: 'public roots, with `sslmode` in the URL',
+    meaning:
+      'Certificate authority of the PostgreSQL server (PEM): the server certificate and its host name are verified; with `sslmode=verify-ca` in the URL only the certificate. Read again for every connection',
+  },
+  DATABASE_CERT_FILE: {
+    fallback: 'none',
+    meaning: 'Client certificate for PostgreSQL (PEM), read again for every connection',
+  },
+  DATABASE_KEY_FILE: { fallback: 'none', meaning: 'Private key of `DATABASE_CERT_FILE` (PEM)' },
   DATABASE_POOL_SIZE: {
     fallback: '`10`',
     meaning:

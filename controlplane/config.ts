@@ -3,6 +3,8 @@ import { type Floors, readFloors } from '../core/crd/floors.ts'
 import type { EditingMode } from '../core/wire/access/sessions.ts'
 import { type PodApi, podApiOf, SERVICE_ACCOUNT } from '../kube/pod-access.ts'
 import type { ConfigVariable } from './config-variables.ts'
+import { type DatabaseTlsFiles, readDatabaseTls } from './db/tls.ts'
+import { type EgressProxySettings, readEgressProxy } from './egress-proxy.ts'
 import type { ApprovalsMode } from './features/approvals/mode.ts'
 import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
 import { isLoopbackOnly } from './http/auth/loopback-only.ts'
@@ -14,6 +16,7 @@ export type ControlPlaneConfig = {
   /** Whether the server also listens on 127.0.0.1, on the same port. */
   readonly listensOnLoopback: boolean
   readonly databaseUrl: string
+  readonly databaseTls: DatabaseTlsFiles
   /** Whether no other process uses the database. */
   readonly isOnlyReplica: boolean
   /** Maximum number of connections in the pool. The process uses three more connections for LISTEN. */
@@ -63,6 +66,8 @@ export type ControlPlaneConfig = {
   readonly oidc: OidcSettings | null
   /** Whether users may sign in with a password. */
   readonly isPasswordOn: boolean
+  /** HTTP proxies for calls to the identity provider, chat and webhooks (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). */
+  readonly egressProxy: EgressProxySettings
   readonly logLevel: string
 }
 
@@ -92,6 +97,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     port: port(env),
     listensOnLoopback: choice(env, 'LISTEN_LOOPBACK', ['on', 'off']) === 'on',
     databaseUrl: databaseUrl(env),
+    databaseTls: readDatabaseTls((name) => text(env, name)),
     isOnlyReplica: choice(env, 'ONLY_REPLICA', ['off', 'on']) === 'on',
     databasePoolSize: databasePoolSize(env),
     masterKey: masterKey(env),
@@ -121,6 +127,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     oidc,
     isPasswordOn: isPasswordOn(env, oidc !== null),
     gatewayFloors: readFloors(text(env, 'GATEWAY_FLOORS')),
+    egressProxy: readEgressProxy((name) => text(env, name)),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
 }

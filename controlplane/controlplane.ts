@@ -150,7 +150,10 @@ async function closeAll(
 
 async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
   try {
-    return await openDb({ url: config.databaseUrl, log, max: config.databasePoolSize })
+    return await openDb({
+      ...{ url: config.databaseUrl, tls: config.databaseTls, log },
+      max: config.databasePoolSize,
+    })
   } catch (error) {
     // The text of a `ChaperoneError` is for API callers, so the start-up error uses the cause instead.
     const cause = error instanceof ChaperoneError ? (error.cause ?? error) : error

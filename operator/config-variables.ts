@@ -72,6 +72,11 @@ export const CONFIG_VARIABLES = {
     meaning: 'Command of the sidecar and its arguments, separated by blanks',
   },
   SIDECAR_PULL_POLICY: { fallback: '`IfNotPresent`', meaning: '`Always`, `IfNotPresent` or `Never`' },
+  SIDECAR_PULL_SECRETS: {
+    fallback: 'none',
+    meaning:
+      'Names of Secrets, separated by commas, that the injector adds to `imagePullSecrets` of governed pods; they must exist in the namespace of each pod',
+  },
   SIDECAR_CONTROL_PLANE_URL: {
     fallback: '`CONTROL_PLANE_URL`',
     meaning: 'Address of the control plane for sidecars',

@@ -4,10 +4,13 @@ import type { Logger } from 'pino'
 import { listenOn } from './listen.ts'
 import { type ConnectionPool, createConnectionPool, type Statements } from './pool.ts'
 import type { Db, Query } from './query.ts'
+import { type DatabaseTlsFiles, databaseTls } from './tls.ts'
 import { unlessUnavailable } from './unavailable.ts'
 
 export type DbOptions = {
   readonly url: string
+  /** Default: the TLS parameters of the URL apply. */
+  readonly tls?: DatabaseTlsFiles
   readonly log: Logger
   /** Maximum number of connections in the pool. */
   readonly max?: number
@@ -30,13 +33,14 @@ const STATEMENT_MS = 60_000
  */
 export async function openDb({
   url,
+  tls,
   log,
   max = DEFAULT_POOL_SIZE,
   hangMs = HANG_MS,
   connectMs = CONNECT_MS,
   statementMs = STATEMENT_MS,
 }: DbOptions): Promise<Db> {
-  const config = connection(url)
+  const config = connection(url, tls)
   const pool = createConnectionPool({ config, max, hangMs, connectMs, statementMs, log })
   const named = statementNames()
   try {
@@ -58,7 +62,8 @@ export async function openDb({
   }
 }
 
-function connection(url: string): pg.ClientConfig {
+function connection(url: string, tls: DatabaseTlsFiles | undefined): pg.ClientConfig {
+  const verified = tls === undefined ? null : databaseTls(url, tls)
   // Parses `bigint` columns as numbers. The columns contain versions, sequence numbers and byte counts, all far below
   // 2^53.
   const types: pg.CustomTypesConfig = {
@@ -66,7 +71,10 @@ function connection(url: string): pg.ClientConfig {
       oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
   }
   return {
-    ...{ connectionString: url, types, application_name: 'chaperone' },
+    ...(verified === null
+      ? { connectionString: url }
+      : { connectionString: verified.url, ssl: verified.ssl }),
+    ...{ types, application_name: 'chaperone' },
     ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
   }
 }

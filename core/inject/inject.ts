@@ -48,6 +48,7 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
           ...(governed.spec.initContainers ?? []),
         ],
         volumes: [...(governed.spec.volumes ?? []), ...sidecarVolumes(gateway, options)],
+        ...withPullSecrets(governed, options.images.pullSecrets ?? []),
       },
     },
     warnings: [...warningsOf(bare, interception), ...setuidNeeds(bare).map(setuidWarning)],
@@ -79,6 +80,13 @@ function withoutSidecar(pod: Pod): Pod {
       ...(volumes && { volumes: volumes.filter(({ name }) => !RESERVED_VOLUMES.has(name)) }),
     },
   }
+}
+
+/** Appends the missing Secrets. Admission has already added those of the ServiceAccount to a pod without its own. */
+function withPullSecrets({ spec }: Pod, names: readonly string[]): Pick<Pod['spec'], 'imagePullSecrets'> {
+  const given = spec.imagePullSecrets ?? []
+  const missing = names.filter((name) => !given.some((each) => each.name === name))
+  return missing.length === 0 ? {} : { imagePullSecrets: [...given, ...missing.map((name) => ({ name }))] }
 }
 
 function keptUid(pod: Pod, { keepsUid }: InjectOptions): number | null {

@@ -18,6 +18,8 @@ export type SidecarImages = {
   readonly proxyCommand: readonly string[]
   readonly rules: string
   readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never'
+  /** Names of Secrets in the namespace of the pod, which the kubelet uses for the images. Default: none. */
+  readonly pullSecrets?: readonly string[]
 }
 
 /**

@@ -94,6 +94,7 @@ const Spec = z.looseObject({
   hostIPC: z.boolean().optional(),
   shareProcessNamespace: z.boolean().optional(),
   os: z.looseObject({ name: z.string() }).optional(),
+  imagePullSecrets: z.array(z.looseObject({ name: z.string().optional() })).optional(),
 })
 
 const Owner = z.looseObject({

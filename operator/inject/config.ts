@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { DEFAULT_PROXY_COMMAND, type SidecarImages } from '../../core/inject/options.ts'
 
 export type InjectionConfig = {
-  /** `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, separated by blanks; `SIDECAR_PULL_POLICY`. */
+  /** `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, separated by blanks; `SIDECAR_PULL_POLICY`; `SIDECAR_PULL_SECRETS`. */
   readonly images: SidecarImages
   /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL for sidecars; null: sidecars use the operator's URL. */
   readonly controlPlaneUrl: string | null
@@ -39,6 +39,7 @@ export function readInjectionConfig(env: Env): InjectionConfig {
       proxy: image,
       proxyCommand: text(env, 'SIDECAR_COMMAND')?.split(/\s+/) ?? DEFAULT_PROXY_COMMAND,
       rules: text(env, 'RULES_IMAGE') ?? image,
+      pullSecrets: pullSecrets(text(env, 'SIDECAR_PULL_SECRETS')),
       pullPolicy: pullPolicy(text(env, 'SIDECAR_PULL_POLICY') ?? 'IfNotPresent'),
     },
     controlPlaneUrl: text(env, 'SIDECAR_CONTROL_PLANE_URL'),
@@ -87,6 +88,15 @@ function pullPolicy(value: string): SidecarImages['pullPolicy'] {
   const known = PULL_POLICIES.find((each) => each === value)
   if (known !== undefined) return known
   throw invalid(`SIDECAR_PULL_POLICY is ${JSON.stringify(value)}; give ${PULL_POLICIES.join(', ')}`)
+}
+
+function pullSecrets(value: string | null): readonly string[] {
+  const names = value?.split(',').map((name) => name.trim()) ?? []
+  const wrong = names.find((name) => !/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(name))
+  if (wrong === undefined) return names
+  throw invalid(
+    `SIDECAR_PULL_SECRETS contains ${JSON.stringify(wrong)}; give names of Secrets, separated by commas`,
+  )
 }
 
 function invalid(detail: string): ChaperoneError {

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { openDb } from '../../db/open.ts'
 import type { Db } from '../../db/query.ts'
+import { type DatabaseTlsFiles, readDatabaseTls } from '../../db/tls.ts'
 import { ROLE } from '../postgres/cluster.ts'
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts'
 import type { DataFolder } from '../state/data-folder.ts'
@@ -20,7 +21,12 @@ export async function withDatabase<T>(
   work: (db: Db) => Promise<T>,
 ): Promise<T> {
   const { DATABASE_URL: given } = env
-  if (given) return onDatabase(given, work)
+  if (given)
+    return onDatabase(
+      given,
+      work,
+      readDatabaseTls((name) => env[name] || null),
+    )
   if (lockHolder(folder.lock) !== undefined) return onDatabase(runningUrl(folder), work)
   const lock = await lockFolder(folder.lock)
   try {
@@ -44,8 +50,8 @@ export async function withStartedDatabase<T>(folder: DataFolder, work: (db: Db) 
   }
 }
 
-async function onDatabase<T>(url: string, work: (db: Db) => Promise<T>): Promise<T> {
-  const db = await openDb({ url, log: pino({ level: 'silent' }), max: 1 })
+async function onDatabase<T>(url: string, work: (db: Db) => Promise<T>, tls?: DatabaseTlsFiles): Promise<T> {
+  const db = await openDb({ url, log: pino({ level: 'silent' }), max: 1, ...(tls ? { tls } : {}) })
   try {
     return await work(db)
   } finally {

@@ -3,6 +3,7 @@ import { parseCidr } from '../../../core/request/address.ts'
 import type { ControlPlaneConfig } from '../../config.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Db } from '../../db/query.ts'
+import { createEgressProxy, type EgressProxySettings } from '../../egress-proxy.ts'
 import type { Approvals } from '../approvals/service.ts'
 import { type ChatAnswers, createChatAnswers } from '../chat/answers.ts'
 import { CHAT_API_URL, type ChatApi, createChatApi } from '../chat/api.ts'
@@ -24,7 +25,9 @@ export type NotifyDeps = {
   readonly keyring: Keyring
   readonly settings: Pick<Settings, 'read'>
   readonly approvals: Pick<Approvals, 'respond'>
-  readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs' | 'publicUrl'>
+  readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs' | 'publicUrl'> & {
+    readonly egressProxy?: EgressProxySettings
+  }
   /** Base address of the chat provider's web API; default: the public address. */
   readonly chatApiUrl?: string | undefined
   /** Returns the current decision token of an action; null once the token is used, expired or cancelled. */
@@ -69,10 +72,14 @@ export function createChatClient({
   config,
   chatApiUrl = CHAT_API_URL,
 }: {
-  readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs'>
+  readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs'> & {
+    readonly egressProxy?: EgressProxySettings
+  }
   readonly chatApiUrl?: string | undefined
 }): { readonly send: Send; readonly api: ChatApi } {
-  const send = createSender({ reach: config.notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? []) })
-  const toChat = createSender({ reach: 'private' })
+  const proxy = createEgressProxy(config.egressProxy)
+  const reach = config.notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? [])
+  const send = createSender({ reach, proxy })
+  const toChat = createSender({ reach: 'private', proxy })
   return { send, api: createChatApi({ send: toChat, baseUrl: chatApiUrl }) }
 }

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
+import { type Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { ChaperoneError } from '../../../core/errors.ts'
 import {
@@ -10,6 +10,7 @@ import {
   type Reach,
   type Resolve,
 } from '../../../core/request/outbound-address.ts'
+import { type EgressProxy, NO_PROXY } from '../../egress-proxy.ts'
 
 export type SendRequest = {
   readonly method?: 'GET' | 'POST'
@@ -45,6 +46,8 @@ export type SenderOptions = {
   /** Address ranges in which receivers are allowed; default: public addresses only. */
   readonly reach?: Reach
   readonly resolve?: Resolve
+  /** Proxy of the calls. It resolves the names, so only hosts that are IP addresses are checked. */
+  readonly proxy?: EgressProxy
   /** Time limit in milliseconds from the DNS look-up to the status of the response; default 10 s. */
   readonly timeoutMs?: number
   /** Certificate authorities (PEM) that replace the default certificate authorities of Node. */
@@ -57,7 +60,7 @@ const DISCARD_BYTES = 64 * 1024
 const DISCARD_MS = 2_000
 
 export function createSender(options: SenderOptions = {}): Send {
-  const { timeoutMs = TIMEOUT_MS, reach = 'public', ca } = options
+  const { timeoutMs = TIMEOUT_MS, reach = 'public', ca, proxy = NO_PROXY } = options
   const resolve = options.resolve ?? ((host: string) => lookup(host, { all: true, order: 'verbatim' }))
   return async (request) => {
     const url = new URL(request.url)
@@ -65,8 +68,12 @@ export function createSender(options: SenderOptions = {}): Send {
     const timer = setTimeout(() => limit.abort(), timeoutMs)
     const signal = AbortSignal.any([request.signal, limit.signal])
     try {
-      const addresses = await unlessAborted(signal, addressesOf(hostOf(url), reach, resolve))
-      return await exchange(open(url, request, { addresses, signal, ca }), request)
+      const agent = proxy.agentFor(url)
+      const isProxied = agent !== undefined
+      const checking = addressesOf(hostOf(url), reach, isProxied ? async () => [] : resolve)
+      const addresses = await unlessAborted(signal, checking)
+      if (addresses.length === 0 && !isProxied) throw new Error('the name has no address')
+      return await exchange(open(url, request, { addresses, agent, signal, ca }), request)
     } catch (cause) {
       throw asFailure(cause, { host: url.host, isLate: limit.signal.aborted, timeoutMs })
     } finally {
@@ -84,23 +91,24 @@ async function addressesOf(host: string, reach: Reach, resolve: Resolve): Promis
       detail: `${host} resolves to ${address}, ${refusal.why}: nothing was sent.${remedy}`,
     })
   }
-  if (checked.addresses.length === 0) throw new Error('the name has no address')
   return checked.addresses
 }
 
 type Connection = {
   readonly addresses: readonly Address[]
+  /** Agent of the proxy; undefined: the checked addresses are called. */
+  readonly agent: Agent | undefined
   readonly signal: AbortSignal
   readonly ca: readonly string[] | undefined
 }
 
-function open(url: URL, request: SendRequest, { addresses, signal, ca }: Connection): ClientRequest {
+function open(url: URL, request: SendRequest, { addresses, agent, signal, ca }: Connection): ClientRequest {
   const common = {
     method: request.method ?? 'POST',
-    agent: false,
-    lookup: pinnedLookup(addresses),
+    ...(agent === undefined
+      ? { agent: false, lookup: pinnedLookup(addresses), autoSelectFamily: addresses.length > 1 }
+      : { agent }),
     signal,
-    autoSelectFamily: addresses.length > 1,
     headers: { ...request.headers, 'content-length': Buffer.byteLength(request.body) },
   }
   return url.protocol === 'https:'

@@ -9,6 +9,7 @@ import {
   pinnedLookup,
   type Resolve,
 } from '../../../core/request/outbound-address.ts'
+import { type EgressProxy, NO_PROXY } from '../../egress-proxy.ts'
 
 /** Options that the OIDC client library passes to `fetch`. */
 export type FetchInit = {
@@ -26,13 +27,13 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 /**
  * Returns a `fetch` for the addresses of the identity provider, including the addresses in its discovery document.
  * Private networks are allowed, metadata services and link-local addresses are not; plain HTTP is allowed on loopback
- * only. Connects to the checked addresses, follows no redirects and reads at most 1 MiB. Rejects with a TypeError like
+ * only. Connects to the checked addresses, or through the proxy, which resolves the names; follows no redirects and reads at most 1 MiB. Rejects with a TypeError like
  * `fetch`; its `cause` is the reason.
  */
-export function createCheckedFetch(resolve: Resolve): CheckedFetch {
+export function createCheckedFetch(resolve: Resolve, proxy: EgressProxy = NO_PROXY): CheckedFetch {
   return async (text, init = {}) => {
     try {
-      return await exchange(new URL(text), init, resolve)
+      return await exchange(new URL(text), init, { resolve, proxy })
     } catch (cause) {
       if (init.signal?.aborted === true) throw init.signal.reason
       throw new TypeError(cause instanceof Error ? cause.message : String(cause), { cause })
@@ -40,20 +41,25 @@ export function createCheckedFetch(resolve: Resolve): CheckedFetch {
   }
 }
 
-async function exchange(url: URL, init: FetchInit, resolve: Resolve): Promise<Response> {
+type Connect = { readonly resolve: Resolve; readonly proxy: EgressProxy }
+
+async function exchange(url: URL, init: FetchInit, { resolve, proxy }: Connect): Promise<Response> {
   const { method = 'GET', headers = {}, signal } = init
   if (!isConfidential(url.href)) throw refused(`${url.host} is not reached over TLS`)
-  const checked = await unlessAborted(checkedAddresses(hostOf(url), 'private', resolve), signal)
+  const agent = proxy.agentFor(url)
+  const isProxied = agent !== undefined
+  const checking = checkedAddresses(hostOf(url), 'private', isProxied ? async () => [] : resolve)
+  const checked = await unlessAborted(checking, signal)
   if (!checked.ok) throw refused(`${url.hostname} resolves to ${checked.address}, ${checked.refusal.why}`)
   const { addresses } = checked
-  if (addresses.length === 0) throw new Error(`${url.hostname} has no address`)
+  if (addresses.length === 0 && !isProxied) throw new Error(`${url.hostname} has no address`)
   const body = init.body == null ? undefined : Buffer.from(await new Response(init.body).arrayBuffer())
   const length = body === undefined ? {} : { 'content-length': String(body.length) }
   const options = {
     method,
-    agent: false,
-    lookup: pinnedLookup(addresses),
-    autoSelectFamily: addresses.length > 1,
+    ...(agent === undefined
+      ? { agent: false, lookup: pinnedLookup(addresses), autoSelectFamily: addresses.length > 1 }
+      : { agent }),
     headers: { ...headers, ...length, 'accept-encoding': 'identity' },
     ...(signal === undefined ? {} : { signal }),
   }

@@ -1,4 +1,5 @@
 import type * as Client from 'openid-client'
+import type { EgressProxy } from '../../egress-proxy.ts'
 import { resolveByDns } from '../gateways/dial.ts'
 import { createCheckedFetch } from './checked-fetch.ts'
 import { mergeClaims, namesGroups, type ProviderUser, readClaims } from './claims.ts'
@@ -58,11 +59,12 @@ export function createProvider(
   settings: OidcSettings,
   clientSecret: string | null,
   nowMs: () => number,
+  proxy: EgressProxy,
 ): Provider {
   let known: { readonly value: Promise<Connected>; readonly atMs: number } | null = null
   const connected = (): Promise<Connected> => {
     if (known !== null && nowMs() - known.atMs < DISCOVERY_LIFE_MS) return known.value
-    const value = connect(settings, clientSecret)
+    const value = connect(settings, clientSecret, proxy)
     known = { value, atMs: nowMs() }
     value.catch(() => {
       known = null
@@ -108,11 +110,15 @@ export function createProvider(
   }
 }
 
-async function connect(settings: OidcSettings, clientSecret: string | null): Promise<Connected> {
+async function connect(
+  settings: OidcSettings,
+  clientSecret: string | null,
+  proxy: EgressProxy,
+): Promise<Connected> {
   const client = await import('openid-client')
   const isPlain = settings.issuer.startsWith('http:')
   const execute = isPlain ? [client.allowInsecureRequests] : []
-  const checkedFetch = createCheckedFetch(resolveByDns)
+  const checkedFetch = createCheckedFetch(resolveByDns, proxy)
   const options = { execute, timeout: TIMEOUT_S, [client.customFetch]: checkedFetch }
   const found = await client.discovery(
     new URL(settings.issuer),

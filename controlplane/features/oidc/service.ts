@@ -3,6 +3,7 @@ import type { Keyring } from '../../crypto/keyring.ts'
 import type { Passwords } from '../../crypto/password.ts'
 import { readSecretFile } from '../../crypto/secret-files.ts'
 import type { Db } from '../../db/query.ts'
+import { createEgressProxy, type EgressProxy, type EgressProxySettings } from '../../egress-proxy.ts'
 import {
   type ConfirmAccess,
   type ConfirmUser,
@@ -41,22 +42,32 @@ type Deps = {
 
 /** Creates the sign-in of users. Rejects when the file with the client's secret cannot be read. */
 export async function createSignIn({
-  config: { oidc: settings, isPasswordOn },
+  config: { oidc: settings, isPasswordOn, egressProxy },
   ...deps
 }: Deps & {
-  readonly config: { readonly oidc: OidcSettings | null; readonly isPasswordOn: boolean }
+  readonly config: {
+    readonly oidc: OidcSettings | null
+    readonly isPasswordOn: boolean
+    readonly egressProxy?: EgressProxySettings
+  }
 }): Promise<SignIn> {
-  const oidc = settings === null ? null : await createOidc({ ...deps, settings, isPasswordOn })
+  const proxy = createEgressProxy(egressProxy)
+  const oidc = settings === null ? null : await createOidc({ ...deps, settings, isPasswordOn, proxy })
   return { oidc, isPasswordOn, confirmAccess: createConfirmAccess(oidc?.confirmUser ?? null, isPasswordOn) }
 }
 
 async function createOidc({
   settings,
+  proxy,
   ...deps
-}: Deps & { readonly settings: OidcSettings; readonly isPasswordOn: boolean }): Promise<Oidc> {
+}: Deps & {
+  readonly settings: OidcSettings
+  readonly isPasswordOn: boolean
+  readonly proxy: EgressProxy
+}): Promise<Oidc> {
   const { clientSecretFile: file } = settings
   const secret = file === null ? null : await readSecretFile(file, 'OIDC_CLIENT_SECRET_FILE')
-  const provider = createProvider(settings, secret, () => performance.now())
+  const provider = createProvider(settings, secret, () => performance.now(), proxy)
   const users = createProviderUsers({ ...deps, settings })
   const requests = createSignInRequests(deps.keyring, () => Date.now())
   return {

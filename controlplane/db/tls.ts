@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+
+/** PEM files that verify the database server and identify this client; null: not configured. */
+export type DatabaseTlsFiles = {
+  /** Certificate authority of the server; null: the public roots. */
+  readonly caFile: string | null
+  readonly certFile: string | null
+  readonly keyFile: string | null
+}
+
+const PARAMETERS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'uselibpqcompat']
+/** Modes that verify the certificate and the host name. libpq's `require` and `prefer` would verify less. */
+const FULL = ['', 'prefer', 'require', 'verify-full']
+
+/**
+ * Returns the URL without its TLS parameters, and the TLS options in their place; `null` without files: the parameters of
+ * the URL apply. Each new connection reads the files again, because their issuer renews them; a file that cannot be read
+ * then keeps its last content. Throws when a file cannot be read now, and when `sslmode` contradicts the files.
+ */
+export function databaseTls(
+  url: string,
+  { caFile, certFile, keyFile }: DatabaseTlsFiles,
+): { readonly url: string; readonly ssl: ConnectionOptions } | null {
+  if (caFile === null && certFile === null) return null
+  const stripped = new URL(url)
+  const mode = stripped.searchParams.get('sslmode') ?? ''
+  if (mode !== 'verify-ca' && !FULL.includes(mode))
+    throw new Error(
+      `sslmode of DATABASE_URL is ${mode}, which verifies no certificate, but DATABASE_CA_FILE or DATABASE_CERT_FILE is set. Set sslmode to verify-full or verify-ca.`,
+    )
+  for (const name of PARAMETERS) stripped.searchParams.delete(name)
+  const ssl: ConnectionOptions = { rejectUnauthorized: true }
+  if (mode === 'verify-ca') ssl.checkServerIdentity = () => undefined
+  for (const [name, file] of Object.entries({ ca: caFile, cert: certFile, key: keyFile }))
+    if (file !== null) Object.defineProperty(ssl, name, { ...renewed(file), ...SHOWN })
+  return { url: stripped.href, ssl }
+}
+
+/** Reads the variables of the files; `text` returns the value of a variable, null when it is not set. */
+export function readDatabaseTls(
+  text: (name: 'DATABASE_CA_FILE' | 'DATABASE_CERT_FILE' | 'DATABASE_KEY_FILE') => string | null,
+): DatabaseTlsFiles {
+  const [caFile, certFile, keyFile] = [
+    text('DATABASE_CA_FILE'),
+    text('DATABASE_CERT_FILE'),
+    text('DATABASE_KEY_FILE'),
+  ]
+  if ((certFile === null) !== (keyFile === null))
+    throw new Error('DATABASE_CERT_FILE and DATABASE_KEY_FILE belong together: set both or neither')
+  return { caFile, certFile, keyFile }
+}
+
+/** `pg` copies the options for each connection, which calls the getters, and hides `key` by a redefinition. */
+const SHOWN = { enumerable: true, configurable: true }
+
+function renewed(file: string): { get(): string } {
+  let content = readFileSync(file, 'utf8')
+  return {
+    get() {
+      try {
+        content = readFileSync(file, 'utf8')
+      } catch {
+        // The file is being replaced.
+      }
+      return content
+    },
+  }
+}
