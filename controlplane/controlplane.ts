@@ -21,7 +21,7 @@ import { acceptChatForms } from './features/chat/routes.ts'
 import { listen } from './http/listen.ts'
 import { startMigrationServer } from './http/migration-server.ts'
 import { createHttpServer } from './http/server.ts'
-import { openTls } from './http/tls.ts'
+import { openTls, type Tls } from './http/tls.ts'
 import { createRoutes } from './routes.ts'
 import { createServices, type Services } from './services.ts'
 import { VERSION } from './version.ts'
@@ -76,7 +76,9 @@ async function serve(
   { secrets, ...given }: { secrets: Secrets; db: Db; log: Logger } & ControlPlaneOptions,
 ): Promise<ControlPlane> {
   const { db, log } = given
-  const services = await createServices({ config, ...given, ...secrets })
+  let tls: Tls | null = null
+  const serverCertificate = () => tls?.certificate.cert ?? null
+  const services = await createServices({ config, ...given, ...secrets, serverCertificate })
   await services.desired.bindPolicies()
   let url = config.publicUrl ?? ''
   const routes = createRoutes(services, {
@@ -92,7 +94,7 @@ async function serve(
     publicUrl: config.publicUrl,
   }
   const { readClientCa } = services
-  const tls =
+  tls =
     config.tls === null ? null : await openTls(config.tls, { keyring: secrets.keyring, log, readClientCa })
   const { host: listenHost, trustedProxies } = config
   const app = createHttpServer({ routes, auth, log, tls, version: VERSION, listenHost, trustedProxies })

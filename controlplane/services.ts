@@ -63,6 +63,8 @@ export type ServicesDeps = {
   /** Address of the chat provider's web API; default: the public address. */
   readonly chatApiUrl?: string | undefined
   readonly passwordCost?: PasswordCost | undefined
+  /** Returns the certificate (PEM) that the server presents; null without TLS. */
+  readonly serverCertificate: () => string | null
 }
 
 export type Services = Awaited<ReturnType<typeof createServices>>
@@ -154,6 +156,7 @@ export async function createServices(deps: ServicesDeps) {
   })
 
   const pages = createPageServices({ ...base, ...v1, hub, catalogue, members: callers.members })
+  const state = () => ({ version: library.version ?? 0, processes: hub.processes() })
   const ingestQuota = createIngestQuota({ nowMs: clock.monotonicMs })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
@@ -205,11 +208,7 @@ export async function createServices(deps: ServicesDeps) {
     }),
     killRelay: createKillRelay({ killSwitch }),
     podReports: createPodReports(deps.db),
-    state: () => ({
-      version: library.version ?? 0,
-      processes: hub.processes(),
-      refusedPods: callers.pods?.refused() ?? [],
-    }),
+    state: () => ({ ...state(), refusedPods: callers.pods?.refused() ?? [] }),
     stateChanges: hub.changes,
     records: createRecords(base),
     ingestQuota,
@@ -222,7 +221,9 @@ export async function createServices(deps: ServicesDeps) {
     metrics: createControlPlaneMetrics({
       ...base,
       processes: () => connectedProcesses(hub),
-      versions: () => hub.processes().map(({ version }) => version),
+      state,
+      kills: () => hub.kill.effective().length,
+      certificate: deps.serverCertificate,
       refusedBatches: ingestQuota.refused,
     }),
     retention,

@@ -7,12 +7,14 @@ import { KINDS } from './crds/kinds.ts'
 import { connectorTypesModule } from './dashboard/connector-types-module.ts'
 import { effectLabelsModule } from './dashboard/effect-labels-module.ts'
 import { limitsPage } from './limits/limits-page.ts'
+import { metricsPage } from './metrics/metrics-page.ts'
 import { referencePage } from './reference/reference-page.ts'
 import { rightsPage } from './rights/rights-page.ts'
 
 /**
  * Writes the generated files: `crds/*.yaml` from the resource schemas, the connector types of the dashboard from the registry
- * of connectors, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, and `docs/reference.md` from the
+ * of connectors, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, `docs/metrics.md`
+ * from the metrics and alerts, and `docs/reference.md` from the
  * resource schemas and the settings of the programs. `--check`: writes nothing, lists the files that differ and exits with 1
  * if any file differs. `--out FOLDER`: writes only the CRDs, for inspection.
  */
@@ -27,7 +29,7 @@ const crds = KINDS.map(
 )
 /** Folder with generated and hand-written files. The check for left-over generated files skips this folder. */
 const MIXED = join(root, 'docs')
-const wanted = new Map(out === undefined ? [...crds, ...documents()] : crds)
+const wanted = new Map(out === undefined ? [...crds, ...(await documents())] : crds)
 const stale = [...new Set([...wanted.keys()].map(dirname))]
   .filter((folder) => folder !== MIXED)
   .flatMap(leftOver)
@@ -50,7 +52,7 @@ console.log(
   `generated files: ${wanted.size}, ${differing.length + stale.length} ${isCheck ? 'differ' : 'written'}`,
 )
 
-function documents(): ReadonlyArray<readonly [string, string]> {
+async function documents(): Promise<ReadonlyArray<readonly [string, string]>> {
   return [
     [
       join(root, 'controlplane/dashboard/labels/connector-types.ts'),
@@ -58,6 +60,7 @@ function documents(): ReadonlyArray<readonly [string, string]> {
     ],
     [join(root, 'controlplane/dashboard/labels/effect-labels.ts'), effectLabelsModule()],
     [join(root, 'docs/limits.md'), limitsPage()],
+    [join(root, 'docs/metrics.md'), await metricsPage()],
     [join(root, 'docs/reference.md'), referencePage()],
     [join(root, 'docs/rights.md'), rightsPage()],
   ]

@@ -44,8 +44,8 @@ type Made = {
   readonly issuer: PodCa | null
 }
 
-/** URL and conditions of the gateway, which are available only once the gateway listens. */
-type Address = { url: string; conditions: Pod['conditions'] }
+/** URL, conditions and capture of the gateway, which are available only once the gateway listens. */
+type Address = { url: string; conditions: Pod['conditions']; captureState: Pod['captureState'] }
 
 export type Core = ReturnType<typeof createCore>
 /** Creates everything except the sockets that agents reach: state, client of the control plane, and pipeline. */
@@ -63,7 +63,7 @@ export function createCore(config: GatewayConfig, given: Made) {
   const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
   const handleLater: typeof handle = (exchange) => handle(exchange)
   const stopped = createKilledWork({ kill, clock, newId, handle: handleLater, control: () => control })
-  const address: Address = { url: '', conditions: () => [] }
+  const address: Address = { url: '', conditions: () => [], captureState: () => null }
   const journal = new Journal({
     dir: join(config.dataDir, 'journal'),
     processId: newId('process'),
@@ -83,6 +83,12 @@ export function createCore(config: GatewayConfig, given: Made) {
     controlPlaneUrl: config.controlPlaneUrl,
     control: () => control,
     deferrals: () => uploader.deferrals,
+    journalMaxBytes: config.journalMaxBytes,
+    capture: () => ({
+      state: address.captureState(),
+      isBypassDetected: address.conditions().includes('BypassDetected'),
+    }),
+    certificate: () => issuer?.validity ?? null,
     ...stopped,
   })
   const rate = createRateLimits({

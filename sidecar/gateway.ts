@@ -169,6 +169,7 @@ async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
     throw error
   })
   address.conditions = pod.conditions
+  address.captureState = pod.captureState
   log.info({ agent: config.agent, interception: config.interception }, 'sidecar listens')
   return { port: POD_PORTS.health, close: once(() => closeAll(pod)) }
 }

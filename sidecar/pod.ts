@@ -8,7 +8,13 @@ import { CertificateReply } from '../core/wire/gateway/certificate.ts'
 import { SYNC_PATHS } from '../core/wire/gateway/sync.ts'
 import { openHealthServer } from './admin/health-server.ts'
 import type { Health } from './admin/routes-state.ts'
-import { createProbe, hasIpv6Loopback, outwardFamilies, type Probe } from './capture/probe.ts'
+import {
+  type CaptureState,
+  createProbe,
+  hasIpv6Loopback,
+  outwardFamilies,
+  type Probe,
+} from './capture/probe.ts'
 import type { PodConfig } from './config.ts'
 import { type ControlClient, jsonOf } from './control/client/client.ts'
 import type { ConditionWaits } from './control/snapshot/condition-waits.ts'
@@ -45,6 +51,8 @@ export type PodDeps = {
 export type Pod = {
   /** Returns the active error conditions, named as in the status of a Gateway. */
   conditions(): readonly PodCondition[]
+  /** Returns the state of the traffic capture; null without redirect rules. */
+  captureState(): CaptureState | null
   close(): Promise<void>
 }
 export type PodCondition = 'BypassDetected'
@@ -108,7 +116,11 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
     await undo()
     throw error
   }
-  return { conditions: () => (isBroken() ? ['BypassDetected'] : []), close: undo }
+  return {
+    conditions: () => (isBroken() ? ['BypassDetected'] : []),
+    captureState: () => (isTransparent ? probe.state : null),
+    close: undo,
+  }
 }
 
 /** Requests a certificate from the control plane. Rejects with the reply of the control plane when it signs none. */

@@ -12,6 +12,7 @@ import {
 
 /** Certificate of an HTTPS server, and CAs of its client certificates. Both are renewed while the server runs. */
 export type Tls = {
+  /** The certificate of new connections. */
   readonly certificate: ServerCertificate
   /** CAs of client certificates, PEM. Null when the server requests no client certificates. */
   readonly clientCa: readonly string[] | null
@@ -46,7 +47,9 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
   // An empty list accepts no client certificate. Without a list, Node would trust every public CA.
   let clientCa = readClientCa === null ? null : await readClientCa().catch((): readonly string[] => [])
   return {
-    certificate,
+    get certificate() {
+      return certificate
+    },
     clientCa,
     keepFresh(server) {
       const update = () => server.setSecureContext({ ...certificate, ...clientCaOptions(clientCa) })

@@ -16,10 +16,11 @@ import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { createElection, type LeaseTiming } from '../kube/lease.ts'
 import type { Namespaces } from '../kube/namespaces.ts'
 import type { ReflectorTiming } from '../kube/reflector.ts'
-import { createOperatorMetrics, type OperatorMetrics } from '../metrics.ts'
+import { createOperatorMetrics, type OperatorMetrics, type Validity } from '../metrics.ts'
 import { type InformerCaches, queueKey } from './custom-resources.ts'
 import { type Informers, startInformers } from './informer-caches.ts'
 import { createLeader, type LeaderTiming } from './leader.ts'
+import { podCounts } from './pod-counts.ts'
 import type { PodIndex } from './pod-index.ts'
 import { readinessChecks } from './readiness-checks.ts'
 
@@ -48,6 +49,8 @@ export type AdmissionComponent = AsyncDisposable & {
   readonly checks: readonly ReadinessCheck[]
   /** Ungoverned pods that should be governed, by `namespace/name` of the Gateway, for the Gateway's status. */
   readonly bypassing?: () => ReadonlyMap<string, readonly string[]>
+  /** Certificates of the webhook by their names in metrics. */
+  readonly certificates?: () => ReadonlyMap<string, Validity>
   /** Called when a Gateway was added, changed or deleted. */
   readonly gatewaysChanged?: () => void
 }
@@ -61,6 +64,7 @@ export type AdmissionDeps = {
   readonly podIndex: Pick<PodIndex, 'agentElsewhere'>
   /** Called with the Gateways (`namespace/name`) whose set of ungoverned pods changed. */
   readonly onBypassing: (gateways: ReadonlySet<string>) => void
+  readonly onReview: OperatorMetrics['reviewed']
 }
 
 export type ClusterOperatorDeps = {
@@ -102,12 +106,15 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     admission = await openAdmission({
       ...{ client, config, log, instance, caches, namespaces, podIndex },
       onBypassing: leader.gatewaysChanged,
+      onReview: metrics.reviewed,
     })
   metrics.observe({
     staleness: informers.stalenessS,
     queueDepth: leader.depth,
     isLeader: election.isLeader,
     killSwitchesBehindS: () => relay.behindMs() / 1_000,
+    pods: () => podCounts(informers, admission?.bypassing?.() ?? new Map()),
+    certificates: () => admission?.certificates?.() ?? new Map(),
   })
   const own = readinessChecks(informers, killWatch, timing.maxStalenessMs ?? MAX_STALENESS_MS)
   const health = await startHealthServer({

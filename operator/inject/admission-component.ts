@@ -55,7 +55,10 @@ export function admissionComponent(
       settings: { ...settingsOf(config, deps), dns },
       floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
-      onReview: (outcome, durationMs) => log.debug({ outcome, duration_ms: durationMs }, 'pod reviewed'),
+      onReview(review, durationMs) {
+        deps.onReview(review, durationMs)
+        log.debug({ ...review, duration_ms: durationMs }, 'object reviewed')
+      },
       ...endpointOf(config, ownNamespace),
     })
     return {
@@ -67,6 +70,7 @@ export function admissionComponent(
         { name: 'guard', problem: maintenance.problem },
       ],
       bypassing: watchdog.bypassing,
+      certificates: injector.certificates,
       gatewaysChanged: maintenance.soon,
       async [Symbol.asyncDispose]() {
         maintenance.stop()

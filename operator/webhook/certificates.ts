@@ -47,6 +47,8 @@ export type CertificateDeps = {
 
 export type Certificates = Disposable & {
   readonly leaf: Leaf
+  /** The CA (PEM) that signed the leaf. */
+  readonly signerPem: string
   /** Writes the CA bundle into the webhook configurations. Call it once the webhook serves. */
   publish(): Promise<void>
   /** Checks the certificates at once. A timer also checks them every five minutes. */
@@ -79,6 +81,9 @@ export async function createCertificates(deps: CertificateDeps): Promise<Certifi
   return {
     get leaf() {
       return leaf
+    },
+    get signerPem() {
+      return signer.certPem
     },
     async publish() {
       isPublished = true

@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { KubeClient } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import type { Validity } from '../metrics.ts'
 import { createCertificateStore } from './certificate-store.ts'
 import { type Certificates, createCertificates } from './certificates.ts'
 import type { WebhookTarget } from './configuration.ts'
@@ -21,7 +23,11 @@ export type InjectorDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels' | 'ag
     readonly hosts: readonly [string, ...string[]]
   }
 
-export type Injector = AsyncDisposable & { readonly port: number }
+export type Injector = AsyncDisposable & {
+  readonly port: number
+  /** Returns the certificates of the webhook by their names in metrics. */
+  certificates(): ReadonlyMap<string, Validity>
+}
 
 /** Returns the DNS names of a Service. */
 export function serviceHosts(name: string, namespace: string): readonly [string, ...string[]] {
@@ -61,7 +67,20 @@ export async function openInjector(deps: InjectorDeps): Promise<Injector> {
     throw error
   }
   const opened = server
-  return { port: opened.port, [Symbol.asyncDispose]: () => close(certificates, opened) }
+  return {
+    port: opened.port,
+    certificates: () =>
+      new Map([
+        ['webhook', validityOf(certificates.leaf.certPem)],
+        ['webhook_ca', validityOf(certificates.signerPem)],
+      ]),
+    [Symbol.asyncDispose]: () => close(certificates, opened),
+  }
+}
+
+function validityOf(certPem: string): Validity {
+  const { validFrom, validTo } = new X509Certificate(certPem)
+  return { notBeforeMs: Date.parse(validFrom), notAfterMs: Date.parse(validTo) }
 }
 
 async function close(certificates: Certificates, server: WebhookServer | undefined): Promise<void> {

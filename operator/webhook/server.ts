@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { FloorRules } from '../../core/crd/floors.ts'
+import type { Review } from '../metrics.ts'
 import { type AdmissionResponse, AdmissionReview, reviewBody } from './admission-review.ts'
 import { WEBHOOK_PATHS } from './configuration.ts'
 import { createGatewayWait, type GatewayWait } from './gateway-wait.ts'
@@ -30,7 +31,7 @@ export type WebhookDeps = ReviewDeps & {
   /** Weakest settings that a Gateway may have; absent: no Gateway has a floor. */
   readonly floorRules?: FloorRules
   /** Called after each review, with its duration in milliseconds. `failed`: an unexpected error. */
-  readonly onReview: (outcome: 'injected' | 'untouched' | 'refused' | 'failed', durationMs: number) => void
+  readonly onReview: (review: Review, durationMs: number) => void
   readonly onFailure: (error: unknown) => void
 }
 
@@ -87,7 +88,8 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
   await gatewayKnown(() => path !== WEBHOOK_PATHS.manifests && isMissing(deps, asked, path))
   const result = reviewRequest(deps, asked, path)
   answer(response, 200, reviewBody(asked.uid, result))
-  deps.onReview(outcomeOf(result), performance.now() - startedAt)
+  const webhook = path === WEBHOOK_PATHS.manifests ? 'manifests' : 'pods'
+  deps.onReview({ webhook, outcome: outcomeOf(result) }, performance.now() - startedAt)
 }
 
 /**

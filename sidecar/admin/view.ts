@@ -11,6 +11,8 @@ import type { Journal } from '../journal/journal.ts'
 import { isMemoryBacked } from '../journal/memory-backed.ts'
 import type { Gauges, Metrics } from '../metrics.ts'
 import { VERSION } from '../process/version.ts'
+import type { CaptureGauges } from './metrics/capture-metrics.ts'
+import type { CertificateValidity } from './metrics/certificate-metrics.ts'
 import type { Health } from './routes-state.ts'
 
 /** Reads the state of the gateway for the API, the metrics and the control plane. */
@@ -40,6 +42,10 @@ export type ViewDeps = {
   readonly cancellations: Pick<Cancellations, 'report'>
   /** Returns the number of record batches that the ingest quota refused. */
   readonly deferrals: () => number
+  readonly journalMaxBytes: number
+  readonly capture: () => CaptureGauges
+  /** Returns the certificate with which a sidecar signs; null without one. */
+  readonly certificate: () => Omit<CertificateValidity, 'nowMs'> | null
 }
 
 /**
@@ -95,8 +101,9 @@ export function createView(deps: ViewDeps): GatewayView {
       connectors: connectors().size,
       uptimeSeconds: uptime(),
       deferredBatches: deps.deferrals(),
-      journal: journal.state,
       hostedWork: deps.hostedWork,
+      capture: deps.capture(),
+      ...stateGauges(deps),
     }),
     report: (url) => ({
       url,
@@ -113,6 +120,23 @@ export function createView(deps: ViewDeps): GatewayView {
         ...journalWarnings(journal, isInMemory && snapshot()?.gateway.audit === 'sync'),
       ],
     }),
+  }
+}
+
+function stateGauges(deps: ViewDeps): Pick<Gauges, 'journal' | 'configuration' | 'certificate'> {
+  const { journal, clock } = deps
+  const { heartbeats, snapshots } = deps.control()
+  const certificate = deps.certificate()
+  return {
+    journal: {
+      ...{ state: journal.state, bytes: journal.bytes, limitBytes: deps.journalMaxBytes },
+      ...{ pending: journal.pending, lost: journal.lost },
+    },
+    configuration: {
+      version: snapshots.current()?.version ?? null,
+      lostForSeconds: heartbeats.lostForMs() / 1_000,
+    },
+    certificate: certificate === null ? null : { ...certificate, nowMs: clock.nowMs() },
   }
 }
 

@@ -9,6 +9,7 @@ export type Sign = (request: string) => Promise<string>
 
 export type Issued = {
   readonly ca: CertificateAuthority
+  readonly notBeforeMs: number
   readonly notAfterMs: number
   /** Names for which the CA can sign leaves; null for every name. */
   readonly permitted: PermittedNames | null
@@ -29,6 +30,7 @@ export async function issueCa(
   const chain = chainOf(await signRequest(pem('CERTIFICATE REQUEST', request)), privateKey)
   return {
     ca: createCertificateAuthority(privateKey, chain, nowMs),
+    notBeforeMs: Date.parse(chain[0].validFrom),
     notAfterMs: Date.parse(chain[0].validTo),
     permitted: namesPermittedBy(chain[0].raw),
   }

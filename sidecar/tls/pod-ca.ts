@@ -10,6 +10,8 @@ export type PodCa = {
   /** The CA that mints leaves. The object stays the same while its certificate is renewed. */
   readonly ca: CertificateAuthority
   readonly isReady: boolean
+  /** Validity of the intermediate certificate in epoch milliseconds; null without one. */
+  readonly validity: { readonly notBeforeMs: number; readonly notAfterMs: number } | null
   /**
    * Resolves with the root certificates (PEM) for the agent: the root of the pod, and the root of the control plane
    * unless the control plane signs no certificate within `patienceMs` milliseconds. Rejects when the root of the pod
@@ -67,6 +69,9 @@ export function createPodCa(deps: PodCaDeps): PodCa {
     },
     get isReady() {
       return root !== null
+    },
+    get validity() {
+      return intermediate.current
     },
     async ready(patienceMs) {
       const own = await loadCertificateAuthority(deps.own, Date.now, 'Chaperone pod CA')

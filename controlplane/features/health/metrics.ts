@@ -1,10 +1,10 @@
-import { Counter, Gauge, Registry } from 'prom-client'
+import { X509Certificate } from 'node:crypto'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
-import { countRelations } from '../../../core/wire/gateway/version-relation.ts'
+import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 import type { Db } from '../../db/query.ts'
-import { VERSION } from '../../version.ts'
 import { type ActionCounts, countActions } from '../actions/rows.ts'
 import { listInvalidPolicies } from '../policies/rows.ts'
+import { exposition, type MetricsState } from './metrics-exposition.ts'
 
 export type ControlPlaneMetrics = {
   /** Returns the metrics in the exposition format of Prometheus (spec 4.5). */
@@ -16,8 +16,12 @@ export type MetricsDeps = {
   readonly orgId: string
   /** Returns the number of gateway processes that are connected to any replica. */
   readonly processes: () => number
-  /** Returns the program versions of the connected gateway processes; null for a process that sends no version. */
-  readonly versions: () => ReadonlyArray<string | null>
+  /** Returns the newest version of the configuration, and the gateway processes that are connected to any replica. */
+  readonly state: () => { readonly version: number; readonly processes: readonly GatewayProcess[] }
+  /** Returns the number of kill switches in force. */
+  readonly kills: () => number
+  /** Returns the server certificate (PEM); null without TLS. */
+  readonly certificate: () => string | null
   /** Number of batches of traffic records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>
   readonly platformNamespaces: ReadonlySet<string>
@@ -32,69 +36,35 @@ export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetric
     })
     return counting
   }
-  return { scrape: async () => exposition(await counts(), await invalidPolicies(deps), deps) }
+  return {
+    scrape: async () =>
+      exposition({ ...stateOf(deps), counts: await counts(), invalid: await invalidPolicies(deps) }),
+  }
 }
 
-type InvalidPolicies = Readonly<Record<'platform' | 'tenant', number>>
+function stateOf({ processes, state, kills, certificate, refusedBatches }: MetricsDeps) {
+  return {
+    ...state(),
+    connected: processes(),
+    kills: kills(),
+    certificate: validityOf(certificate()),
+    refusedBatches,
+  }
+}
 
-async function invalidPolicies({ db, platformNamespaces }: MetricsDeps): Promise<InvalidPolicies> {
+function validityOf(certPem: string | null): MetricsState['certificate'] {
+  if (certPem === null) return null
+  const { validFrom, validTo } = new X509Certificate(certPem)
+  return {
+    ageS: (Date.now() - Date.parse(validFrom)) / 1_000,
+    remainingS: (Date.parse(validTo) - Date.now()) / 1_000,
+  }
+}
+
+async function invalidPolicies({ db, platformNamespaces }: MetricsDeps): Promise<MetricsState['invalid']> {
   const rows = await listInvalidPolicies(db)
   const isPlatform = ({ name, source }: (typeof rows)[number]) =>
     source === 'kubernetes' && platformNamespaces.has(namespaceOf(name))
   const platform = rows.filter(isPlatform).length
   return { platform, tenant: rows.length - platform }
-}
-
-/**
- * Builds the metrics of one scrape. Each scrape has its own registry, because all values are read at the time of the
- * scrape.
- */
-function exposition(
-  { total, lastHour, decisions24h }: ActionCounts,
-  invalid: InvalidPolicies,
-  { processes, versions, refusedBatches }: MetricsDeps,
-): Promise<string> {
-  const registry = new Registry()
-  const registers = [registry]
-  new Counter({
-    name: 'svc_actions_total',
-    help: 'Actions submitted to v1 or sent through gateways',
-    registers,
-  }).inc(total)
-  new Gauge({
-    name: 'svc_processes_active',
-    help: 'Gateway processes connected to any replica',
-    registers,
-  }).set(processes())
-  const byVersion = new Gauge({
-    name: 'svc_gateway_processes',
-    help: 'Connected gateway processes by the relation of their version to that of the control plane (same, older, unsupported, newer, unknown)',
-    labelNames: ['version'],
-    registers,
-  })
-  for (const [version, count] of Object.entries(countRelations(versions(), VERSION)))
-    byVersion.set({ version }, count)
-  new Gauge({ name: 'svc_actions_last_hour', help: 'Actions of the last hour', registers }).set(lastHour)
-  const decisions = new Gauge({
-    name: 'svc_decisions_24h',
-    help: 'Decisions of the last 24 hours by outcome',
-    labelNames: ['outcome'],
-    registers,
-  })
-  const refused = new Counter({
-    name: 'svc_record_batches_refused_total',
-    help: 'Batches of records over the ingest quota, by Gateway; the gateway sends them again',
-    labelNames: ['gateway'],
-    registers,
-  })
-  const policies = new Gauge({
-    name: 'svc_policies_invalid',
-    help: 'Policies of manifests that were never in force and deny their scope, by tier (platform, tenant)',
-    labelNames: ['tier'],
-    registers,
-  })
-  for (const [tier, count] of Object.entries(invalid)) policies.set({ tier }, count)
-  for (const [gateway, count] of refusedBatches) refused.inc({ gateway }, count)
-  for (const [outcome, count] of Object.entries(decisions24h)) decisions.set({ outcome }, count)
-  return registry.metrics()
 }

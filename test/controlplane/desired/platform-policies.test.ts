@@ -39,7 +39,8 @@ async function tierOf(of: Awaited<ReturnType<typeof tenant>>, name: string) {
 
 async function invalidCounts() {
   const metrics = createControlPlaneMetrics({
-    ...{ db: replica.db, orgId: 'none', processes: () => 0, versions: () => [], refusedBatches: new Map() },
+    ...{ db: replica.db, orgId: 'none', processes: () => 0, kills: () => 0, refusedBatches: new Map() },
+    ...{ state: () => ({ version: 1, processes: [] }), certificate: () => null },
     platformNamespaces: PLATFORM,
   })
   const count = (text: string, tier: string) =>

@@ -81,7 +81,8 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     watched.push(namespaces)
     const podIndex = { agentElsewhere: () => undefined }
     const onBypassing = (gateways: ReadonlySet<string>) => bypassing.push([...gateways])
-    return open({ client: own, config, log, instance: 'test', caches, namespaces, podIndex, onBypassing })
+    const called = { onBypassing, onReview: () => undefined }
+    return open({ client: own, config, log, instance: 'test', caches, namespaces, podIndex, ...called })
   }
   const ready = (started: AdmissionComponent) =>
     eventually('the component is ready', () =>

@@ -27,7 +27,7 @@ async function open(more: Partial<WebhookDeps> = {}) {
     port: 0,
     leaf: leaf(),
     isReady: () => true,
-    onReview: (outcome) => outcomes.push(outcome),
+    onReview: ({ webhook, outcome }) => outcomes.push(webhook === 'pods' ? outcome : `${webhook} ${outcome}`),
     onFailure: (error) => failures.push(error),
     ...more,
   })

@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest'
+import { IDLE_GAUGES } from '../../../scripts/metrics/idle-gauges.ts'
 import { createMetrics, type Gauges } from '../../../sidecar/metrics.ts'
-import { NO_HOSTED_WORK } from '../../support/no-hosted-work.ts'
 import { trafficRecord } from '../journal/traffic-record.ts'
 
 const GAUGES: Gauges = {
+  ...IDLE_GAUGES,
   activeByAgent: new Map([['bot', 2]]),
-  killEntries: [],
   approvalsPending: 3,
   connectors: 4,
   uptimeSeconds: 5,
-  deferredBatches: 0,
-  journal: 'ok',
-  hostedWork: NO_HOSTED_WORK,
+  journal: { state: 'ok', bytes: 300, limitBytes: 1_000, pending: 2, lost: 1 },
+  capture: { state: 'bypassed', isBypassDetected: true },
+  configuration: { version: 7, lostForSeconds: 12.5 },
+  certificate: { notBeforeMs: 0, notAfterMs: 90_000, nowMs: 60_000 },
 }
 const series = (text: string) => text.split('\n').filter((row) => row !== '' && !row.startsWith('#'))
 
@@ -58,6 +59,18 @@ describe('the metrics', () => {
       'svc_approvals_pending 3',
       'svc_connector_errors_total{connector="codehost",error_type="500"} 1',
       'svc_rate_limit_hits_total{agent="bot"} 1',
+      'svc_journal_state{state="ok"} 1',
+      'svc_journal_bytes 300',
+      'svc_journal_limit_bytes 1000',
+      'svc_journal_pending_records 2',
+      'svc_journal_lost_records_total 1',
+      'svc_capture_state{state="bypassed"} 1',
+      'svc_capture_state{state="proven"} 0',
+      'svc_bypass_detected 1',
+      'svc_snapshot_version 7',
+      'svc_control_plane_lost_seconds 12.5',
+      'svc_certificate_age_seconds{certificate="sidecar"} 60',
+      'svc_certificate_remaining_seconds{certificate="sidecar"} 30',
     ]) {
       expect(rows).toContain(row)
     }

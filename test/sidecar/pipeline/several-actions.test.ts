@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { TrafficRecord } from '../../../core/record.ts'
+import { IDLE_GAUGES } from '../../../scripts/metrics/idle-gauges.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
-import { NO_HOSTED_WORK } from '../../support/no-hosted-work.ts'
 import { replyJson } from '../../support/recorder.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { type McpWorld, startMcpWorld } from './mcp-world.ts'
@@ -72,15 +72,8 @@ describe('a request that carries several actions', () => {
     await started.post(batch(5))
     const metrics = createMetrics()
     metrics.finished(await recordOf(started), null)
-    const text = metrics.scrape(NO_GAUGES)
+    const text = metrics.scrape(IDLE_GAUGES)
     expect(text).toMatch(/^svc_request_actions_total\{agent="builder",connector="mcp",decision="allow"\} 5$/m)
     expect(text).toMatch(/^svc_requests_total\{.*\} 1$/m)
   })
 })
-
-const NO_GAUGES = {
-  ...{ activeByAgent: new Map(), killEntries: [], approvalsPending: 0, connectors: 1 },
-  ...{ uptimeSeconds: 1, deferredBatches: 0 },
-  journal: 'ok',
-  hostedWork: NO_HOSTED_WORK,
-} as const satisfies Parameters<ReturnType<typeof createMetrics>['scrape']>[0]

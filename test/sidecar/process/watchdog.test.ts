@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { IDLE_GAUGES } from '../../../scripts/metrics/idle-gauges.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { createWatchdog, type Watchdog } from '../../../sidecar/process/watchdog.ts'
-import { NO_HOSTED_WORK } from '../../support/no-hosted-work.ts'
 
 let watchdog: Watchdog | null = null
 afterEach(() => watchdog?.close())
@@ -71,16 +71,6 @@ describe('the watchdog', () => {
     const metrics = createMetrics()
     metrics.loopBlocked('classify')
     metrics.loopBlocked('classify')
-    const gauges = {
-      activeByAgent: new Map(),
-      killEntries: [],
-      approvalsPending: 0,
-      connectors: 0,
-      uptimeSeconds: 0,
-      deferredBatches: 0,
-      journal: 'ok' as const,
-      hostedWork: NO_HOSTED_WORK,
-    }
-    expect(metrics.scrape(gauges)).toContain('svc_event_loop_blocked_total{stage="classify"} 2')
+    expect(metrics.scrape(IDLE_GAUGES)).toContain('svc_event_loop_blocked_total{stage="classify"} 2')
   })
 })

@@ -1,0 +1,130 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+import { countRelations } from '../../../core/wire/gateway/version-relation.ts'
+import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
+import { VERSION } from '../../version.ts'
+import type { ActionCounts } from '../actions/rows.ts'
+
+/** All values of one scrape. */
+export type MetricsState = {
+  readonly counts: ActionCounts
+  /** Number of policies of manifests that were never in force, by tier. */
+  readonly invalid: Readonly<Record<'platform' | 'tenant', number>>
+  /** Number of gateway processes that are connected to any replica. */
+  readonly connected: number
+  /** Newest version of the configuration. */
+  readonly version: number
+  readonly processes: readonly GatewayProcess[]
+  /** Number of kill switches in force. */
+  readonly kills: number
+  /** Age and remaining validity of the server certificate; null without TLS. */
+  readonly certificate: { readonly ageS: number; readonly remainingS: number } | null
+  /** Number of batches of traffic records that the ingest quota refused, by Gateway. */
+  readonly refusedBatches: ReadonlyMap<string, number>
+}
+
+/**
+ * Returns the metrics of one scrape in the exposition format of Prometheus. Each scrape has its own registry, because
+ * all values are read at the time of the scrape.
+ */
+export function exposition(state: MetricsState): Promise<string> {
+  const registry = new Registry()
+  const write = {
+    gauge: (name: string, help: string, value: number) =>
+      new Gauge({ name, help, registers: [registry] }).set(value),
+    labelled(name: string, help: string, label: string, values: Iterable<readonly [string, number]>) {
+      const gauge = new Gauge({ name, help, labelNames: [label], registers: [registry] })
+      for (const [value, count] of values) gauge.set({ [label]: value }, count)
+    },
+    counter(name: string, help: string, label: string, values: Iterable<readonly [string, number]>) {
+      const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
+      for (const [value, count] of values) counter.inc({ [label]: value }, count)
+    },
+  }
+  writeActions(registry, write, state)
+  writeProcesses(write, state)
+  writeCertificate(write, state)
+  write.labelled(
+    'svc_policies_invalid',
+    'Policies of manifests that were never in force and deny their scope, by tier (platform, tenant)',
+    'tier',
+    Object.entries(state.invalid),
+  )
+  write.gauge('svc_kill_switches_active', 'Kill switches in force in the installation', state.kills)
+  return registry.metrics()
+}
+
+type Write = {
+  readonly gauge: (name: string, help: string, value: number) => void
+  readonly labelled: (...series: Labelled) => void
+  readonly counter: (...series: Labelled) => void
+}
+type Labelled = readonly [
+  name: string,
+  help: string,
+  label: string,
+  values: Iterable<readonly [string, number]>,
+]
+
+function writeActions(registry: Registry, write: Write, { counts, refusedBatches }: MetricsState): void {
+  const { total, lastHour, decisions24h } = counts
+  new Counter({
+    name: 'svc_actions_total',
+    help: 'Actions submitted to v1 or sent through gateways',
+    registers: [registry],
+  }).inc(total)
+  write.gauge('svc_actions_last_hour', 'Actions of the last hour', lastHour)
+  const outcomes = Object.entries(decisions24h)
+  write.labelled('svc_decisions_24h', 'Decisions of the last 24 hours by outcome', 'outcome', outcomes)
+  write.counter(
+    'svc_record_batches_refused_total',
+    'Batches of records over the ingest quota, by Gateway; the gateway sends them again',
+    'gateway',
+    refusedBatches,
+  )
+}
+
+function writeProcesses(write: Write, { connected, processes, version, kills }: MetricsState): void {
+  const versions = processes.map((process) => process.version)
+  write.gauge('svc_processes_active', 'Gateway processes connected to any replica', connected)
+  write.labelled(
+    'svc_gateway_processes',
+    'Connected gateway processes by the relation of their version to that of the control plane (same, older, unsupported, newer, unknown)',
+    'version',
+    Object.entries(countRelations(versions, VERSION)),
+  )
+  write.gauge('svc_configuration_version', 'Newest version of the configuration', version)
+  write.gauge(
+    'svc_sync_version_lag',
+    'Largest number of versions by which a connected gateway process is behind the configuration',
+    Math.max(0, ...processes.map(({ covered_version: covered }) => version - (covered ?? 0))),
+  )
+  const conditions = processes.filter((process) => process.conditions.includes('BypassDetected'))
+  write.gauge(
+    'svc_gateway_processes_bypassed',
+    'Connected gateway processes that report a bypass of their traffic capture',
+    conditions.length,
+  )
+  write.gauge(
+    'svc_gateway_processes_kill_pending',
+    'Connected gateway processes that have not acknowledged the kill switches in force',
+    kills === 0 ? 0 : processes.filter((process) => !process.has_kill_state).length,
+  )
+}
+
+function writeCertificate(write: Write, { certificate }: MetricsState): void {
+  const label = 'certificate'
+  const one = (value: number | undefined) =>
+    value === undefined ? [] : ([['control_plane', value]] as const)
+  write.labelled(
+    'svc_certificate_age_seconds',
+    'Age of the certificate, by certificate',
+    label,
+    one(certificate?.ageS),
+  )
+  write.labelled(
+    'svc_certificate_remaining_seconds',
+    'Seconds until the certificate expires, by certificate; negative after its expiry',
+    label,
+    one(certificate?.remainingS),
+  )
+}

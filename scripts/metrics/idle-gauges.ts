@@ -1,0 +1,16 @@
+import type { Gauges } from '../../sidecar/metrics.ts'
+
+/** Gauges of a gateway without traffic, outside of a pod. */
+export const IDLE_GAUGES: Gauges = {
+  activeByAgent: new Map(),
+  killEntries: [],
+  approvalsPending: 0,
+  connectors: 0,
+  uptimeSeconds: 0,
+  deferredBatches: 0,
+  journal: { state: 'ok', bytes: 0, limitBytes: 1_000, pending: 0, lost: 0 },
+  hostedWork: { size: 0, dropped: 0, unidentifiedCount: 0 },
+  capture: { state: null, isBypassDetected: false },
+  configuration: { version: 1, lostForSeconds: 0 },
+  certificate: null,
+}

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { podCounts } from '../../operator/cluster/pod-counts.ts'
+import type { PodFacts } from '../../operator/cluster/pod-index.ts'
+import { createOperatorMetrics, type OperatorGauges } from '../../operator/metrics.ts'
+
+const GAUGES: OperatorGauges = {
+  staleness: () => new Map([['gateways', 3]]),
+  queueDepth: () => 2,
+  isLeader: () => true,
+  killSwitchesBehindS: () => 1,
+  pods: () => new Map(),
+  certificates: () => new Map(),
+}
+
+async function rowsOf(
+  gauges: Partial<OperatorGauges>,
+  use: (metrics: ReturnType<typeof createOperatorMetrics>) => void = () => undefined,
+) {
+  const metrics = createOperatorMetrics()
+  metrics.observe({ ...GAUGES, ...gauges })
+  use(metrics)
+  return (await metrics.scrape()).split('\n').filter((row) => row !== '' && !row.startsWith('#'))
+}
+
+test('reviews are counted by webhook and outcome, with their duration', async () => {
+  const rows = await rowsOf({}, ({ reviewed }) => {
+    reviewed({ webhook: 'pods', outcome: 'refused' }, 4)
+    reviewed({ webhook: 'pods', outcome: 'injected' }, 2_000)
+    reviewed({ webhook: 'manifests', outcome: 'untouched' }, 1)
+  })
+  for (const row of [
+    'svc_operator_admission_reviews_total{webhook="pods",outcome="refused"} 1',
+    'svc_operator_admission_reviews_total{webhook="pods",outcome="injected"} 1',
+    'svc_operator_admission_reviews_total{webhook="manifests",outcome="untouched"} 1',
+    'svc_operator_admission_review_seconds_bucket{le="1",webhook="pods"} 1',
+    'svc_operator_admission_review_seconds_bucket{le="2.5",webhook="pods"} 2',
+  ])
+    expect(rows).toContain(row)
+})
+
+test('certificates have an age and a remaining time', async () => {
+  const now = Date.now()
+  const validity = { notBeforeMs: now - 60_000, notAfterMs: now + 120_000 }
+  const rows = await rowsOf({ certificates: () => new Map([['webhook', validity]]) })
+  const value = (name: string) =>
+    Number(
+      rows
+        .find((row) => row.startsWith(`svc_operator_certificate_${name}{certificate="webhook"}`))
+        ?.split(' ')[1],
+    )
+  expect(value('age_seconds')).toBeCloseTo(60, 0)
+  expect(value('remaining_seconds')).toBeCloseTo(120, 0)
+})
+
+const NO_PODS: PodFacts = {
+  governed: 0,
+  ready: 0,
+  cooperative: 0,
+  changingUser: 0,
+  notReady: [],
+  sharedAgents: [],
+}
+
+test('pods are counted by Gateway; a Gateway that does not exist is no label, and a deleted one goes', async () => {
+  const facts = { ...NO_PODS, governed: 3, notReady: ['team/a'] }
+  const gateway = { metadata: { namespace: 'team', name: 'main', uid: 'u', resourceVersion: '1' } }
+  const informers = (gateways: readonly object[]) =>
+    ({
+      caches: { Gateway: { list: () => gateways } },
+      podIndex: { factsOf: () => facts },
+    }) as unknown as Parameters<typeof podCounts>[0]
+  const bypassing = new Map([
+    ['team/main', ['team/b', 'team/c']],
+    ['team/invented-1', ['team/d']],
+    ['', ['team/e']],
+  ])
+  let gateways: readonly object[] = [gateway]
+  const metrics = createOperatorMetrics()
+  metrics.observe({ ...GAUGES, pods: () => podCounts(informers(gateways), bypassing) })
+  const text = await metrics.scrape()
+  for (const row of [
+    'svc_operator_governed_pods{gateway="team/main"} 3',
+    'svc_operator_sidecars_not_ready{gateway="team/main"} 1',
+    'svc_operator_ungoverned_pods{gateway="team/main"} 2',
+    'svc_operator_ungoverned_pods{gateway=""} 2',
+  ])
+    expect(text).toContain(row)
+  expect(text).not.toContain('invented')
+  gateways = []
+  expect(await metrics.scrape()).not.toContain('gateway="team/main"')
+})
