@@ -89,6 +89,15 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
       return pod.metadata.labels?.['chaperone.dev/inject'] === 'injected' ? pod : null
     })
     expect(JSON.stringify(injected)).toContain('chaperone-proxy')
+    const reviewed = (await health('/metrics')).text
+    for (const row of [
+      /^svc_operator_admission_reviews_total\{webhook="pods",outcome="injected"\} [1-9]/m,
+      /^svc_operator_admission_review_seconds_count\{webhook="pods"\} [1-9]/m,
+      /^svc_operator_certificate_remaining_seconds\{certificate="webhook"\} 60\d{4}/m,
+      /^svc_operator_certificate_remaining_seconds\{certificate="webhook_ca"\} 3\d{7}/m,
+      /^svc_operator_ungoverned_pods\{gateway="team\/prod"\} 0$/m,
+    ])
+      expect(reviewed).toMatch(row)
     await eventually('the pod is counted', async () => {
       const gateway = await world.cluster.get('Gateway', 'team', 'prod')
       const { governed } = (gateway['status'] as { pods?: { governed?: number } }).pods ?? {}
