@@ -31,7 +31,8 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
   const bare = keepsToken ? pod : withoutApiToken(pod)
   const refusals = refusePod(bare, gateway, proxyUid)
   if (refusals.length > 0) return { kind: 'refused', refusals }
-  const agent = agentName(given.metadata)
+  const agent = options.identity?.agent ?? agentName(given.metadata)
+  const workload = options.identity?.workload
   const { interception } = gateway.spec
   const governed = mapContainers(hardenPod(bare), (container) =>
     withTrustMount(withClientVariables(container, interception)),
@@ -40,7 +41,7 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
     kind: 'injected',
     pod: {
       ...governed,
-      metadata: markedMetadata(given, { gateway, agent, proxyUid, needs: setuidNeeds(bare) }),
+      metadata: markedMetadata(given, { gateway, agent, workload, proxyUid, needs: setuidNeeds(bare) }),
       spec: {
         ...governed.spec,
         initContainers: [
@@ -110,15 +111,20 @@ function freeUid(pod: Pod, freshUid: number): number {
 type MarkFacts = {
   readonly gateway: InjectGateway
   readonly agent: string
+  /** The workload of a Sandbox's pod, which the owner references do not name. */
+  readonly workload: string | undefined
   readonly proxyUid: number
   /** Containers with programs that change their user, as `PATH: PROGRAM`, for the annotation `bypass-possible`. */
   readonly needs: readonly string[]
 }
 
-function markedMetadata({ metadata }: Pod, { gateway, agent, proxyUid, needs }: MarkFacts): Pod['metadata'] {
+function markedMetadata(
+  { metadata }: Pod,
+  { gateway, agent, workload, proxyUid, needs }: MarkFacts,
+): Pod['metadata'] {
   const { interception, hardening } = gateway.spec
   const reference = `${gateway.namespace}/${gateway.name}`
-  const done = { gateway: reference, agent, interception, hardening }
+  const done = { gateway: reference, agent, workload, interception, hardening }
   const { [ANNOTATIONS.bypassPossible]: _stale, ...annotations } = metadata.annotations ?? {}
   return {
     ...metadata,

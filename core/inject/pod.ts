@@ -129,3 +129,12 @@ export type EnvVar = z.infer<typeof EnvVar>
 export type Owner = z.infer<typeof Owner>
 export type SecurityContext = z.infer<typeof ContainerSecurity>
 export type Metadata = z.infer<typeof Metadata>
+
+/** Metadata from which the workload and the agent of a pod follow. */
+export type OwnedMetadata = {
+  readonly name?: string | undefined
+  readonly generateName?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  readonly annotations?: Readonly<Record<string, string>> | undefined
+  readonly ownerReferences?: readonly Owner[] | undefined
+}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { SandboxLookup } from '../../core/inject/sandbox.ts'
 import { loadKubeconfig } from '../../kube/kubeconfig-access.ts'
 import { createPodAccess } from '../../kube/pod-access.ts'
 import type { KubeAccess } from '../../kube/transport.ts'
@@ -23,6 +24,7 @@ import { createLeader, type LeaderTiming } from './leader.ts'
 import { podCounts } from './pod-counts.ts'
 import type { PodIndex } from './pod-index.ts'
 import { readinessChecks } from './readiness-checks.ts'
+import { startSandboxes } from './sandboxes.ts'
 
 export type ClusterOperator = AsyncDisposable & {
   /** Resolves when every informer cache has its first complete list. */
@@ -62,6 +64,7 @@ export type AdmissionDeps = {
   readonly caches: InformerCaches
   readonly namespaces: Omit<Namespaces, 'stop'>
   readonly podIndex: Pick<PodIndex, 'agentElsewhere'>
+  readonly sandboxes: SandboxLookup
   /** Called with the Gateways (`namespace/name`) whose set of ungoverned pods changed. */
   readonly onBypassing: (gateways: ReadonlySet<string>) => void
   readonly onReview: OperatorMetrics['reviewed']
@@ -102,9 +105,12 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     control,
     getAdmission,
   })
-  if (openAdmission !== null)
+  // Only the admission of pods needs the objects of agent-sandbox.
+  const sandboxes =
+    openAdmission === null ? null : startSandboxes({ client, log, metrics, timing: timing.watch })
+  if (openAdmission !== null && sandboxes !== null)
     admission = await openAdmission({
-      ...{ client, config, log, instance, caches, namespaces, podIndex },
+      ...{ client, config, log, instance, caches, namespaces, podIndex, sandboxes },
       onBypassing: leader.gatewaysChanged,
       onReview: metrics.reviewed,
     })
@@ -132,6 +138,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
       await election.stop()
       await control[Symbol.asyncDispose]()
       await informers.stop()
+      await sandboxes?.stop()
       await admission?.[Symbol.asyncDispose]()
       await health[Symbol.asyncDispose]()
       client[Symbol.dispose]()

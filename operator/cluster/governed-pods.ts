@@ -1,12 +1,10 @@
 import * as z from 'zod'
 import { ANNOTATIONS, CONTAINERS, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
-import { workloadOf } from '../../core/inject/agent-name.ts'
-import type { Metadata } from '../../core/inject/pod.ts'
+import { governedWorkload } from '../../core/inject/agent-name.ts'
 import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 
 type ContainerStatus = { readonly name: string; readonly ready: boolean }
 type FullPod = KubeObject & {
-  readonly metadata: Metadata
   readonly status?: {
     readonly phase?: string
     readonly initContainerStatuses?: readonly ContainerStatus[]
@@ -20,7 +18,7 @@ export type GovernedPod = KubeObject & {
   readonly gateway: string | null
   /** `namespace/name` of the agent; null without an annotation. */
   readonly agent: string | null
-  /** The workload of the pod, as `workloadOf` returns it. */
+  /** The workload of the pod, as `governedWorkload` returns it. */
   readonly workload: string | null
   readonly isReady: boolean
   /** True when the pod has succeeded or failed. */
@@ -39,7 +37,7 @@ export function governedPod(pod: KubeObject): GovernedPod {
     metadata: { name, namespace, uid, resourceVersion },
     gateway: gatewayOf(metadata),
     agent: agentOf(metadata),
-    workload: workloadOf(metadata),
+    workload: governedWorkload(metadata),
     isReady: statuses.some((each) => each.name === CONTAINERS.proxy && each.ready),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
     isDeleting: metadata.deletionTimestamp !== undefined,

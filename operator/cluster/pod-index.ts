@@ -19,8 +19,10 @@ export type AdmittedPod = {
   readonly agent: string
   /** `namespace/name` of the Gateway. */
   readonly gateway: string
-  /** The result of `workloadOf`; null for a pod without a controller. */
+  /** `KIND NAME`; null for a pod without a controller. */
   readonly workload: string | null
+  /** True when the agent name must belong to this workload alone, also under the same Gateway. */
+  readonly isExclusive: boolean
 }
 
 /** Index of the governed pods. The cost of a change does not depend on the number of pods and Gateways. */
@@ -31,9 +33,9 @@ export type PodIndex = {
   /** Returns the milliseconds until another pod has not been ready for 60 s; null without such a pod. */
   dueMs(gateway: string): number | null
   /**
-   * Finds a pod of another workload that runs as the same agent under another Gateway. The rules, quotas and kill
-   * switches of exactly one Gateway apply to an agent. Pods of the same workload are ignored: a workload may move to
-   * another Gateway, and its old pods end.
+   * Finds a pod of another workload that runs as the same agent under another Gateway, or under any Gateway if the
+   * admitted pod is exclusive. The rules, quotas and kill switches of exactly one Gateway apply to an agent. Pods of the
+   * same workload are ignored: a workload may move to another Gateway, and its old pods end.
    */
   agentElsewhere(admitted: AdmittedPod): GovernedPod | undefined
 }
@@ -80,10 +82,10 @@ export function createPodIndex(monotonicMs: () => number = () => performance.now
 
 function agentElsewhere(
   gateways: ReadonlyMap<string, ReadonlyMap<string, GovernedPod>>,
-  { gateway, workload }: AdmittedPod,
+  { gateway, workload, isExclusive }: AdmittedPod,
 ): GovernedPod | undefined {
   for (const [name, pods] of gateways) {
-    if (name === gateway) continue
+    if (name === gateway && !isExclusive) continue
     const found = [...pods.values()].find((pod) => pod.workload === null || pod.workload !== workload)
     if (found !== undefined) return found
   }

@@ -52,6 +52,7 @@ export function admissionComponent(
       gateways: lookup(deps, gateways),
       namespaceLabels: namespaces.labelsOf,
       agentElsewhere: deps.podIndex.agentElsewhere,
+      sandboxes: deps.sandboxes,
       settings: { ...settingsOf(config, deps), dns },
       floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),

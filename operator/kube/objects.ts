@@ -19,9 +19,11 @@ export type ObjectMeta = {
   /** Time of the deletion request (RFC 3339); present while the object is being deleted. */
   readonly deletionTimestamp?: string
   readonly ownerReferences?: ReadonlyArray<{
+    readonly apiVersion: string
     readonly kind: string
     readonly name: string
     readonly uid: string
+    readonly controller?: boolean
   }>
 }
 

@@ -11,7 +11,10 @@ import { createRefusalEvents } from './refusal-events.ts'
 import type { ReviewDeps } from './review-pod.ts'
 import { openWebhookServer, type WebhookDeps, type WebhookServer } from './server.ts'
 
-export type InjectorDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels' | 'agentElsewhere' | 'settings'> &
+export type InjectorDeps = Pick<
+  ReviewDeps,
+  'gateways' | 'namespaceLabels' | 'agentElsewhere' | 'sandboxes' | 'settings'
+> &
   Pick<WebhookDeps, 'host' | 'port' | 'isReady' | 'onReview' | 'floorRules'> & {
     readonly client: KubeClient
     readonly recorder: EventRecorder

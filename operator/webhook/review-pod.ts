@@ -7,6 +7,13 @@ import { jsonPatch } from '../../core/inject/json-patch.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { type Owner, type Pod, PodSchema } from '../../core/inject/pod.ts'
 import { annotationField, type Refusal, refusal, refusalText } from '../../core/inject/refusal.ts'
+import {
+  isSandbox,
+  type PodIdentity,
+  type ResolvedIdentity,
+  type SandboxLookup,
+  sandboxIdentity,
+} from '../../core/inject/sandbox.ts'
 import type { GovernedPod } from '../cluster/governed-pods.ts'
 import type { AdmittedPod } from '../cluster/pod-index.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
@@ -22,7 +29,8 @@ export type ReviewDeps = {
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
   /** Finds a pod of another workload that runs as the same agent under another Gateway. */
   readonly agentElsewhere: (admitted: AdmittedPod) => GovernedPod | undefined
-  readonly settings: Omit<InjectOptions, 'namespace' | 'freshUid' | 'keepsUid'>
+  readonly sandboxes: SandboxLookup
+  readonly settings: Omit<InjectOptions, 'namespace' | 'freshUid' | 'keepsUid' | 'identity'>
   readonly uids: IssuedUids
   /** Called with every refusal but those of dry runs. Must not block. */
   readonly onRefused: (owner: RefusedOwner, message: string) => void
@@ -78,10 +86,15 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   const found = governanceOf(parsed.data, { namespace: request.namespace, isRequired }, deps)
   if (found.kind === 'none') return { allowed: true }
   if (found.kind === 'refused') return refuse(request, parsed.data, found.refusals, deps)
-  const shared = sharedName(request.namespace, parsed.data, found.gateway, deps)
+  const resolved = sandboxOf(parsed.data, request.namespace, deps)
+  if (resolved.kind === 'refused') return refuse(request, parsed.data, [resolved.refusal], deps)
+  if (resolved.kind === 'unknown') return refuse(request, parsed.data, [UNKNOWN_SANDBOX], deps)
+  const identity = resolved.kind === 'resolved' ? resolved : undefined
+  const shared = sharedName({ request, pod: parsed.data, gateway: found.gateway, identity }, deps)
   if (shared !== null) return refuse(request, parsed.data, [shared], deps)
   const result = inject(parsed.data, found.gateway, {
     ...deps.settings,
+    identity,
     namespace: request.namespace,
     freshUid: deps.uids.fresh(),
     keepsUid: deps.uids.isIssued,
@@ -90,22 +103,67 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   return { allowed: true, patch: jsonPatch(request.object, result.pod), warnings: result.warnings }
 }
 
+/** Refusal of a pod whose Sandbox the operator does not know. The controller of the Sandbox tries again. */
+const UNKNOWN_SANDBOX = refusal(
+  'metadata.ownerReferences',
+  'the operator does not know the Sandbox of this pod or its SandboxTemplate yet, so the agent of the pod is not known',
+  'wait until the controller of the Sandbox tries again; if this remains, see the log of the operator',
+)
+
+/** Resolves the agent of a Sandbox's pod. `none`: the pod has no Sandbox. */
+function sandboxOf(
+  { metadata }: Pod,
+  namespace: string,
+  { sandboxes }: Pick<ReviewDeps, 'sandboxes'>,
+): ResolvedIdentity | { readonly kind: 'none' } {
+  const owner = owningController(metadata)
+  if (owner === undefined || !isSandbox(owner)) return { kind: 'none' }
+  return sandboxIdentity(metadata, { namespace, owner }, sandboxes)
+}
+
+/**
+ * Reports whether the Sandbox of a governed pod is not cached yet. A pod can be created before the watch delivers its
+ * Sandbox.
+ */
+export function isWithoutSandbox(
+  { resource, subResource = '', operation, object, namespace }: AdmissionRequest,
+  deps: Pick<ReviewDeps, 'sandboxes'>,
+): boolean {
+  if (resource.group !== '' || resource.resource !== 'pods' || subResource !== '' || operation !== 'CREATE')
+    return false
+  const parsed = PodSchema.safeParse(object)
+  return parsed.success && sandboxOf(parsed.data, namespace, deps).kind === 'unknown'
+}
+
+type Named = {
+  readonly request: AdmissionRequest
+  readonly pod: Pod
+  readonly gateway: InjectGateway
+  readonly identity: PodIdentity | undefined
+}
+
 /**
  * Refuses a pod whose agent already runs under another Gateway: the agent would switch between the Gateways with every
- * call of its pods.
+ * call of its pods. The pod of a Sandbox is also refused as the agent of any other workload.
  */
 function sharedName(
-  namespace: string,
-  { metadata }: Pod,
-  gateway: InjectGateway,
+  { request: { namespace }, pod: { metadata }, gateway, identity }: Named,
   { agentElsewhere }: ReviewDeps,
 ): Refusal | null {
-  const agent = `${namespace}/${agentName(metadata)}`
+  const agent = `${namespace}/${identity?.agent ?? agentName(metadata)}`
   const asked = `${gateway.namespace}/${gateway.name}`
-  const other = agentElsewhere({ agent, gateway: asked, workload: workloadOf(metadata) })
+  const workload = identity?.workload ?? workloadOf(metadata)
+  const other = agentElsewhere({ agent, gateway: asked, workload, isExclusive: identity !== undefined })
   if (other === undefined) return null
+  const field = annotationField(ANNOTATIONS.agent)
+  if (identity !== undefined)
+    return refusal(
+      field,
+      `agent ${agent} belongs to ${other.workload ?? 'another workload'} (pod ${other.metadata.name}), and ${identity.workload} may not act as it`,
+      `set another agent name in the pod template of ${identity.workload}`,
+    )
   return refusal(
-    annotationField(ANNOTATIONS.agent),
+    field,
     `agent ${agent} already runs under Gateway ${other.gateway} (pod ${other.metadata.name}), and an agent belongs to one Gateway`,
     `set another agent name for this workload, or use the same Gateway`,
   )

@@ -9,7 +9,7 @@ import { WEBHOOK_PATHS } from './configuration.ts'
 import { createGatewayWait, type GatewayWait } from './gateway-wait.ts'
 import type { Leaf } from './leaf.ts'
 import { reviewManifest } from './review-manifest.ts'
-import { isWithoutGateway, type ReviewDeps, reviewPod } from './review-pod.ts'
+import { isWithoutGateway, isWithoutSandbox, type ReviewDeps, reviewPod } from './review-pod.ts'
 
 /**
  * Maximum size of a review, which contains the old and the new version of a pod. A version has at most 1.5 MiB in etcd.
@@ -93,12 +93,12 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
 }
 
 /**
- * Reports whether the Gateway of the pod is missing. Returns false on an error, because the review reports the same
- * error.
+ * Reports whether the Gateway or the Sandbox of the pod is missing. Returns false on an error, because the review reports
+ * the same error.
  */
 function isMissing(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], path: Path): boolean {
   try {
-    return isWithoutGateway(request, path === WEBHOOK_PATHS.required, deps)
+    return isWithoutGateway(request, path === WEBHOOK_PATHS.required, deps) || isWithoutSandbox(request, deps)
   } catch {
     return false
   }

@@ -4,6 +4,7 @@ import { type GatewayLookup, governance } from '../../core/inject/governance.ts'
 import { inject } from '../../core/inject/inject.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { PodSchema } from '../../core/inject/pod.ts'
+import type { SandboxLookup } from '../../core/inject/sandbox.ts'
 
 /** A pod of the golden corpus. `expect` is the result of the injection. */
 export type GoldenPod = {
@@ -32,6 +33,9 @@ export function goldenPods(): readonly GoldenPod[] {
       ...(JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Omit<GoldenPod, 'name'>),
     }))
 }
+
+/** Look-up of a cluster without agent-sandbox. */
+export const NO_SANDBOXES: SandboxLookup = { sandboxOf: () => undefined, templateOf: () => undefined }
 
 export function gateway(namespace: string, name: string, spec: Partial<GatewaySpec> = {}): InjectGateway {
   return { namespace, name, spec: { ...GatewaySpec.parse({}), ...spec } }

@@ -808,6 +808,8 @@ create table pod_identities (
   -- both namespace/name
   agent           text not null,
   gateway         text not null,
+  -- KIND NAME, such as "Deployment web"
+  workload        text,
   reported_at     timestamptz not null default clock_timestamp(),
   -- the object is gone; a terminating pod is not deleted yet
   deleted_at      timestamptz,

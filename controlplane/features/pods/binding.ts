@@ -1,6 +1,6 @@
 import { admits, type RequestingNamespace } from '../../../core/crd/allowed-namespaces.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { workloadByPodName } from '../../../core/inject/agent-name.ts'
+import { isSandboxWorkload } from '../../../core/inject/sandbox.ts'
 import { newId } from '../../crypto/ids.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import { namespaceLabels } from '../../db/namespaces.ts'
@@ -19,6 +19,8 @@ export type PodClaims = {
   readonly gateway: string
   /** Agent of the pod, `namespace/name`. */
   readonly agent: string
+  /** Workload of the pod, `KIND NAME`; null if the operator does not report workloads. */
+  readonly workload: string | null
 }
 
 /** The Gateway and the agent to which a pod is bound. */
@@ -46,7 +48,8 @@ export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise
       `Agent ${claims.agent} is not of namespace ${pod.namespace}, in which the pod runs. Correct the annotation chaperone.dev/agent.`,
     )
   }
-  const agent = await agentFor(q, { orgId, pod, name: claims.agent, gateway })
+  const workload = claims.workload ?? `Pod ${pod.name}`
+  const agent = await agentFor(q, { orgId, pod, name: claims.agent, gateway, workload })
   return { gatewayId: gateway.id, gatewayName: gateway.name, agent: { id: agent.id, name: agent.name } }
 }
 
@@ -72,7 +75,11 @@ export function admitsAgents(
   return admits({ namespace: namespaceOf(name), allowed: spec.allowedNamespaces?.agents }, namespace)
 }
 
-type Wanted = Omit<Asking, 'claims'> & { readonly name: string; readonly gateway: GatewayRow }
+type Wanted = Omit<Asking, 'claims'> & {
+  readonly name: string
+  readonly gateway: GatewayRow
+  readonly workload: string
+}
 
 async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
   // Pods of one workload start at the same time. The lock lets the first pod register the agent, so that the other pods
@@ -89,10 +96,23 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
   }
   // A revoked agent stays unchanged, so that no pod can reactivate the agent. Pods of a revoked agent are refused.
   const isAtHome = current.gatewayId === wanted.gateway.id || current.status === 'revoked'
-  const isKnown = workloadsOf(current).includes(workloadByPodName(wanted.pod.name))
+  const isKnown = workloadsOf(current).includes(wanted.workload)
+  if (!isKnown) assertOwnName(current, wanted)
   if (isAtHome && owner !== undefined && isKnown) return current
   if (!isAtHome && !isKnown) await assertNotServed(q, current, wanted)
   return adopt(q, current, wanted)
+}
+
+/**
+ * Throws when the pod of a Sandbox would become the agent of another workload. Users with no right but to create claims
+ * influence the names of Sandboxes, so the name of an agent is no evidence of its workload.
+ */
+function assertOwnName(agent: AgentRow, { workload, pod }: Wanted): void {
+  const workloads = workloadsOf(agent)
+  if (!isSandboxWorkload(workload) || workloads.length === 0) return
+  throw forbidden(
+    `Agent ${agent.name} belongs to ${workloads.join(', ')}, and pod ${pod.name} is of ${workload}. Give ${workload} another agent name with the annotation chaperone.dev/agent in its pod template.`,
+  )
 }
 
 /**
@@ -116,7 +136,7 @@ function workloadsOf({ metadata }: AgentRow): readonly string[] {
   return Array.isArray(workloads) ? workloads.map(String) : []
 }
 
-async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promise<AgentRow> {
+async function register(q: Query, { orgId, pod, name, gateway, workload }: Wanted): Promise<AgentRow> {
   const agent = await insertAgent(q, {
     id: newId('agent'),
     orgId,
@@ -125,7 +145,7 @@ async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promis
     environment: 'production',
     status: 'active',
     capabilities: [],
-    metadata: placeInMetadata(pod, []),
+    metadata: placeInMetadata(pod, [workload]),
     apiKeyPrefix: null,
     apiKeySha256: null,
     gatewayId: gateway.id,
@@ -148,10 +168,14 @@ async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promis
  * Binds an existing agent to the Gateway of the pod. The agent was created by a user, was bound to another Gateway, or
  * is used by a further workload.
  */
-async function adopt(q: Query, agent: AgentRow, { orgId, pod, gateway }: Wanted): Promise<AgentRow> {
+async function adopt(
+  q: Query,
+  agent: AgentRow,
+  { orgId, pod, gateway, workload }: Wanted,
+): Promise<AgentRow> {
   if (agent.status === 'revoked') return agent
   const known = agent.gatewayId === gateway.id ? workloadsOf(agent) : []
-  const metadata = { ...agent.metadata, ...placeInMetadata(pod, known) }
+  const metadata = { ...agent.metadata, ...placeInMetadata(pod, [...known, workload]) }
   const saved = await updateAgent(q, agent.id, { gatewayId: gateway.id, metadata })
   const details = { name: agent.name, change: 'bound', ...placeOf(pod), gateway: gateway.name }
   await recordEvent(q, { orgId, actor: actorOf(pod), agentId: agent.id, type: 'agent.updated', details })
@@ -159,9 +183,9 @@ async function adopt(q: Query, agent: AgentRow, { orgId, pod, gateway }: Wanted)
   return saved ?? agent
 }
 
-function placeInMetadata({ namespace, serviceAccount, name }: ReviewedPod, known: readonly string[]) {
-  const workloads = [...new Set([...known, workloadByPodName(name)])].slice(-MAX_WORKLOADS)
-  return { namespace, service_account: serviceAccount, workloads }
+function placeInMetadata({ namespace, serviceAccount }: ReviewedPod, workloads: readonly string[]) {
+  const latest = [...new Set(workloads)].slice(-MAX_WORKLOADS)
+  return { namespace, service_account: serviceAccount, workloads: latest }
 }
 
 function placeOf({ namespace, serviceAccount, name, uid }: ReviewedPod) {

@@ -24,6 +24,7 @@ export type PodIdentityRow = {
   readonly name: string
   readonly agent: string
   readonly gateway: string
+  readonly workload: string | null
   readonly isDeleted: boolean
   /** True when the pod has presented a newer token and `ROTATION_GRACE` for the presented token is over. */
   readonly isTokenReplaced: boolean
@@ -34,7 +35,7 @@ export async function putPodIdentities(q: Query, pods: readonly PodIdentityRepor
   await q.query(
     `with reported as (
        select * from jsonb_to_recordset($1::jsonb)
-         as r("podUid" text, namespace text, name text, agent text, gateway text, deleted boolean)
+         as r("podUid" text, namespace text, name text, agent text, gateway text, workload text, deleted boolean)
      ), stale as (
        delete from pod_identities where deleted_at < clock_timestamp() - ${KEEP_DELETED}
          and pod_uid not in (select "podUid" from reported)
@@ -42,8 +43,8 @@ export async function putPodIdentities(q: Query, pods: readonly PodIdentityRepor
        delete from unknown_pods where first_seen_at < clock_timestamp() - ${KEEP_DELETED}
          or pod_uid in (select "podUid" from reported)
      )
-     insert into pod_identities as p (pod_uid, namespace, name, agent, gateway, deleted_at)
-     select "podUid", namespace, name, agent, gateway, case when deleted then clock_timestamp() end
+     insert into pod_identities as p (pod_uid, namespace, name, agent, gateway, workload, deleted_at)
+     select "podUid", namespace, name, agent, gateway, workload, case when deleted then clock_timestamp() end
      from reported order by "podUid"
      on conflict (pod_uid) do update set deleted_at = excluded.deleted_at
        where p.deleted_at is null and excluded.deleted_at is not null`,
@@ -56,7 +57,7 @@ export async function putPodIdentities(q: Query, pods: readonly PodIdentityRepor
 /** Lists every reported pod that is not deleted. */
 export async function listPodIdentities(q: Query): Promise<readonly KnownPod[]> {
   const { rows } = await q.query<KnownPod>(
-    'select pod_uid as "podUid", namespace, name, agent, gateway from pod_identities where deleted_at is null',
+    'select pod_uid as "podUid", namespace, name, agent, gateway, workload from pod_identities where deleted_at is null',
     [],
   )
   return rows
@@ -77,7 +78,7 @@ export async function findPodIdentity(
        where pod_uid = $1 and $2::float8 is not null
          and (token_issued_at is null or token_issued_at < to_timestamp($2::float8))
      )
-     select pod_uid as "podUid", namespace, name, agent, gateway, deleted_at is not null as "isDeleted",
+     select pod_uid as "podUid", namespace, name, agent, gateway, workload, deleted_at is not null as "isDeleted",
        coalesce(token_issued_at > to_timestamp($2::float8) + ${ROTATION_GRACE}
          and token_seen_at < clock_timestamp() - ${ROTATION_GRACE}, false) as "isTokenReplaced"
      from pod_identities where pod_uid = $1`,

@@ -149,6 +149,8 @@ const KnownPod = PodRef.extend({
   agent: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
   /** Gateway of the pod, as `namespace/name`. */
   gateway: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
+  /** Workload that a user created for the pod, as `KIND NAME`, such as `Deployment web`; null if unknown. */
+  workload: z.string().max(400).nullable().default(null),
 })
 /**
  * Injected pod according to its metadata. The first report of a UID fixes its agent and Gateway. `deleted` means that

@@ -188,19 +188,20 @@ describe('an agent of which two Gateways have pods', () => {
   beforeAll(() => world.apply('Gateway', 'team', 'second', {}))
 
   test('stays with the one that runs: a pod of another workload is told where it is, again and again', async () => {
-    const names = { agent: 'team/twin' }
+    const names = { agent: 'team/twin', workload: 'Deployment web' }
     await using first = await world.sidecar(world.pod({ name: 'web-7d4b9c6f5-x2x4z' }), names)
     await hasSnapshot(first)
     await served('team/twin')
     await using second = await world.sidecar(world.pod({ name: 'batch-0' }), {
       ...names,
+      workload: 'StatefulSet batch',
       gateway: 'team/second',
     })
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const answer = await status(second)
       expect(answer.status).toBe(403)
       expect(answer.text).toMatch(
-        /team\/twin runs under Gateway team\/gateway already, as web, and pod batch-0/,
+        /team\/twin runs under Gateway team\/gateway already, as Deployment web, and pod batch-0/,
       )
       expect(answer.text).toContain('chaperone.dev/agent')
     }
@@ -228,7 +229,7 @@ describe('an agent of which two Gateways have pods', () => {
   })
 
   test('goes along with a workload that changes its Gateway while its old pods still run', async () => {
-    const names = { agent: 'team/mover' }
+    const names = { agent: 'team/mover', workload: 'Deployment mover' }
     await using old = await world.sidecar(world.pod({ name: 'mover-6c5d7b8f9b-bcdfg' }), names)
     await hasSnapshot(old)
     await served('team/mover')
@@ -241,15 +242,56 @@ describe('an agent of which two Gateways have pods', () => {
   test('is that of every workload that has been it: one that joined later moves as freely', async () => {
     const names = { agent: 'team/pair' }
     await using blue = await world.sidecar(world.pod({ name: 'blue-0' }), names)
-    await using green = await world.sidecar(world.pod({ name: 'green-0' }), names)
+    await using green = await world.sidecar(world.pod({ name: 'green-0' }), {
+      ...names,
+      workload: 'StatefulSet green',
+    })
     await hasSnapshot(blue)
     await hasSnapshot(green)
     await served('team/pair')
     await using moved = await world.sidecar(world.pod({ name: 'green-1' }), {
       ...names,
+      workload: 'StatefulSet green',
       gateway: 'team/second',
     })
     expect((await hasSnapshot(moved)).gateway.name).toBe('team/second')
+  })
+})
+
+describe('the agent of another workload', () => {
+  beforeAll(async () => {
+    await using deployed = await world.sidecar(world.pod({ name: 'payments-0' }), {
+      ...{ agent: 'team/payments', workload: 'StatefulSet payments' },
+    })
+    await hasSnapshot(deployed)
+  }, 60_000)
+
+  test.each(['SandboxTemplate payments', 'Sandbox payments'])(
+    'is never %s, also while it has no pod',
+    async (workload) => {
+      await using sandbox = await world.sidecar(world.pod({ name: 'payments' }), {
+        agent: 'team/payments',
+        workload,
+      })
+      const answer = await status(sandbox)
+      expect(answer.status).toBe(403)
+      expect(answer.text).toContain(
+        `Agent team/payments belongs to StatefulSet payments, and pod payments is of ${workload}. Give ${workload} another agent name`,
+      )
+      expect(sandbox.snapshot()).toBeNull()
+    },
+  )
+
+  test('may be a sandbox of the same template, whatever the names of its pods are', async () => {
+    const names = { agent: 'team/research', workload: 'SandboxTemplate research' }
+    for (const name of ['warm-7v7qv', 'alice']) {
+      await using sandbox = await world.sidecar(world.pod({ name }), names)
+      expect((await hasSnapshot(sandbox)).agentsByName.has('team/research')).toBe(true)
+    }
+    const rows = await world.sql(
+      `select metadata -> 'workloads' as workloads from agents where name = 'team/research'`,
+    )
+    expect(rows).toEqual([{ workloads: ['SandboxTemplate research'] }])
   })
 })
 

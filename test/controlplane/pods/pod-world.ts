@@ -28,7 +28,7 @@ export type Sidecar = AsyncDisposable & {
   snapshot(): Snapshot | null
 }
 
-export type Injected = { readonly gateway?: string; readonly agent?: string }
+export type Injected = { readonly gateway?: string; readonly agent?: string; readonly workload?: string }
 export type PodReport = Injected & { readonly pod: TestPod; readonly deleted?: boolean }
 
 export type PodWorld = AsyncDisposable & {
@@ -158,10 +158,11 @@ export function podIdentity({
   pod,
   gateway = 'team/gateway',
   agent = 'team/bot',
+  workload,
   deleted = false,
 }: PodReport) {
   const { uid: podUid, namespace, name } = pod
-  return { podUid, namespace, name, agent, gateway, deleted }
+  return { podUid, namespace, name, agent, gateway, workload: workload ?? `Pod ${name}`, deleted }
 }
 
 function createSidecar(

@@ -14,6 +14,7 @@ import { createKubeClient, type KubeClient } from '../../../operator/kube/client
 import { createNamespaces, type Namespaces } from '../../../operator/kube/namespaces.ts'
 import { keyOf } from '../../../operator/kube/objects.ts'
 import { eventually } from '../../support/eventually.ts'
+import { NO_SANDBOXES } from '../../support/golden-pods.ts'
 import {
   KUBE_ASSETS_HINT,
   type KubeApiServer,
@@ -82,7 +83,11 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     const podIndex = { agentElsewhere: () => undefined }
     const onBypassing = (gateways: ReadonlySet<string>) => bypassing.push([...gateways])
     const called = { onBypassing, onReview: () => undefined }
-    return open({ client: own, config, log, instance: 'test', caches, namespaces, podIndex, ...called })
+    const sandboxes = NO_SANDBOXES
+    return open({
+      ...{ client: own, config, log, instance: 'test', caches, namespaces, podIndex, sandboxes },
+      ...called,
+    })
   }
   const ready = (started: AdmissionComponent) =>
     eventually('the component is ready', () =>

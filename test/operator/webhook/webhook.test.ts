@@ -22,6 +22,7 @@ import {
   gatewayLookup,
   goldenPods,
   INJECT_OPTIONS,
+  NO_SANDBOXES,
 } from '../../support/golden-pods.ts'
 import { GUARD_OPTIONS } from '../../support/guard-options.ts'
 import {
@@ -56,6 +57,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     },
     namespaceLabels: () => undefined,
     agentElsewhere: () => undefined,
+    sandboxes: NO_SANDBOXES,
     settings: INJECT_OPTIONS,
     uids: { fresh: () => 1_950_000_000, isIssued: () => shape.keepsUid === true },
     onRefused: (owner, message) => refused.push({ owner, message }),

@@ -1,0 +1,150 @@
+import type { Logger } from 'pino'
+import { ANNOTATIONS } from '../../core/capture/pod-contract.ts'
+import {
+  readSandbox,
+  SANDBOX_EXTENSIONS_GROUP,
+  SANDBOX_GROUP,
+  type Sandbox,
+  type SandboxLookup,
+  type SandboxTemplate,
+} from '../../core/inject/sandbox.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { type KubeObject, pathOf } from '../kube/objects.ts'
+import {
+  createReflector,
+  type Reflector,
+  type ReflectorMetrics,
+  type ReflectorTiming,
+} from '../kube/reflector.ts'
+
+export type Sandboxes = SandboxLookup & {
+  stop(): Promise<void>
+}
+
+export type SandboxesDeps = {
+  readonly client: KubeClient
+  readonly log: Logger
+  readonly metrics: ReflectorMetrics
+  readonly timing?: ReflectorTiming | undefined
+}
+
+const DEFINITIONS = { base: '/apis/apiextensions.k8s.io/v1', plural: 'customresourcedefinitions' }
+
+/**
+ * Opens informer caches of Sandboxes and SandboxTemplates while agent-sandbox is installed. In a cluster without
+ * agent-sandbox only the two CustomResourceDefinitions are watched.
+ */
+export function startSandboxes(deps: SandboxesDeps): Sandboxes {
+  const sandboxes = startOptional<SandboxObject>(deps, {
+    group: SANDBOX_GROUP,
+    plural: 'sandboxes',
+    isMetadataOnly: true,
+    trim: (object) => ({ ...identityOf(object), sandbox: readSandbox(object.metadata) }),
+  })
+  const templates = startOptional<TemplateObject>(deps, {
+    group: SANDBOX_EXTENSIONS_GROUP,
+    plural: 'sandboxtemplates',
+    isMetadataOnly: false,
+    trim: (object) => ({ ...identityOf(object), template: { agent: agentOf(object as FullTemplate) } }),
+  })
+  return {
+    sandboxOf: (namespace, name) => sandboxes.cache()?.get(`${namespace}/${name}`)?.sandbox,
+    templateOf(namespace, name) {
+      const cache = templates.cache()
+      if (cache?.isSynced() !== true) return undefined
+      return cache.get(`${namespace}/${name}`)?.template ?? { agent: null }
+    },
+    async stop() {
+      await Promise.all([sandboxes.stop(), templates.stop()])
+    },
+  }
+}
+
+type SandboxObject = KubeObject & { readonly sandbox: Sandbox }
+type TemplateObject = KubeObject & { readonly template: SandboxTemplate }
+type FullTemplate = KubeObject & {
+  readonly spec?: {
+    readonly podTemplate?: { readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> } }
+  }
+}
+
+function agentOf({ spec }: FullTemplate): string | null {
+  return spec?.podTemplate?.metadata?.annotations?.[ANNOTATIONS.agent] ?? null
+}
+
+function identityOf({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject {
+  return { metadata: { name, ...(namespace !== undefined && { namespace }), uid, resourceVersion } }
+}
+
+type OptionalResource<T> = {
+  readonly group: string
+  readonly plural: string
+  readonly isMetadataOnly: boolean
+  readonly trim: (object: KubeObject) => T
+}
+
+type Definition = KubeObject & {
+  /** Version in which objects are stored. */
+  readonly version: string
+}
+type FullDefinition = KubeObject & {
+  readonly spec: { readonly versions: ReadonlyArray<{ readonly name: string; readonly storage: boolean }> }
+}
+
+/** Watches a resource that exists only while its CustomResourceDefinition is installed. */
+function startOptional<T extends KubeObject>(
+  { client, log, metrics, timing }: SandboxesDeps,
+  { group, plural, isMetadataOnly, trim }: OptionalResource<T>,
+) {
+  const common = { client, log, metrics, ...(timing === undefined ? {} : { timing }) }
+  const name = `${plural}.${group}`
+  const stopping = new Set<Promise<void>>()
+  let open: { readonly version: string; readonly cache: Reflector<T> } | null = null
+
+  function stopCache(): void {
+    if (open === null) return
+    const stopped = open.cache.stop()
+    stopping.add(stopped)
+    void stopped.then(() => stopping.delete(stopped))
+    open = null
+  }
+
+  function definitionChanged(): void {
+    const version = definitions.get(name)?.version
+    if (version === open?.version) return
+    stopCache()
+    if (version === undefined) return
+    const path = pathOf({ base: `/apis/${group}/${version}`, plural })
+    const selection = { path, metadataOnly: isMetadataOnly }
+    const cache = createReflector<T>({
+      ...common,
+      resource: plural,
+      selection,
+      trim,
+      onChange: () => undefined,
+    })
+    open = { version, cache }
+  }
+
+  const definitions = createReflector<Definition>({
+    ...common,
+    resource: `definition of ${plural}`,
+    selection: { path: pathOf(DEFINITIONS), fieldSelector: `metadata.name=${name}` },
+    onChange: definitionChanged,
+    trim: (object) => ({ ...identityOf(object), version: storedVersion(object as FullDefinition) }),
+  })
+
+  return {
+    /** Informer cache; null while the resource does not exist. */
+    cache: () => open?.cache ?? null,
+    async stop() {
+      await definitions.stop()
+      stopCache()
+      await Promise.all(stopping)
+    },
+  }
+}
+
+function storedVersion({ spec }: FullDefinition): string {
+  return spec.versions.find(({ storage }) => storage)?.name ?? ''
+}
