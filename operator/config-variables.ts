@@ -102,6 +102,11 @@ export const CONFIG_VARIABLES = {
     fallback: 'through the Service',
     meaning: 'Host at which the API server calls the webhook without a Service',
   },
+  WEBHOOK_CERTIFICATE_SECRET: {
+    fallback: 'the operator issues its own certificate',
+    meaning:
+      'Secret (`kubernetes.io/tls` with `ca.crt`) with the certificate of the webhook, such as cert-manager writes it; read every minute',
+  },
   OPERATOR_SERVICE_ACCOUNT: {
     fallback: '`chaperone-operator`',
     meaning: 'ServiceAccount of the operator, which the admission policies allow',

@@ -20,7 +20,8 @@ export type Tls = {
   keepFresh(server: Server): void
 }
 
-const REREAD_MS = 60 * 60_000
+/** Interval in milliseconds at which files are read again, and at which the age of an issued certificate is checked. */
+const CHECK_MS = 60 * 60_000
 /**
  * Interval in milliseconds between two reads of the client CAs. The Kubernetes API server reads its client CA file at
  * the same interval.
@@ -33,6 +34,8 @@ export type OpenTlsDeps = {
   /** Reads the CAs of client certificates. Null when the server requests no client certificates. */
   readonly readClientCa?: (() => Promise<readonly string[]>) | null
   readonly clientCaMs?: number
+  readonly checkMs?: number
+  readonly nowMs?: () => number
 }
 
 /**
@@ -41,8 +44,8 @@ export type OpenTlsDeps = {
  */
 export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls> {
   const { keyring, log, readClientCa = null, clientCaMs = CLIENT_CA_MS } = deps
-  const next = certificates(config, keyring)
-  const everyMs = 'hosts' in config ? RENEW_AFTER_MS : REREAD_MS
+  const { checkMs = CHECK_MS, nowMs = Date.now } = deps
+  const next = certificates(config, keyring, nowMs)
   let certificate = await next()
   // An empty list accepts no client certificate. Without a list, Node would trust every public CA.
   let clientCa = readClientCa === null ? null : await readClientCa().catch((): readonly string[] => [])
@@ -54,7 +57,9 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
     keepFresh(server) {
       const update = () => server.setSecureContext({ ...certificate, ...clientCaOptions(clientCa) })
       const renew = async () => {
-        certificate = await next()
+        const found = await next()
+        if (found.cert === certificate.cert) return
+        certificate = found
         update()
       }
       const reread = async () => {
@@ -65,7 +70,7 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
       }
       // After an error the last valid certificate stays in use. The next interval reads the file again.
       const failed = (error: unknown) => log.error({ err: error }, 'certificate not renewed')
-      const timers = [setInterval(() => void renew().catch(failed), everyMs).unref()]
+      const timers = [setInterval(() => void renew().catch(failed), checkMs).unref()]
       if (readClientCa !== null)
         timers.push(setInterval(() => void reread().catch(failed), clientCaMs).unref())
       server.once('close', () => timers.forEach(clearInterval))
@@ -78,15 +83,31 @@ export function clientCaOptions(clientCa: readonly string[] | null) {
   return clientCa === null ? {} : { ca: [...clientCa], allowPartialTrustChain: true }
 }
 
-function certificates(config: TlsConfig, keyring: Keyring): () => Promise<ServerCertificate> {
+/**
+ * Returns a function that returns the present certificate. An issued certificate is replaced by the clock, not by a timer of
+ * days, because timers stand still while a machine is suspended.
+ */
+function certificates(
+  config: TlsConfig,
+  keyring: Keyring,
+  nowMs: () => number,
+): () => Promise<ServerCertificate> {
   if ('certFile' in config) {
     return async () => ({
       cert: await readPem(config.certFile, 'TLS_CERT_FILE'),
       key: await readPem(config.keyFile, 'TLS_KEY_FILE'),
     })
   }
-  const ca = createServerCa(keyring, Date.now())
-  return async () => issueServerCertificate(ca, config.hosts, Date.now())
+  let issued: { readonly certificate: ServerCertificate; readonly atMs: number } | null = null
+  return async () => {
+    const now = nowMs()
+    if (issued === null || Math.abs(now - issued.atMs) >= RENEW_AFTER_MS) {
+      // The CA has the same key each time: clients that trust an earlier certificate of it trust the leaf.
+      const ca = createServerCa(keyring, now)
+      issued = { certificate: issueServerCertificate(ca, config.hosts, now), atMs: now }
+    }
+    return issued.certificate
+  }
 }
 
 async function readPem(path: string, setting: string): Promise<string> {

@@ -7,10 +7,9 @@ import { createPush } from '../reconcile/push.ts'
 import { createPushedObjects } from '../reconcile/pushed-objects.ts'
 import { createStatusWriter } from '../status/status-writer.ts'
 import { splitQueueKey } from './custom-resources.ts'
-import { createFinalizer } from './finalizer.ts'
 import type { LeaderDeps, LeaderTiming } from './leader.ts'
 import { reportNamespaceLabels } from './namespace-labels.ts'
-import { createDeletionReconciler, createObjectReconciler } from './object-reconciler.ts'
+import { createObjectReconciler } from './object-reconciler.ts'
 import { createConnectorSecrets } from './secrets.ts'
 import { repeatSweep } from './sweep.ts'
 
@@ -20,16 +19,16 @@ export type Enqueuer = {
   readonly gatewaysChanged: (gateways: ReadonlySet<string> | null) => void
 }
 
-/** The state and the queues of one leader term. */
+/** The state and the queue of one leader term. */
 export type Term = {
-  readonly queues: { readonly objects: WorkQueue; readonly deletions: WorkQueue }
+  readonly queue: WorkQueue
   readonly acknowledgements: Acknowledgements
   /** Runs the periodic work of the term (polls, sweeps, reports) until the signal of the term is aborted. */
   follow(): Promise<void>
 }
 
 const TIMING: LeaderTiming = {
-  ...{ sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000, releaseMs: 10_000 },
+  ...{ sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000 },
   countsMs: 10_000,
 }
 /**
@@ -71,20 +70,15 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
     floorRules: deps.floorRules,
     push: createPush(controlPlane, pushed, signal),
     statuses: createStatusWriter({ client, onWrite: metrics.statusWritten, countsMs: timing.countsMs }),
-    finalizer: createFinalizer({ client, log, patienceMs: timing.releaseMs }),
     onResult: (key: string, result: 'ok' | 'failed') => metrics.reconciled(splitQueueKey(key).kind, result),
     queue: { log, concurrency: CONCURRENCY },
-  }
-  const queues = {
-    objects: createObjectReconciler(reconciling),
-    deletions: createDeletionReconciler(reconciling),
   }
   const onRebound = () => {
     pushed.invalidateAll()
     enqueueAll()
   }
   return {
-    queues,
+    queue: createObjectReconciler(reconciling),
     acknowledgements,
     async follow() {
       const { namespaces } = deps

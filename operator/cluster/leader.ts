@@ -12,7 +12,6 @@ import { DEPENDENCY_ORDER, TIGHTENING_ORDER } from '../reconcile/kind-order.ts'
 import { type InformerCaches, queueKey } from './custom-resources.ts'
 import type { GovernedPod } from './governed-pods.ts'
 import { createTerm, type Term } from './leader-term.ts'
-import { deletingGateway } from './object-reconciler.ts'
 import type { PodIndex } from './pod-index.ts'
 
 export type LeaderDeps = {
@@ -37,13 +36,11 @@ export type LeaderTiming = {
   readonly secretsMs: number
   /** Shortest interval between two reads of the state of a control plane replica. */
   readonly stateMs: number
-  /** Milliseconds that the deletion of a Gateway waits for the control plane. */
-  readonly releaseMs: number
   /** Shortest interval between two writes of the counts of a Gateway. */
   readonly countsMs: number
 }
 
-/** The work of the replica that holds the Lease: it reconciles all objects, and writes their status and finalizers. */
+/** The work of the replica that holds the Lease: it reconciles all objects, and writes their status. */
 export type Leader = {
   /** Leads until the signal is aborted. Resolves when all work in flight has ended. */
   lead(signal: AbortSignal): Promise<void>
@@ -56,10 +53,9 @@ export type Leader = {
 
 export function createLeader(deps: LeaderDeps): Leader {
   const { caches, pods, namespaces, metrics } = deps
-  let queues: Term['queues'] | null = null
+  let queue: Term['queue'] | null = null
 
   function enqueue(key: string, afterMs = 0): void {
-    const queue = deletingGateway(caches, key) === undefined ? queues?.objects : queues?.deletions
     if (afterMs === 0) queue?.add(key)
     else queue?.addAfter(key, afterMs)
   }
@@ -81,17 +77,17 @@ export function createLeader(deps: LeaderDeps): Leader {
     const term = createTerm(deps, signal, { enqueue, enqueueAll, gatewaysChanged })
     // The first read sets the baseline: acknowledgements from before this term must not count as changes.
     await term.acknowledgements.read()
-    queues = term.queues
+    queue = term.queue
     enqueueAll()
     await term.follow()
-    queues = null
-    await Promise.all([term.queues.objects.stop(), term.queues.deletions.stop()])
+    queue = null
+    await term.queue.stop()
   }
 
   return {
     lead,
     changed: (key) => enqueue(key),
     gatewaysChanged,
-    depth: () => (queues === null ? 0 : queues.objects.depth() + queues.deletions.depth()),
+    depth: () => queue?.depth() ?? 0,
   }
 }

@@ -13,7 +13,6 @@ import type { StatusWriter } from '../status/status-writer.ts'
 import { type Credential, resolveCredential } from './credentials.ts'
 import { type CustomResource, type InformerCaches, splitQueueKey } from './custom-resources.ts'
 import { enqueueDependents } from './dependents.ts'
-import type { Finalizer } from './finalizer.ts'
 import { objectBody } from './object-body.ts'
 import type { PodIndex } from './pod-index.ts'
 import type { ConnectorSecrets } from './secrets.ts'
@@ -32,7 +31,6 @@ export type ObjectReconcilerDeps = Pick<
   readonly secrets: Pick<ConnectorSecrets, 'read'>
   readonly acknowledgements: Pick<Acknowledgements, 'of' | 'dueMs' | 'isStale'>
   readonly statuses: StatusWriter
-  readonly finalizer: Finalizer
   readonly events: EventRecorder
   readonly enqueue: (key: string, afterMs?: number) => void
 }
@@ -48,12 +46,9 @@ type Present = {
 }
 type Observed = Present | { readonly key: string; readonly object: null }
 
-/**
- * Creates the work queue that reconciles all objects, except Gateways that are being deleted (see
- * `createDeletionReconciler`).
- */
+/** Creates the work queue that reconciles all objects. An object that is being deleted is removed at once. */
 export function createObjectReconciler(deps: ObjectReconcilerDeps): WorkQueue {
-  const { push, finalizer, onResult, signal, queue } = deps
+  const { push, onResult, signal, queue } = deps
   return createReconciler<Observed, PushResult | null>({
     ...(onResult === undefined ? {} : { onResult }),
     signal,
@@ -65,7 +60,6 @@ export function createObjectReconciler(deps: ObjectReconcilerDeps): WorkQueue {
         return null
       }
       const { key, kind, object, credential } = observed
-      if (kind === 'Gateway') await finalizer.ensure(object as CustomResource<'Gateway'>)
       return push.put(key, objectBody(kind, object, credential))
     },
     async report(observed, result) {
@@ -75,41 +69,6 @@ export function createObjectReconciler(deps: ObjectReconcilerDeps): WorkQueue {
       enqueueDependents(deps, observed.key)
     },
   })
-}
-
-/**
- * Creates the work queue for Gateways that are being deleted. This queue has its own workers, so that a hanging push
- * delays no deletion.
- */
-export function createDeletionReconciler(deps: ObjectReconcilerDeps): WorkQueue {
-  const { caches, finalizer, push, enqueue, onResult, signal, queue } = deps
-  return createReconciler<string, number | null>({
-    ...(onResult === undefined ? {} : { onResult }),
-    signal,
-    queue,
-    observe: async (key) => key,
-    async push(key) {
-      const gateway = deletingGateway(caches, key)
-      if (gateway === undefined) return null
-      return finalizer.release(gateway, async () => {
-        await push.remove(key)
-        enqueueDependents(deps, key)
-      })
-    },
-    async report(key, retryMs) {
-      if (retryMs !== null) enqueue(key, retryMs)
-    },
-  })
-}
-
-/** Returns the Gateway of this key if it is being deleted. */
-export function deletingGateway(
-  caches: Pick<InformerCaches, 'Gateway'>,
-  key: string,
-): CustomResource<'Gateway'> | undefined {
-  const { kind, namespace, name } = splitQueueKey(key)
-  const gateway = kind === 'Gateway' ? caches.Gateway.get(`${namespace}/${name}`) : undefined
-  return gateway?.metadata.deletionTimestamp === undefined ? undefined : gateway
 }
 
 async function observe(deps: ObjectReconcilerDeps, key: string): Promise<Observed> {

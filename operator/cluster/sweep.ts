@@ -9,6 +9,7 @@ import { sleep } from '../kube/sleep.ts'
 import { DEPENDENCY_ORDER } from '../reconcile/kind-order.ts'
 import type { PushedObjects } from '../reconcile/pushed-objects.ts'
 import { type InformerCaches, queueKey, splitQueueKey } from './custom-resources.ts'
+import { removeFormerFinalizers } from './former-finalizer.ts'
 
 export type SweepDeps = {
   readonly client: Pick<KubeClient, 'call'>
@@ -30,6 +31,7 @@ export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<voi
   const existing = createExistingObjects(deps)
   while (!signal.aborted) {
     try {
+      await removeFormerFinalizers(deps.client, deps.caches.Gateway.list())
       await sweep(deps, await existing())
       outages.answered('control plane')
     } catch (error) {

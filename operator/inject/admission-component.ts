@@ -60,6 +60,7 @@ export function admissionComponent(
         deps.onReview(review, durationMs)
         log.debug({ ...review, duration_ms: durationMs }, 'object reviewed')
       },
+      certificateSecret: config.certificateSecret,
       ...endpointOf(config, ownNamespace),
     })
     return {

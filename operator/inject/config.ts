@@ -21,6 +21,8 @@ export type InjectionConfig = {
   readonly service: { readonly name: string; readonly port: number }
   /** `WEBHOOK_ADDRESS`: host at which the API server calls the webhook without a Service; null: through the Service. */
   readonly address: string | null
+  /** `WEBHOOK_CERTIFICATE_SECRET`: Secret with the certificate of the webhook; null: the operator issues its own. */
+  readonly certificateSecret: string | null
   /** `OPERATOR_SERVICE_ACCOUNT`, default `chaperone-operator`. */
   readonly serviceAccount: string
   /** `EVICT_UNGOVERNED=true`: pods that can bypass their gateway are evicted, not only reported. */
@@ -52,6 +54,7 @@ export function readInjectionConfig(env: Env): InjectionConfig {
       port: port(env, 'WEBHOOK_SERVICE_PORT', 443),
     },
     address: text(env, 'WEBHOOK_ADDRESS'),
+    certificateSecret: text(env, 'WEBHOOK_CERTIFICATE_SECRET'),
     serviceAccount: text(env, 'OPERATOR_SERVICE_ACCOUNT') ?? 'chaperone-operator',
     evicts: text(env, 'EVICT_UNGOVERNED') === 'true',
   }

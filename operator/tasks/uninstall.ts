@@ -1,4 +1,4 @@
-import { FINALIZER } from '../cluster/finalizer.ts'
+import { removeFormerFinalizers } from '../cluster/former-finalizer.ts'
 import { guardObjects } from '../guard/policies.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
@@ -18,7 +18,7 @@ const PLURALS = {
 
 /**
  * Prepares the removal of the operator: stops its pods, which would write the rest again, then deletes the webhook
- * configurations and admission policies, then removes the finalizers. Custom resources stay.
+ * configurations and admission policies, then removes the finalizers of former versions. Custom resources stay.
  */
 export async function uninstall({ client, namespace, signal, print }: TaskContext): Promise<void> {
   await stopOperator(client, namespace, signal)
@@ -27,9 +27,9 @@ export async function uninstall({ client, namespace, signal, print }: TaskContex
   await remove(client, `${ADMISSION}/validatingwebhookconfigurations/${MANIFESTS_CONFIGURATION}`)
   for (const { kind, name } of guardNames()) await remove(client, `${ADMISSION}/${PLURALS[kind]}/${name}`)
   print('webhook and admission policies deleted')
-  print(
-    `${await releaseGateways(client, signal)} Gateways released: they can be deleted without the operator`,
-  )
+  const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES.Gateway) }, signal)
+  const released = await removeFormerFinalizers(client, items)
+  if (released > 0) print(`finalizer of a former version removed from ${released} Gateways`)
 }
 
 /**
@@ -76,19 +76,4 @@ async function remove(client: KubeClient, path: string): Promise<void> {
   } catch (error) {
     if (!hasCode(error, 'not_found')) throw error
   }
-}
-
-async function releaseGateways(client: KubeClient, signal: AbortSignal): Promise<number> {
-  const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES.Gateway) }, signal)
-  const finalized = items.filter(({ metadata }) => metadata.finalizers?.includes(FINALIZER))
-  for (const { metadata } of finalized) {
-    const finalizers = metadata.finalizers?.filter((name) => name !== FINALIZER) ?? []
-    await client.call({
-      method: 'PATCH',
-      path: pathOf(RESOURCES.Gateway, metadata.namespace, metadata.name),
-      contentType: 'application/merge-patch+json',
-      body: { metadata: { finalizers, resourceVersion: metadata.resourceVersion } },
-    })
-  }
-  return finalized.length
 }

@@ -12,8 +12,14 @@ import {
   type WebhookTarget,
   webhookConfiguration,
 } from './configuration.ts'
+import type { IssuedCertificate } from './issued-certificates.ts'
 
 const WEBHOOK_SECRET = 'chaperone-webhook-ca'
+
+export type CertificateStore = CertificatePort & {
+  /** Reads a Secret of the type kubernetes.io/tls; null when it does not exist. */
+  readonly readIssued: (name: string) => Promise<IssuedCertificate | null>
+}
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const CONFIGURATIONS = { base: ADMISSION, plural: 'mutatingwebhookconfigurations' }
@@ -28,7 +34,7 @@ const Secret = z.looseObject({
 export function createCertificateStore(
   client: KubeClient,
   { ownNamespace, target }: { readonly ownNamespace: string; readonly target: () => WebhookTarget },
-): CertificatePort {
+): CertificateStore {
   const secrets = pathOf(RESOURCES.Secret, ownNamespace)
   return {
     async readCertificateAuthorities() {
@@ -49,6 +55,16 @@ export function createCertificateStore(
         return true
       } catch (error) {
         if (hasCode(error, 'conflict') || hasCode(error, 'not_found')) return false
+        throw error
+      }
+    },
+    async readIssued(name) {
+      try {
+        const { data } = Secret.parse(await client.call({ method: 'GET', path: `${secrets}/${name}` }))
+        const text = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString('utf8')
+        return { certPem: text('tls.crt'), keyPem: text('tls.key'), caPem: text('ca.crt') }
+      } catch (error) {
+        if (hasCode(error, 'not_found')) return null
         throw error
       }
     },

@@ -6,7 +6,9 @@ import type { Validity } from '../metrics.ts'
 import { createCertificateStore } from './certificate-store.ts'
 import { type Certificates, createCertificates } from './certificates.ts'
 import type { WebhookTarget } from './configuration.ts'
+import { createIssuedCertificates } from './issued-certificates.ts'
 import { createIssuedUids } from './issued-uids.ts'
+import type { Leaf } from './leaf.ts'
 import { createRefusalEvents } from './refusal-events.ts'
 import type { ReviewDeps } from './review-pod.ts'
 import { openWebhookServer, type WebhookDeps, type WebhookServer } from './server.ts'
@@ -24,6 +26,8 @@ export type InjectorDeps = Pick<
     readonly target: (port: number) => WebhookTarget
     /** Host names and addresses of the webhook, for its certificate. */
     readonly hosts: readonly [string, ...string[]]
+    /** Secret with the certificate of the webhook; null: the operator issues its own. */
+    readonly certificateSecret: string | null
   }
 
 export type Injector = AsyncDisposable & {
@@ -45,17 +49,21 @@ export async function openInjector(deps: InjectorDeps): Promise<Injector> {
   const { client, log, ownNamespace, hosts } = deps
   const onFailure = (error: unknown) => log.error({ err: error }, 'webhook failed')
   let server: WebhookServer | undefined
-  const certificates = await createCertificates({
-    port: createCertificateStore(client, {
-      ownNamespace,
-      // `server` is set before `publish`, because the configurations are written only when the server listens.
-      target: () => deps.target(server?.port ?? deps.port),
-    }),
-    hosts,
-    nowMs: Date.now,
-    onLeaf: (leaf) => server?.useLeaf(leaf),
-    onFailure,
+  const store = createCertificateStore(client, {
+    ownNamespace,
+    // `server` is set before `publish`, because the configurations are written only when the server listens.
+    target: () => deps.target(server?.port ?? deps.port),
   })
+  const common = { nowMs: Date.now, onLeaf: (leaf: Leaf) => server?.useLeaf(leaf), onFailure }
+  const secret = deps.certificateSecret
+  const certificates =
+    secret === null
+      ? await createCertificates({ port: store, hosts, ...common })
+      : await createIssuedCertificates({
+          port: { ...store, readIssued: () => store.readIssued(secret) },
+          secret: `${ownNamespace}/${secret}`,
+          ...common,
+        })
   try {
     server = await openWebhookServer({
       ...deps,

@@ -27,11 +27,16 @@ export type IntermediateDeps = {
   /** Called when a new intermediate has been issued, which signs leaves from then on. */
   readonly onIssued: () => void
   readonly random: () => number
+  /** Clock of the renewal in Unix milliseconds; default: the system clock. */
+  readonly nowMs?: () => number
+  /** Interval in milliseconds at which the clock is compared; default: one minute. */
+  readonly checkMs?: number
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
 const RETRY_MS = 1_000
-const RENEW_RETRY_MS = 60_000
+/** Interval at which a due renewal is attempted, by the clock: long timers stand still while a node is suspended. */
+const CHECK_MS = 60_000
 /**
  * Maximum random delay of a request in milliseconds. The delay spreads the requests of a fleet after a change of
  * Connectors, and is well below the 5 s within which certificates are reissued.
@@ -44,34 +49,37 @@ const SPREAD_MS = 1_500
 const MAX_BACKOFF_MS = 600_000
 
 export function createIntermediate(deps: IntermediateDeps): Intermediate {
-  const { name, sign, onIssued, log } = deps
+  const { name, sign, onIssued, log, nowMs = Date.now, checkMs = CHECK_MS } = deps
   let current: Issued | null = null
   let renewal: NodeJS.Timeout | undefined
+  let renewAtMs = 0
+  let isRenewing = false
   let isClosed = false
   const reissue = createReissue(deps, () => current?.permitted ?? null, issue)
 
   async function issue(): Promise<void> {
-    const issued = await issueCa(name, sign)
+    const issued = await issueCa(name, sign, nowMs)
     if (isClosed) return
     current = issued
     const until = new Date(issued.notAfterMs).toISOString()
     log.info({ until, names: issued.permitted?.length ?? null }, 'sidecar certificate issued')
     // The local clock may be ahead of the control plane's by more than the lifetime of the certificate, so the pause
     // has a minimum.
-    renewAfter(Math.max(((issued.notAfterMs - Date.now()) * 2) / 3, RENEW_RETRY_MS))
+    renewAtMs = nowMs() + Math.max(((issued.notAfterMs - nowMs()) * 2) / 3, CHECK_MS)
+    renewal ??= setInterval(() => void renewIfDue(), checkMs).unref()
     onIssued()
     reissue.compare()
   }
 
-  function renewAfter(ms: number): void {
-    clearTimeout(renewal)
-    if (isClosed) return
-    renewal = setTimeout(() => {
-      issue().catch((error: unknown) => {
-        log.warn({ err: error }, 'sidecar certificate not renewed; retrying')
-        renewAfter(RENEW_RETRY_MS)
-      })
-    }, ms).unref()
+  async function renewIfDue(): Promise<void> {
+    if (isRenewing || nowMs() < renewAtMs) return
+    isRenewing = true
+    try {
+      await issue()
+    } catch (error) {
+      log.warn({ err: error }, 'sidecar certificate not renewed; retrying')
+    }
+    isRenewing = false
   }
 
   return {
@@ -94,7 +102,7 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
     cover: reissue.cover,
     close() {
       isClosed = true
-      clearTimeout(renewal)
+      clearInterval(renewal)
       reissue.close()
     },
   }

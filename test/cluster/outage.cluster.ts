@@ -94,11 +94,6 @@ test('a namespace is deleted in less than a minute while the control plane is do
       rules: [{ connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }],
     }),
   )
-  await eventually('the Gateways are held', async () => {
-    type Held = { readonly metadata: { readonly finalizers?: readonly string[] } }
-    const [one, two] = await Promise.all(['going', 'second'].map((name) => get<Held>('cgw', name, OTHER)))
-    return one?.metadata.finalizers && two?.metadata.finalizers ? true : null
-  })
   await apply({ ...pod, metadata: { ...pod.metadata, namespace: OTHER } })
   await kube(['wait', '-n', OTHER, '--for=condition=Ready', '--timeout=90s', 'pod/agent'])
   const scale = (replicas: number) =>

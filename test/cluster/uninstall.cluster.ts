@@ -97,7 +97,7 @@ test('an uninstalled chart leaves nothing that the API server asks, and every re
   expect(await refusalOf(agentPod('plain', GATEWAY))).toBeNull()
   await kube(['delete', 'pod', 'plain', 'stays', '-n', AGENTS, '--wait=false'])
 
-  // Nobody is left to take finalizers off.
+  // The operator is away, and a deletion does not wait for it.
   await kube(['delete', 'cgw', GATEWAY, '-n', AGENTS, '--timeout=10s'])
   await apply(ours('Gateway', 'second', {}))
   await kube(['delete', 'cgw', 'second', '-n', AGENTS, '--timeout=10s'])

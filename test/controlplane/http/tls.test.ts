@@ -1,6 +1,7 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, rootCertificates, type TLSSocket } from 'node:tls'
@@ -10,9 +11,11 @@ import { readConfig } from '../../../controlplane/config.ts'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
 import { createServerCa, issueServerCertificate } from '../../../controlplane/crypto/server-certificate.ts'
 import { openTls } from '../../../controlplane/http/tls.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const keyring = createKeyring(Buffer.alloc(32, 7))
 const log = pino({ level: 'silent' })
+const DAY_MS = 86_400_000
 const HOSTS = ['control.chaperone.svc', '127.0.0.1'] as const
 
 /** The certificate that a client with the trusted CA `ca` receives, or its error. */
@@ -47,6 +50,37 @@ test('a client that trusts the CA of the master key trusts every replica, and no
   const stranger = createServerCa(createKeyring(Buffer.alloc(32, 8)), Date.now()).caPem
   expect(await visit(port, stranger, HOSTS[0])).not.toContain('DNS:')
   expect(await visit(port, rootCertificates.join('\n'), HOSTS[0])).not.toContain('DNS:')
+})
+
+test('the certificate of a server is renewed by the clock, for clients that trust the CA of years ago', async () => {
+  const clock = { now: Date.now() - 5 * DAY_MS }
+  const tls = await openTls({ hosts: HOSTS }, { keyring, log, checkMs: 5, nowMs: () => clock.now })
+  const server = createServer(tls.certificate)
+  tls.keepFresh(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const years = createServerCa(keyring, Date.now() - 3 * 365 * DAY_MS).caPem
+  const shown = () =>
+    new Promise<X509Certificate>((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', ca: years, servername: HOSTS[0] }, () => {
+        const { raw } = socket.getPeerCertificate()
+        socket.destroy()
+        resolve(new X509Certificate(raw))
+      })
+      socket.once('error', reject)
+    })
+  const first = await shown()
+  expect(Date.parse(first.validTo) - Date.now()).toBeLessThan(3 * DAY_MS)
+  clock.now += 4 * DAY_MS
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect((await shown()).serialNumber).toBe(first.serialNumber)
+  clock.now += DAY_MS
+  const renewed = await eventually('another certificate', async () => {
+    const found = await shown()
+    return found.serialNumber === first.serialNumber ? null : found
+  })
+  expect(Date.parse(renewed.validTo) - Date.now()).toBeGreaterThan(6 * DAY_MS)
 })
 
 test('the CA of servers cannot issue CA certificates', () => {

@@ -42,7 +42,7 @@ function create(): PodCa {
     sign(request) {
       if (hosts === null) return Promise.reject(new Error('no control plane'))
       signed++
-      const terms = { subject: 'team/bot', hosts, nowMs: Date.now() - 86_400_000 + lifeMs }
+      const terms = { subject: 'team/bot', hosts, nowMs: Date.now() + aheadMs - 86_400_000 + lifeMs }
       return Promise.resolve(ca.issue(request, terms).chain)
     },
     own: {
@@ -53,6 +53,7 @@ function create(): PodCa {
     onIssued: () => issued++,
     random: () => 0,
     nowMs: () => Date.now() + aheadMs,
+    checkMs: 5,
     log,
   })
 }
@@ -156,11 +157,31 @@ test.each([
 
 test('an intermediate that has expired signs nothing: all names are below the root of the pod', async () => {
   await pod.ready(1_000)
+  hosts = null
   expect(issuerOf('api.example')).toBe('control plane')
   aheadMs = 86_400_000 - 60_000
   expect(issuerOf('api.example')).toBe('control plane')
   aheadMs = 86_400_000 + 60_000
   expect(issuerOf('api.example')).toBe('pod')
+})
+
+test('an intermediate is renewed by the clock, also after the node was suspended and the control plane away', async () => {
+  await pod.ready(1_000)
+  const permitted = 'api.example'
+  for (const day of [1, 2, 3]) {
+    const before = signed
+    aheadMs += 15 * 3_600_000
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect(signed, `day ${day}: a third of the lifetime is left`).toBe(before)
+    aheadMs += 2 * 3_600_000
+    await eventually('renewed', () => issued > day || null)
+    expect(issuerOf(permitted)).toBe('control plane')
+  }
+  hosts = null
+  aheadMs += 30 * 3_600_000
+  expect(issuerOf(permitted)).toBe('pod')
+  hosts = [permitted]
+  await eventually('issued again', () => issuerOf(permitted) === 'control plane' || null)
 })
 
 test('a certificate that has expired already is not requested again at once', async () => {
