@@ -61,6 +61,9 @@ export async function createIssuedCertificates(deps: IssuedCertificateDeps): Pro
     get leaf() {
       return current.leaf
     },
+    get signerPem() {
+      return current.caPem
+    },
     async publish() {
       isPublished = true
       await publish()
