@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { KubeClient } from './client.ts'
+import { hasCode } from './kube-failure.ts'
 import { type KubeObject, pathOf, RESOURCES } from './objects.ts'
 
 /** A Kubernetes Event, which `kubectl describe` shows under its object. */
@@ -14,7 +16,10 @@ export type EventNote = {
 export type EventTarget = KubeObject & { readonly apiVersion: string; readonly kind: string }
 
 export type EventRecorder = {
-  /** Writes an Event. Never rejects: a failed write is logged. The same Event is written once in ten minutes. */
+  /**
+   * Writes an Event. Never rejects: a failed write is logged. The same Event is written once in ten minutes, whichever
+   * replica of the operator writes it.
+   */
   record(target: EventTarget, event: EventNote): Promise<void>
 }
 
@@ -47,6 +52,8 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
         const path = pathOf(RESOURCES.Event, namespace)
         await client.call({ method: 'POST', path, body: eventBody(target, event, { namespace, instance }) })
       } catch (error) {
+        // Another replica has written the Event.
+        if (hasCode(error, 'conflict')) return
         log.warn(
           { err: error, object: target.metadata.name, reason: event.reason },
           'event could not be written',
@@ -61,10 +68,13 @@ function eventBody(
   { type, reason, action, note }: EventNote,
   place: { readonly namespace: string; readonly instance: string },
 ) {
+  const interval = Math.floor(Date.now() / REPEAT_MS)
+  const text = JSON.stringify([uid, type, reason, note, interval])
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { generateName: `${name.slice(0, 200)}-`, namespace: place.namespace },
+    metadata: { name: `${name.slice(0, 200)}.${hash}`, namespace: place.namespace },
     eventTime: `${new Date().toISOString().slice(0, -1)}000Z`,
     reportingController: 'chaperone.dev/operator',
     reportingInstance: place.instance.slice(0, 128),
