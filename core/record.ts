@@ -1,12 +1,22 @@
 import * as z from 'zod'
+import type { LogDecision } from './decision/vocabulary.ts'
 import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
+import { openWord } from './wire/open-word.ts'
+
+/** Decisions of this version. Records of newer gateways may have others. */
+const RecordDecision = openWord(['ALLOW', 'HOLD', 'DENY'] as const satisfies readonly LogDecision[])
+
+/** Returns whether this version has the decision. */
+export function isKnownDecision(decision: TrafficRecord['decision']): decision is LogDecision {
+  return RecordDecision.options[0].safeParse(decision).success
+}
 
 /**
  * Reason of a decision other than a plain allow: its source, the sentence, the matching rules, the risk. Records store
  * the reason because rules change, while users examine a decision weeks later.
  */
 export const RecordWhySchema = z.object({
-  source: z.enum([
+  source: openWord([
     'kill',
     'agent',
     'permission',
@@ -94,9 +104,9 @@ export const RecordSchema = z.object({
    * there are none.
    */
   effects: z.array(z.string().max(32)).max(16).nullish(),
-  decision: z.enum(['ALLOW', 'HOLD', 'DENY']),
+  decision: RecordDecision,
   /** Verdict of full enforcement; null if it equals `decision`. */
-  would: z.enum(['ALLOW', 'HOLD', 'DENY']).nullable(),
+  would: RecordDecision.nullable(),
   /**
    * Short remark on the request: `approved`, `executed` (by a decision token), `would deny`, `would hold`, `unknown`
    * (the process crashed between intent and result), …
@@ -117,7 +127,7 @@ export const RecordSchema = z.object({
    * Owner of the handles in the request. If the owners differ, `foreign` and `unknown` take precedence over `own`.
    * Absent if the request has no handles.
    */
-  handle: HandleOwnerSchema.nullish(),
+  handle: openWord(HandleOwnerSchema.options).nullish(),
   /** Handles in the provider's response, which belong to the agent from then on. */
   given: z.array(GivenHandle).max(8).nullish(),
   /** HTTP status of the response that the agent received. */
@@ -145,3 +155,9 @@ export const RecordSchema = z.object({
 })
 
 export type TrafficRecord = z.infer<typeof RecordSchema>
+
+/** Record of a request that this process decided, with the decisions of this version. */
+export type OwnRecord = Omit<TrafficRecord, 'decision' | 'would'> & {
+  readonly decision: LogDecision
+  readonly would: LogDecision | null
+}

@@ -1,4 +1,4 @@
-import type { TrafficRecord } from '../core/record.ts'
+import type { OwnRecord, TrafficRecord } from '../core/record.ts'
 import type { RecentRecords } from './admin/recent-records.ts'
 import type { UnlistedPorts } from './capture/unlisted-ports.ts'
 import { Registry } from './collections/registry.ts'
@@ -22,7 +22,7 @@ export type Events = EventPort & {
 /** Records each event in metrics, recent records and log with one call, so that the three agree. */
 export function createEvents({ metrics, recent, unlistedPorts, log }: EventsDeps): Events {
   const active = new Registry<Exchange>()
-  function counted(exchange: Exchange, record: TrafficRecord): void {
+  function counted(exchange: Exchange, record: OwnRecord): void {
     const { denyReason, isEchoMasked } = exchange.outcome
     metrics.finished(record, denyReason, isEchoMasked)
     if (exchange.connector === undefined && exchange.decision?.would === 'deny') unlistedPorts.note(exchange)

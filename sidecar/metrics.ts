@@ -1,4 +1,4 @@
-import type { TrafficRecord } from '../core/record.ts'
+import type { OwnRecord } from '../core/record.ts'
 import type { KillEntry } from '../core/wire/gateway/kill.ts'
 import { type CaptureGauges, writeCapture } from './admin/metrics/capture-metrics.ts'
 import { type CertificateValidity, writeCertificate } from './admin/metrics/certificate-metrics.ts'
@@ -34,7 +34,7 @@ export type Metrics = {
   /** Counts an accepted request. */
   accepted(): void
   /** Counts a finished request. `isEchoMasked` is true when the response contained the injected credential. */
-  finished(record: TrafficRecord, denyReason: DenyReason | null, isEchoMasked?: boolean): void
+  finished(record: OwnRecord, denyReason: DenyReason | null, isEchoMasked?: boolean): void
   /** Counts a blocked event loop by the stage that ran. */
   loopBlocked(stage: string): void
   /**

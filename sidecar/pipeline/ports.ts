@@ -2,7 +2,7 @@ import type { Handle } from '../../core/connectors/handles/handle.ts'
 import type { StartedWork } from '../../core/connectors/hosted-work/started-work.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { HandleOwner } from '../../core/decision/handle-owner.ts'
-import type { TrafficRecord } from '../../core/record.ts'
+import type { OwnRecord, TrafficRecord } from '../../core/record.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../core/state/lease.ts'
 import type { Taken } from '../../core/state/sliding-window.ts'
@@ -160,9 +160,9 @@ export type EventPort = {
    * Adds a finished request to the recent records, the metrics and the log. The record is given as an object and as
    * JSON.
    */
-  finished(exchange: Exchange, record: TrafficRecord, json: Buffer): void
+  finished(exchange: Exchange, record: OwnRecord, json: Buffer): void
   /** Counts a finished refusal of an aggregate record in the metrics. */
-  counted(exchange: Exchange, record: TrafficRecord): void
+  counted(exchange: Exchange, record: OwnRecord): void
   /** Logs an aggregate record that counts no further refusals. */
   rowFinished(record: TrafficRecord, json: Buffer): void
 }

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { jwtVerify, SignJWT } from 'jose'
 import { Counter, Histogram, Registry } from 'prom-client'
-import type { TrafficRecord } from '../../core/record.ts'
+import type { OwnRecord } from '../../core/record.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'
 
 /**
@@ -104,7 +104,7 @@ const record = {
     would: null,
   },
   ...{ approval_id: null, status: 200, error_type: null, latency_ms: 20, overhead_ms: 1 },
-} as TrafficRecord
+} as OwnRecord
 const library = promClient()
 const OPS = 200_000
 const micros = (work: () => void) =>

@@ -73,8 +73,8 @@ export const NEWER_VERSION = '0.2.0'
 
 /**
  * The programs of this tree as a newer version: with the fields of the variable `NEWER_FIELDS` (JSON of `NewerField[]`)
- * in the sections, with unknown fields and a message of an unknown type on the stream, and with unknown fields in every
- * report of the gateway.
+ * in the sections, with unknown fields and a message of an unknown type on the stream, with unknown fields in every
+ * report of the gateway, and with the members of the variable `NEWER_WORDS` (JSON) in every record.
  */
 export async function newerPrograms(): Promise<Programs> {
   const folder = mkdtempSync(join(databasesFolder(), 'chaperone-newer-'))
@@ -123,6 +123,15 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   ],
   'sidecar/control/client/client.ts': [
     ['JSON.stringify(body)', 'JSON.stringify({ ...body, newer: { deep: [1] } })'],
+  ],
+  'sidecar/control/records/batch-writer.ts': [
+    [
+      'return ({ records, lost }) => {',
+      `return ({ records: given, lost }) => {
+         const newer = JSON.parse(process.env['NEWER_WORDS'] ?? '{}')
+         const records = new Map([...given].map(([id, json]) =>
+           [id, Buffer.from(JSON.stringify({ ...JSON.parse(json.toString()), ...newer }))]))`,
+    ],
   ],
 }
 

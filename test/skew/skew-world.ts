@@ -29,6 +29,8 @@ export type SkewOptions = {
   readonly gateway: Programs
   /** Fields that a newer control plane adds. */
   readonly newer?: readonly NewerField[]
+  /** Members that a newer gateway writes into its records. */
+  readonly words?: Json
 }
 
 const AGENT = 'agent'
@@ -87,7 +89,7 @@ export async function startSkewWorld(options: SkewOptions): Promise<SkewWorld> {
 }
 
 async function startPrograms(
-  { controlPlane, gateway: ofGateway, newer }: SkewOptions,
+  { controlPlane, gateway: ofGateway, newer, words }: SkewOptions,
   root: string,
   url: string,
 ) {
@@ -111,6 +113,7 @@ async function startPrograms(
       CONTROL_PLANE_URL: `http://127.0.0.1:${plane.port}`,
       GATEWAY_TOKEN_FILE: enrolment,
       DATA_DIR: join(root, 'gateway'),
+      ...(words === undefined ? {} : { NEWER_WORDS: JSON.stringify(words) }),
     })
     return { programs, plane, gateway }
   } catch (error) {

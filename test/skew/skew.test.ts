@@ -123,6 +123,22 @@ describe('versions beside each other', () => {
     ])
   }, 240_000)
 
+  test('records of a newer gateway keep decisions and sources that the control plane does not have', async () => {
+    const why = {
+      ...{ source: 'budget', reason: 'used up', pattern: null, rules: [], risk_score: 0, risk_factors: [] },
+      approver_groups: [],
+    }
+    const words = { decision: 'DEFER', would: 'REDACT', handle: 'lent', why }
+    await using world = await startSkewWorld({ controlPlane: tree, gateway: newer, words })
+    expect((await world.line.send({ method: 'GET', host: HOSTS.generic[0], target: '/x' })).status).toBe(200)
+    const record = await eventually('the record is stored', async () => {
+      const { traffic } = await world.api('/api/dashboard/traffic?agent=agent')
+      return (traffic as readonly TrafficRow[])[0] ?? null
+    })
+    expect(record).toMatchObject(words)
+    expect(world.log()).not.toContain('rejects this record')
+  }, 60_000)
+
   test('a critical field of a newer control plane denies its own scope, and the refusal and the page say why', async () => {
     const field: NewerField = {
       ...{ section: 'connectors', field: 'auth.rotate', since: PROTOCOL + 1, older: 'deny', value: 'daily' },

@@ -1,7 +1,7 @@
-import type { RecordWhy } from '../../../core/record.ts'
+import type { DecisionSource } from '../../../core/decision/decision.ts'
 
 /** Labels of decision sources, in the form of the sentence "Decided by a policy". */
-export const DECISION_SOURCE_LABELS: Readonly<Record<RecordWhy['source'], string>> = {
+const DECISION_SOURCE_LABELS: Readonly<Record<DecisionSource, string>> = {
   kill: 'the kill switch',
   agent: "the agent's status",
   permission: 'a permission',
@@ -10,4 +10,9 @@ export const DECISION_SOURCE_LABELS: Readonly<Record<RecordWhy['source'], string
   default: 'the default',
   level: 'the enforcement level',
   connector: 'a connector without a credential',
+}
+
+/** Returns the label of a recorded source; undefined for a source that only newer gateways have. */
+export function decisionSourceLabel(source: string): string | undefined {
+  return (DECISION_SOURCE_LABELS as Readonly<Record<string, string>>)[source]
 }

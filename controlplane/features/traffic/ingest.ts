@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { percent } from '../../../core/decision/audit-details.ts'
-import type { TrafficRecord } from '../../../core/record.ts'
+import { isKnownDecision, type TrafficRecord } from '../../../core/record.ts'
 import type { RecordsBody } from '../../../core/wire/gateway/records.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { refuseForeign } from '../agents/foreign-agents.ts'
@@ -144,19 +144,31 @@ type Event = Pick<AuditEvent, 'type' | 'details'>
  */
 function eventsOf(record: TrafficRecord): readonly Event[] {
   const wasHeld = record.approval_id !== null
-  const isStopped = record.decision === 'ALLOW' && record.reason === 'kill_switch'
-  // The event `action.requested` of a held request was written when the hold began.
-  if (record.decision === 'DENY' || isStopped) {
-    // An aggregate record stands for many requests, so it causes no `action.requested` event.
-    const isAlone = wasHeld || isRow(record)
-    return isAlone ? [denied(record)] : [requested(record), denied(record)]
-  }
+  // The event `action.requested` of a held request was written when the hold began. An aggregate record stands for many
+  // requests, so it causes no such event.
+  const isAlone = wasHeld || isRow(record)
+  if (!isKnownDecision(record.decision)) return isAlone ? [] : [requestedOfNewer(record)]
+  if (wasRefused(record)) return isAlone ? [denied(record)] : [requested(record), denied(record)]
   return wasHeld && record.decision === 'ALLOW' ? [executed(record)] : []
+}
+
+function wasRefused({ decision, reason }: TrafficRecord): boolean {
+  return decision === 'DENY' || (decision === 'ALLOW' && reason === 'kill_switch')
 }
 
 function requested(record: TrafficRecord): Event {
   const details = { ...(record.audit?.requested ?? unstated(record)), ...requestOf(record) }
   return { type: 'action.requested', details }
+}
+
+/**
+ * Returns the event of a request whose decision only newer gateways have: neither `action.denied` nor `action.executed`
+ * would be true.
+ */
+function requestedOfNewer(record: TrafficRecord): Event {
+  const { type, details } = requested(record)
+  const { decision, reason } = record
+  return { type, details: { ...details, decision, reason } }
 }
 
 /** Returns defaults for fields that gateways of earlier versions do not send. */

@@ -23,5 +23,7 @@ function pinLine({ action_type, state, value, fixed_by }: PinView): string {
       return `${what}: ${value} (the request contains it, so the provider refuses any other state)`
     case null:
       return `${what}: not fixed (the state could not be read and may change after the approval)`
+    default:
+      return `${what}: ${value} (the gateway is newer and fixes it in a way that this version does not have; the state may change after the approval)`
   }
 }

@@ -1,4 +1,4 @@
-import type { TrafficRecord } from '../../../core/record.ts'
+import type { OwnRecord } from '../../../core/record.ts'
 import { type ActionCounts, newActionCounts, writeActions } from './action-metrics.ts'
 import { bump } from './counts.ts'
 import { type Exposition, Histogram, labelText } from './exposition.ts'
@@ -35,7 +35,7 @@ function newCounts(): Counts {
   return new Map()
 }
 
-export function countRequest(slot: SeriesCounters, record: TrafficRecord, action_type: string): void {
+export function countRequest(slot: SeriesCounters, record: OwnRecord, action_type: string): void {
   const counts = slot.requests[record.decision]
   const known = counts.get(action_type)
   if (known === undefined) {

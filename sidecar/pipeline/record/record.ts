@@ -1,7 +1,7 @@
 import { effectNames } from '../../../core/connectors/effects/effects.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { LOG_DECISION, type LogDecision } from '../../../core/decision/vocabulary.ts'
-import type { TrafficRecord } from '../../../core/record.ts'
+import type { OwnRecord } from '../../../core/record.ts'
 import { rawRecordPath, recordPath } from '../../../core/request/redact.ts'
 import { primaryType } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
@@ -17,7 +17,7 @@ import { whyOf } from './record-why.ts'
 export function buildRecord(
   exchange: Exchange,
   ports: Pick<PipelinePorts, 'journal' | 'clock' | 'newId'>,
-): TrafficRecord {
+): OwnRecord {
   exchange.recordId ??= ports.newId('record')
   exchange.intentSeq ??= ports.journal.nextSeq()
   exchange.time ??= new Date(exchange.timeMs).toISOString()

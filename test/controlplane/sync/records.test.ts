@@ -177,7 +177,7 @@ test.each([
   ['a text', { from: '0', to: '4' }],
   ['a name that is too long', { process_id: 'p'.repeat(129) }],
   ['NUL in a name', { process_id: 'p\0' }],
-  ['an unknown reason', { reason: 'because' }],
+  ['a reason that is too long', { reason: 'b'.repeat(65) }],
 ])('a lost range with %s is refused', async (_what, changes) => {
   const reply = await upload([], [{ process_id: 'proc_bad', from: 0, to: 4, ...changes }])
   expect(reply.status).toBe(400)
@@ -377,4 +377,30 @@ test('a gateway over its ingest quota is told when to come again, nothing is sto
   })
   expect(await stored(last[0]?.id ?? '')).toEqual([])
   expect((await send(gateway, [record()])).status).toBe(200)
+})
+
+test('words that only newer gateways have are kept in traffic and audit log, and cost no record', async () => {
+  const why = {
+    ...{ source: 'budget', reason: 'The budget of the team is used up.', pattern: null, rules: [] },
+    ...{ risk_score: 0.5, risk_factors: [], approver_groups: [] },
+  }
+  const newer = { decision: 'DEFER', would: 'REDACT', handle: 'lent', why }
+  const act_id = newId('actionRequest')
+  const one = { ...record({ act_id, reason: 'over budget' }), ...newer } as TrafficRecord
+  const lost = { process_id: 'proc_newer', from: 1, to: 2, reason: 'outdated' }
+  expect((await upload([one], [lost])).body).toEqual({ accepted: [one.id] })
+  const { rows } = await replica.db.query('select decision, would, handle, why from traffic where id = $1', [
+    one.id,
+  ])
+  expect(rows).toEqual([newer])
+  expect(
+    (await replica.db.query("select from_seq, reason from lost_records where process_id = 'proc_newer'"))
+      .rows,
+  ).toEqual([{ from_seq: 1, reason: 'outdated' }])
+  const [event, ...further] = await auditOf(replica.db, act_id)
+  expect(event).toMatchObject({
+    type: 'action.requested',
+    details: { decision: 'DEFER', reason: 'over budget' },
+  })
+  expect(further).toEqual([])
 })

@@ -10,7 +10,7 @@ import {
   type Uploader,
 } from '../../../sidecar/control/records/record-uploader.ts'
 import { Journal } from '../../../sidecar/journal/journal.ts'
-import { mergeRanges } from '../../../sidecar/journal/lost-ranges.ts'
+import { type LostRange, mergeRanges } from '../../../sidecar/journal/lost-ranges.ts'
 import { recordJson } from '../../../sidecar/pipeline/record/record-json.ts'
 import { eventually } from '../../support/eventually.ts'
 import { trafficRecord } from '../journal/traffic-record.ts'
@@ -115,7 +115,7 @@ describe('records', () => {
       to,
       reason: 'refused',
     })
-    expect(mergeRanges(fake.lost)).toEqual([
+    expect(mergeRanges(fake.lost as LostRange[])).toEqual([
       ...[refused('proc_1', 0, 0), refused('proc_1', 2, 2), refused('proc_1', 4, 4)],
       refused('proc_old', 0, 699),
     ])

@@ -1,7 +1,7 @@
-import type { TrafficRecord } from '../../../core/record.ts'
+import type { OwnRecord, TrafficRecord } from '../../../core/record.ts'
 
 /** A record of an ordinary request, with what a test wants different. */
-export function trafficRecord(changes: Partial<TrafficRecord> = {}): TrafficRecord {
+export function trafficRecord(changes: Partial<TrafficRecord> = {}): OwnRecord {
   return {
     ...{
       id: 'rec_1',
@@ -21,5 +21,5 @@ export function trafficRecord(changes: Partial<TrafficRecord> = {}): TrafficReco
     ...{ latency_ms: 12.345, overhead_ms: 0.25, bytes_in: 10, bytes_out: 20, permission: 'perm_1' },
     ...{ policies: ['pol_1@2'], snapshot_version: 3, transport: 'connect-h1' },
     ...changes,
-  }
+  } as OwnRecord
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { TrafficRecord } from '../../../core/record.ts'
+import type { OwnRecord, TrafficRecord } from '../../../core/record.ts'
 import { IDLE_GAUGES } from '../../../scripts/metrics/idle-gauges.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { replyJson } from '../../support/recorder.ts'
@@ -71,7 +71,7 @@ describe('a request that carries several actions', () => {
     const started = await start()
     await started.post(batch(5))
     const metrics = createMetrics()
-    metrics.finished(await recordOf(started), null)
+    metrics.finished((await recordOf(started)) as OwnRecord, null)
     const text = metrics.scrape(IDLE_GAUGES)
     expect(text).toMatch(/^svc_request_actions_total\{agent="builder",connector="mcp",decision="allow"\} 5$/m)
     expect(text).toMatch(/^svc_requests_total\{.*\} 1$/m)

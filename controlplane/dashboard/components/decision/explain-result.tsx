@@ -1,6 +1,6 @@
 import { Group, Stack, Text } from '@mantine/core'
 import type { ExplainReply } from '../../../../core/wire/explain.ts'
-import { DECISION_SOURCE_LABELS } from '../../labels/decision-source-labels.ts'
+import { decisionSourceLabel } from '../../labels/decision-source-labels.ts'
 import { CopyText } from '../text/copy-text.tsx'
 import { UntrustedText } from '../text/untrusted-text.tsx'
 import { ActionName } from './action-name.tsx'
@@ -17,7 +17,8 @@ export function ExplainResult({ reply }: { readonly reply: ExplainReply }) {
         <ActionName type={action?.type ?? null} />
       </Group>
       <Text component="div">
-        Decided by {DECISION_SOURCE_LABELS[decision.source]}: <UntrustedText text={decision.reason} canGrow />
+        Decided by {decisionSourceLabel(decision.source) ?? <UntrustedText text={decision.source} />}:{' '}
+        <UntrustedText text={decision.reason} canGrow />
       </Text>
       {action === null ? null : <RiskBadge score={decision.riskScore} factors={decision.riskFactors} />}
       <CopyText label="explanation" text={reply.text} />

@@ -6,7 +6,7 @@ import { RiskBadge } from '../../components/decision/risk-badge.tsx'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
-import { DECISION_SOURCE_LABELS } from '../../labels/decision-source-labels.ts'
+import { decisionSourceLabel } from '../../labels/decision-source-labels.ts'
 import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
@@ -57,7 +57,8 @@ function Reason({ why }: { readonly why: RecordWhy }) {
   return (
     <>
       <Text component="div">
-        Decided by {DECISION_SOURCE_LABELS[why.source]}: <UntrustedText text={why.reason} />
+        Decided by {decisionSourceLabel(why.source) ?? <UntrustedText text={why.source} />}:{' '}
+        <UntrustedText text={why.reason} />
       </Text>
       <RiskBadge score={why.risk_score} factors={why.risk_factors} />
     </>

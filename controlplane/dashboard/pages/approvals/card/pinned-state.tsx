@@ -19,6 +19,11 @@ export function PinnedState({ pins = [] }: { readonly pins?: readonly PinView[] 
   )
 }
 
+const FIXED_BY: Readonly<Record<string, string>> = {
+  request: ' (set by the request; the provider refuses any other value)',
+  gateway: ' (compared again before the request is sent)',
+}
+
 function PinValue({ pin: { value, fixed_by } }: { readonly pin: PinView }) {
   if (value === null) return 'not pinned, because it could not be read. It can change after the approval.'
   return (
@@ -26,9 +31,8 @@ function PinValue({ pin: { value, fixed_by } }: { readonly pin: PinView }) {
       <code>
         <UntrustedText text={value} canGrow />
       </code>
-      {fixed_by === 'request'
-        ? ' (set by the request; the provider refuses any other value)'
-        : ' (compared again before the request is sent)'}
+      {FIXED_BY[fixed_by ?? ''] ??
+        ' (pinned in a way that this version does not have. It can change after the approval.)'}
     </>
   )
 }
