@@ -6,7 +6,6 @@ import { immutableProblems } from '../../../core/crd/spec-rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { recordEvent } from '../audit/events.ts'
 import { refuseApprovalsBot } from '../chat/bot.ts'
 import {
   authOf,
@@ -86,13 +85,13 @@ export const connectorApplier: Applier<'Connector'> = {
   },
 
   async remove(context, key) {
-    const { q, orgId, reads } = context
+    const { orgId, reads, writes } = context
     const row = await reads.connector(fullNameOf(key))
     if (row === undefined) return false
     await drop(context, row)
     const details = { change: 'connector.removed', connector: row.name, managed_by: row.managedBy }
     const event = { orgId, actor: MANIFESTS_ACTOR, type: 'gateway.updated', manifest: row.name } as const
-    await recordEvent(q, { ...event, details })
+    writes.record({ ...event, details })
     return true
   },
 }
@@ -265,7 +264,7 @@ function isSame(
 }
 
 async function write(
-  { q, orgId, keyring, reads }: ApplyContext,
+  { q, orgId, keyring, reads, writes }: ApplyContext,
   candidate: Candidate,
   credential: string | null,
 ): Promise<void> {
@@ -284,5 +283,5 @@ async function write(
     type: 'gateway.updated',
     manifest: candidate.name,
   } as const
-  await recordEvent(q, { ...event, details })
+  writes.record({ ...event, details })
 }

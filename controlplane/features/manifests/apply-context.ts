@@ -7,6 +7,7 @@ import type { GroupMembers } from '../authentication/cluster/group-members.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
 import type { CheckPolicy } from '../policies/cached-check.ts'
 import type { ApplyReads } from './apply-reads.ts'
+import type { ApplyWrites } from './apply-writes.ts'
 import type { ObjectCache } from './object-cache.ts'
 import type { HostClaims, ManifestSource, ObjectKey } from './store.ts'
 
@@ -26,6 +27,7 @@ export type ApplyContext = {
   readonly platformNamespaces?: ReadonlySet<string>
   readonly checkPolicy: CheckPolicy
   readonly reads: ApplyReads
+  readonly writes: ApplyWrites
   readonly objects: ObjectCache
   /**
    * Warnings about approver groups that have neither accounts nor members in the cluster. The groups of the cluster

@@ -3,7 +3,6 @@ import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { killScopesOf } from '../../../core/crd/kill-scopes.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
-import { recordEvent } from '../audit/events.ts'
 import { findGatewayByName, type GatewayRow } from '../gateways/rows.ts'
 import { deleteGateway, upsertGateway } from '../gateways/store.ts'
 import { checkedScope } from '../kill-switch/service.ts'
@@ -37,7 +36,8 @@ export const gatewayApplier: Applier<'Gateway'> = {
   },
 
   async remove(context, key) {
-    const { q, orgId, killSwitch } = context
+    const { q, orgId, killSwitch, writes } = context
+    await writes.flush()
     const fullName = fullNameOf(key)
     await killSwitch.replaceSource(q, {
       source: `manifest:${fullName}`,
@@ -60,7 +60,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
         origin: 'built_in',
       })
     const details = { change: 'gateway.removed', gateway: fullName, managed_by: row.managedBy }
-    await recordEvent(q, { orgId, actor: MANIFESTS_ACTOR, type: 'gateway.updated', details })
+    writes.record({ orgId, actor: MANIFESTS_ACTOR, type: 'gateway.updated', details })
     return true
   },
 }
@@ -71,17 +71,18 @@ export const gatewayApplier: Applier<'Gateway'> = {
  * queued earlier must not revert a reported kill switch.
  */
 async function latch(
-  { q, killSwitch }: ApplyContext,
+  { q, killSwitch, writes }: ApplyContext,
   { fullName, source, spec, managedBy }: ManifestObject<'Gateway'>,
   scopes: readonly string[],
 ): Promise<boolean> {
   if (source === 'kubernetes') return false
+  await writes.flush()
   const reason = spec.killSwitch?.reason ?? `Set in spec.killSwitch of Gateway ${fullName}`
   return killSwitch.replaceSource(q, { source: `manifest:${fullName}`, scopes, reason, by: managedBy })
 }
 
 async function write(
-  { q, orgId }: ApplyContext,
+  { q, orgId, writes }: ApplyContext,
   { fullName, spec, source, managedBy }: ManifestObject<'Gateway'>,
   row: GatewayRow | undefined,
 ): Promise<void> {
@@ -94,7 +95,7 @@ async function write(
     level,
     previous: row?.spec.enforcementLevel ?? null,
   }
-  await recordEvent(q, {
+  writes.record({
     orgId,
     actor: MANIFESTS_ACTOR,
     type: row === undefined ? 'gateway.created' : 'gateway.updated',

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { idlePermission, unreadSockets } from '../../../core/decision/permissions/permission-warnings.ts'
 import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
-import { recordEvent } from '../audit/events.ts'
 import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
 import type { BindableGateway } from '../gateways/rows.ts'
-import { type PermissionInput, replaceOwnedPermissions } from '../permissions/store.ts'
+import type { PermissionInput } from '../permissions/store.ts'
 import {
   type Applier,
   type ApplyContext,
@@ -85,14 +84,14 @@ function keptOf(
 
 /** Replaces the rows of a Permission if the stored rows differ. Returns true when rows were replaced. */
 async function replace(
-  { q, orgId, reads }: ApplyContext,
+  { orgId, reads, writes }: ApplyContext,
   key: ObjectKey,
   rows: readonly PermissionInput[],
 ): Promise<boolean> {
   const existing = await reads.permissions(key)
   if (isDeepStrictEqual(sorted(existing), sorted(rows))) return false
-  await replaceOwnedPermissions(q, ownerOf(key), rows)
-  reads.permissionsChanged(key)
+  writes.replacePermissions(ownerOf(key), rows)
+  reads.permissionsWritten(key, rows)
   const details = {
     change: rows.length === 0 ? 'permission.removed' : 'permission.applied',
     permission: fullNameOf(key),
@@ -104,7 +103,7 @@ async function replace(
     type: 'gateway.updated',
     manifest: fullNameOf(key),
   } as const
-  await recordEvent(q, { ...event, details })
+  writes.record({ ...event, details })
   return true
 }
 

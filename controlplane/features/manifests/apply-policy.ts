@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { recordEvent } from '../audit/events.ts'
 import { type Binding, namespaceOf, standing } from '../gateways/binding.ts'
 import {
   changesOf,
@@ -98,7 +97,7 @@ export const policyApplier: Applier<'Policy'> = {
     if (row === undefined) return false
     await deletePolicy(context.q, row.id)
     context.reads.policyChanged(row.name)
-    await audit(context, 'policy.deleted', row)
+    audit(context, 'policy.deleted', row)
     return true
   },
 }
@@ -178,13 +177,13 @@ async function deny(
 ): Promise<boolean> {
   if (row === undefined) {
     const denying = { ...newRow(context, wanted), activeYaml: null, activeVersion: null, invalid }
-    await audit(context, 'policy.created', await insert(context, denying))
+    audit(context, 'policy.created', await insert(context, denying))
     return true
   }
   const text = row.policyYaml === wanted.yaml ? {} : { policyYaml: wanted.yaml, version: row.version + 1 }
   const changes = { ...differing(row, { ...recordOf(wanted), invalid }), ...text }
   if (Object.keys(changes).length === 0) return false
-  await audit(context, 'policy.updated', await update(context, row, changes))
+  audit(context, 'policy.updated', await update(context, row, changes))
   return true
 }
 
@@ -201,15 +200,15 @@ function compiles(text: string): boolean {
 async function activate(context: ApplyContext, row: PolicyRow | undefined, wanted: Wanted): Promise<boolean> {
   if (row === undefined) {
     const inserted = await insert(context, newRow(context, wanted))
-    await audit(context, 'policy.created', inserted)
+    audit(context, 'policy.created', inserted)
     return true
   }
   const changes = changesOf(row, wanted)
   if (Object.keys(changes).length === 0) return false
   const updated = await update(context, row, changes)
-  await audit(context, 'policy.updated', updated)
+  audit(context, 'policy.updated', updated)
   if (row.enabled !== updated.enabled)
-    await audit(context, updated.enabled ? 'policy.enabled' : 'policy.disabled', updated)
+    audit(context, updated.enabled ? 'policy.enabled' : 'policy.disabled', updated)
   return true
 }
 
@@ -236,12 +235,12 @@ async function update(
   return updated ?? row
 }
 
-async function audit(
-  { q, orgId }: ApplyContext,
+function audit(
+  { orgId, writes }: ApplyContext,
   type: 'policy.created' | 'policy.updated' | 'policy.deleted' | 'policy.enabled' | 'policy.disabled',
   { id, name, version, managedBy }: PolicyRow,
-): Promise<void> {
-  await recordEvent(q, {
+): void {
+  writes.record({
     orgId,
     actor: MANIFESTS_ACTOR,
     type,

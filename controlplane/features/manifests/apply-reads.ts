@@ -42,7 +42,8 @@ export type ApplyReads = GatewayReads &
     groups(): Promise<ReadonlySet<string>>
     /** Reads the rows that applying these objects needs, with one statement per table. */
     prefetch(rows: readonly Referring[]): Promise<void>
-    permissionsChanged(key: PermissionKey): void
+    /** Stores the rows of a Permission manifest that this transaction writes. */
+    permissionsWritten(key: PermissionKey, rows: readonly OwnedPermission[]): void
     policyChanged(name: string): void
   }
 
@@ -85,7 +86,7 @@ export function createApplyReads(q: Query, objects: ObjectCache): ApplyReads {
       // The database deletes the Permission rows of a deleted Gateway (`on delete cascade`).
       permissions.clear()
     },
-    permissionsChanged: (key) => permissions.discard(ownerOf(key)),
+    permissionsWritten: (key, rows) => permissions.set(ownerOf(key), rows),
     policyChanged: policies.discard,
   }
 }

@@ -30,6 +30,7 @@ import {
 } from './apply.ts'
 import { type ApplyContext, answerPlace } from './apply-context.ts'
 import { createApplyReads } from './apply-reads.ts'
+import { createApplyWrites } from './apply-writes.ts'
 import {
   desiredOf,
   explain,
@@ -105,13 +106,15 @@ export function createDesired(deps: DesiredDeps): Desired {
   const { members = ACCOUNTS_ONLY } = deps
   const contextOf = (q: Query) => {
     const objects = createObjectCache(q)
-    return { ...deps, q, processes, checkPolicy, members, objects, reads: createApplyReads(q, objects) }
+    const reads = createApplyReads(q, objects)
+    return { ...deps, q, processes, checkPolicy, members, objects, reads, writes: createApplyWrites(q) }
   }
   const inTransaction = <T>(work: (context: PutContext) => Promise<T>) =>
     db.tx(async (q) => {
       await lockDesired(q)
       const context = contextOf(q)
       const value = await work(context)
+      await context.writes.flush()
       await context.objects.flush()
       return value
     })

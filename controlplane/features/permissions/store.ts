@@ -3,6 +3,8 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { COLUMNS, type PermissionRow } from './rows.ts'
 
+const ROWS_PER_STATEMENT = 1_000
+
 export type PermissionInput = Omit<PermissionRow, 'id' | 'origin' | 'createdAt'> &
   Partial<Pick<PermissionRow, 'origin'>>
 
@@ -40,24 +42,22 @@ export async function deletePermission(q: Query, id: string): Promise<boolean> {
   return rowCount > 0
 }
 
-/** Replaces all rows of this Permission manifest. Unchanged rows keep their ids. Returns the number of removed rows. */
+/** Replaces all rows of these Permission manifests, by the column `owner`. Unchanged rows keep their ids. */
 export async function replaceOwnedPermissions(
   q: Query,
-  owner: string,
-  rows: readonly Omit<PermissionInput, 'owner'>[],
-): Promise<number> {
-  const kept =
-    rows.length === 0
-      ? []
-      : await upsertPermissions(
-          q,
-          rows.map((row) => ({ ...row, owner })),
-        )
-  const { rowCount } = await q.query('delete from permissions where owner = $1 and id <> all($2::text[])', [
-    owner,
-    kept.map((row) => row.id),
-  ])
-  return rowCount
+  byOwner: ReadonlyMap<string, readonly Omit<PermissionInput, 'owner'>[]>,
+): Promise<void> {
+  const rows = [...byOwner].flatMap(([owner, owned]) => owned.map((row) => ({ ...row, owner })))
+  const kept: string[] = []
+  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
+    const stored = await upsertPermissions(q, rows.slice(at, at + ROWS_PER_STATEMENT))
+    kept.push(...stored.map(({ id }) => id))
+  }
+  await q.query(
+    `delete from permissions where owner = any($1::text[])
+       and not exists (select from unnest($2::text[]) as kept(id) where kept.id = permissions.id)`,
+    [[...byOwner.keys()], kept],
+  )
 }
 
 function keyOf(row: PermissionInput): string {

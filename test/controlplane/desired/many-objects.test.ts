@@ -169,3 +169,38 @@ test('a hundred Connectors that wait for one host cost one read of the others', 
   await change([connector('late', 'shared', 'wanted.example')])
   expect(counts.queries).toBeLessThan(TEAMS + 60)
 })
+
+test('Permissions of a change set are written together, each with its audit event, in order', async () => {
+  const teams = Array.from({ length: TEAMS }, (_, index) => `team-${index}`)
+  const changed = teams.flatMap((team) => ['shared', 'other'].map((name) => permission(team, name, 3)))
+  const replies = await change(changed)
+  expect(replies.filter(({ accepted }) => !accepted)).toEqual([])
+  expect(counts.queries).toBeLessThan(40)
+  const { db } = await world.replica()
+  const { rows } = await db.query<{ reason: string; n: number }>(
+    "select reason, count(*)::int as n from permissions where owner like 'Permission/team-%' group by reason",
+  )
+  expect(rows).toEqual([{ reason: 'v3', n: changed.length }])
+  const events = await db.query<{ name: string }>(
+    `select details ->> 'permission' as name from audit_events where details ->> 'change' = 'permission.applied'
+     order by id desc limit $1`,
+    [changed.length],
+  )
+  expect(events.rows.map(({ name }) => name).reverse()).toEqual(
+    changed.map(({ resource: { metadata } }) => `${metadata.namespace}/${metadata.name}`),
+  )
+  await change([...changed].map((body) => ({ ...body, generation: 4 })))
+  expect(counts.queries).toBeLessThan(20)
+})
+
+test('a change set that fails writes neither rows nor events', async () => {
+  const { db } = await world.replica()
+  const written = () =>
+    db.query('select (select count(*) from permissions), (select count(*) from audit_events)')
+  const before = (await written()).rows
+  const broken = permission('team-1', 'shared', 9)
+  await expect(
+    change([permission('team-2', 'shared', 9), { ...broken, uid: null as never }]),
+  ).rejects.toThrow()
+  expect((await written()).rows).toEqual(before)
+})

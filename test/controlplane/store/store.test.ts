@@ -163,10 +163,12 @@ describe('permissions', () => {
       source: 'file' as const,
       managedBy: '10-x.yaml',
     })
+    const replace = (rows: ReadonlyArray<ReturnType<typeof row>>) =>
+      replaceOwnedPermissions(db, new Map([['Permission/default/a', rows]]))
     await upsertPermission(db, { ...row('codehost.*'), source: 'api', managedBy: null, owner: null })
-    await replaceOwnedPermissions(db, 'Permission/default/a', [row('codehost.pr.*'), row('codehost.issue.*')])
+    await replace([row('codehost.pr.*'), row('codehost.issue.*')])
     const before = await listPermissions(db, gateway.id)
-    await replaceOwnedPermissions(db, 'Permission/default/a', [row('codehost.issue.*', 'deny')])
+    await replace([row('codehost.issue.*', 'deny')])
     const after = await listPermissions(db, gateway.id)
     expect(after.map((p) => [p.actionPattern, p.decision])).toEqual([
       ['codehost.*', 'allow'],
@@ -174,7 +176,7 @@ describe('permissions', () => {
     ])
     const idOf = (list: typeof after) => list.find((p) => p.actionPattern === 'codehost.issue.*')?.id
     expect(idOf(after)).toBe(idOf(before))
-    await replaceOwnedPermissions(db, 'Permission/default/a', [])
+    await replace([])
     expect((await listPermissions(db, gateway.id)).map((p) => p.actionPattern)).toEqual(['codehost.*'])
   })
 })
