@@ -5,6 +5,7 @@ import type { ControlPlaneClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'
 import { createGatewayStates, type GatewayState, mergeStates } from './gateway-states.ts'
 import { createOutageLog } from './outage-log.ts'
+import { followReplicas } from './replica-followers.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 
 /** Follows all replicas of the control plane by long polls, for the acknowledgements of their gateways. */
@@ -37,8 +38,6 @@ export type AcknowledgementsDeps = {
 }
 
 const PAUSE_MS = 1_000
-/** Interval at which replicas are resolved. */
-const RESOLVE_MS = 5_000
 /**
  * Time without a reply of any replica after which the state counts as stale. A long poll without a change ends earlier.
  */
@@ -104,31 +103,6 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
       await Promise.all((await replicas.find()).map((replica) => readReplica(replica, signal)))
       merge()
     },
-    async follow() {
-      const followed = new Map<string, Followed>()
-      while (!signal.aborted) {
-        const found = new Map((await replicas.find()).map((replica) => [replicaName(replica), replica]))
-        endOthers(followed, found)
-        for (const [name, replica] of found) {
-          const ended = new AbortController()
-          const follow = () => followReplica(replica, AbortSignal.any([ended.signal, signal]))
-          if (!followed.has(name)) followed.set(name, { ended, done: follow() })
-        }
-        checkStale()
-        await sleep(RESOLVE_MS, signal)
-      }
-      await Promise.all([...followed.values()].map(({ done }) => done))
-    },
-  }
-}
-
-type Followed = { readonly ended: AbortController; readonly done: Promise<void> }
-
-/** Ends the long polls of replicas that no longer exist. */
-function endOthers(followed: Map<string, Followed>, found: ReadonlyMap<string, Replica>): void {
-  for (const [name, { ended }] of followed) {
-    if (found.has(name)) continue
-    ended.abort()
-    followed.delete(name)
+    follow: () => followReplicas({ replicas, signal, follow: followReplica, onResolved: checkStale }),
   }
 }

@@ -37,6 +37,8 @@ export type ControlPlaneClient = {
   knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
   /** Reads the state of one replica. With `known`, the reply waits for a state of another revision (long poll). */
   state(replica: Replica, signal?: AbortSignal, known?: string): Promise<OperatorState>
+  /** Reads the kill switches of one replica. `known` as for `state`, with the revisions of these reads. */
+  kills(replica: Replica, signal?: AbortSignal, known?: string): Promise<OperatorState>
   /** Sends a kill switch to one replica. */
   kill(replica: Replica, body: KillRelayBody, signal?: AbortSignal): Promise<KillRelayReply>
 }
@@ -53,6 +55,14 @@ const STATE_TIMEOUT_MS = 5_000
 const CHANGE_TIMEOUT_MS = 60_000
 
 export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'>): ControlPlaneClient {
+  async function read(replica: Replica, { query, ...limits }: StateRead): Promise<OperatorState> {
+    const { known = '', only = '' } = query
+    const given = Object.entries({ known, only }).filter(([, value]) => value !== '')
+    const path = `${OPERATOR_PATHS.state}${given.length === 0 ? '' : `?${new URLSearchParams(given)}`}`
+    const timeoutMs = STATE_TIMEOUT_MS + (known === '' ? 0 : STATE_WAIT_MS)
+    return OperatorState.parse(await call({ method: 'GET', path, replica, timeoutMs, ...limits }))
+  }
+
   return {
     async put(body, signal) {
       const { kind, metadata } = body.resource
@@ -84,13 +94,9 @@ export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'
       return KnownPods.parse(await call({ method: 'GET', path: OPERATOR_PATHS.pods, ...withSignal(signal) }))
         .pods
     },
-    async state(replica, signal, known = '') {
-      const path = `${OPERATOR_PATHS.state}${known === '' ? '' : `?known=${encodeURIComponent(known)}`}`
-      const timeoutMs = STATE_TIMEOUT_MS + (known === '' ? 0 : STATE_WAIT_MS)
-      return OperatorState.parse(
-        await call({ method: 'GET', path, replica, timeoutMs, ...withSignal(signal) }),
-      )
-    },
+    state: (replica, signal, known) => read(replica, { ...withSignal(signal), query: { known } }),
+    kills: (replica, signal, known) =>
+      read(replica, { ...withSignal(signal), query: { only: 'kills', known } }),
     async kill(replica, body, signal) {
       const { kill: path } = OPERATOR_PATHS
       const reply = call({
@@ -104,6 +110,11 @@ export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'
       return KillRelayReply.parse(await reply)
     },
   }
+}
+
+type StateRead = {
+  readonly signal?: AbortSignal
+  readonly query: { readonly known?: string | undefined; readonly only?: 'kills' }
 }
 
 function pathOf({ kind, namespace, name }: ObjectName): string {

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { createWorkQueue } from '../kube/queue.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { ControlPlaneClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'
 import { isInForce, type RelayedKillSwitch } from './kill-switches.ts'
 import { createOutageLog } from './outage-log.ts'
+import { followReplicas } from './replica-followers.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 
 /**
@@ -22,14 +24,21 @@ export type KillRelay = AsyncDisposable & {
 }
 
 export type KillRelayDeps = {
-  readonly client: Pick<ControlPlaneClient, 'kill' | 'state'>
+  readonly client: Pick<ControlPlaneClient, 'kill' | 'kills'>
   readonly replicas: Replicas
   readonly log: Logger
-  readonly verifyMs?: number
+  readonly timing?: KillRelayTiming
 }
 
-/** Interval at which every replica is compared with the cluster, even without changes. */
-const VERIFY_MS = 5_000
+/** Intervals in milliseconds. */
+export type KillRelayTiming = {
+  /** Shortest interval between two replies of a replica that holds all kill switches. Its state is read by long poll. */
+  readonly pauseMs: number
+  /** Interval at which any other replica, and one without long polls, is read again. */
+  readonly retryMs: number
+}
+
+const TIMING: KillRelayTiming = { pauseMs: 1_000, retryMs: 5_000 }
 const RETRY_MAX_MS = 1_000
 /**
  * Time for which a newer revision blocks older ones. The time is limited, because revisions start lower after a cluster
@@ -47,7 +56,7 @@ const CONCURRENCY = 64
 const NAMESPACE_CONCURRENCY = 8
 
 export function createKillRelay(deps: KillRelayDeps): KillRelay {
-  const { log, verifyMs = VERIFY_MS } = deps
+  const { log, replicas } = deps
   const stopped = new AbortController()
   const { signal } = stopped
   const links = new Map<string, Link>()
@@ -60,21 +69,21 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
     failureMessage: () => 'kill switch could not be relayed; retrying',
     maxMs: RETRY_MAX_MS,
   })
-  const verifyAll = createVerifier({ ...deps, links, wanted, signal, enqueue: queue.add })
   let verifiedAt = Number.NEGATIVE_INFINITY
-
-  async function run(): Promise<void> {
-    while (!signal.aborted) {
-      if (await verifyAll()) verifiedAt = performance.now()
-      await sleep(verifyMs, signal)
-    }
-  }
-
-  const running = run()
+  const follow = createFollower({
+    ...{ ...deps, links, wanted, enqueue: queue.add },
+    onVerified() {
+      if ([...links.values()].every(({ isSame }) => isSame)) verifiedAt = performance.now()
+    },
+  })
+  const running = followReplicas({ replicas, signal, follow })
   return {
     offer(killSwitch) {
       if (!wanted.put(killSwitch)) return
-      for (const name of links.keys()) queue.add(keyFor(name, killSwitch.source))
+      for (const [name, link] of links) {
+        link.isSame = false
+        queue.add(keyFor(name, killSwitch.source))
+      }
     },
     behindMs: () => performance.now() - verifiedAt,
     async [Symbol.asyncDispose]() {
@@ -111,52 +120,62 @@ function createWanted(): Wanted {
 
 /**
  * A replica of the control plane. `confirmed` contains, by source, the text of the kill switch that the replica
- * confirmed.
+ * confirmed. `isSame` is true while the replica holds all kill switches of the cluster.
  */
-type Link = { readonly replica: Replica; readonly confirmed: Map<string, string> }
+type Link = { readonly replica: Replica; readonly confirmed: Map<string, string>; isSame: boolean }
 
-type VerifierDeps = KillRelayDeps & {
+type FollowerDeps = KillRelayDeps & {
   readonly links: Map<string, Link>
   readonly wanted: Wanted
-  readonly signal: AbortSignal
   readonly enqueue: (key: string) => void
+  /** Called after each comparison that found a replica without differences. */
+  readonly onVerified: () => void
 }
 
 /**
- * Returns a function that compares every replica with the cluster and enqueues the differences. A replica may be new,
- * or a user lifted a kill switch in the control plane that the cluster still demands. The function resolves with true
- * when no replica differs.
+ * Returns a function that compares one replica with the cluster whenever its kill switches change, and enqueues the
+ * differences. A replica may be new, or a user lifted a kill switch in the control plane that the cluster still demands.
  */
-function createVerifier(deps: VerifierDeps): () => Promise<boolean> {
-  const { client, replicas, links, wanted, signal, enqueue, log } = deps
+function createFollower(deps: FollowerDeps) {
+  const { client, links, wanted, enqueue, log, onVerified, timing = TIMING } = deps
   const outages = createOutageLog({
     log,
     message: 'kill switches of a control plane replica could not be verified',
   })
 
-  async function verify(name: string, replica: Replica): Promise<boolean> {
-    const link = links.get(name) ?? { replica, confirmed: new Map() }
-    links.set(name, link)
+  function verify(name: string, link: Link, kills: readonly KillEntry[]): void {
+    const missing = wanted.list().filter((killSwitch) => !isInForce(killSwitch, kills))
+    for (const { source } of missing) {
+      link.confirmed.delete(source)
+      enqueue(keyFor(name, source))
+    }
+    link.isSame = missing.length === 0
+    if (link.isSame) onVerified()
+  }
+
+  /** Compares the replica once. Returns the revision of its state for a long poll; empty if the replica differs. */
+  async function compare(name: string, link: Link, ended: AbortSignal, known: string): Promise<string> {
     try {
-      const { kills } = await client.state(replica, signal)
+      const { kills, revision } = await client.kills(link.replica, ended, known)
       outages.answered(name)
-      const missing = wanted.list().filter((killSwitch) => !isInForce(killSwitch, kills))
-      for (const { source } of missing) {
-        link.confirmed.delete(source)
-        enqueue(keyFor(name, source))
-      }
-      return missing.length === 0
+      verify(name, link, kills)
+      return link.isSame ? revision : ''
     } catch (error) {
-      if (!signal.aborted) outages.failed(name, error)
-      return false
+      link.isSame = false
+      if (!ended.aborted) outages.failed(name, error)
+      return ''
     }
   }
 
-  return async () => {
-    const found = new Map((await replicas.find()).map((replica) => [replicaName(replica), replica]))
-    for (const name of links.keys()) if (!found.has(name)) links.delete(name)
-    const results = await Promise.all([...found].map(([name, replica]) => verify(name, replica)))
-    return results.every((isSame) => isSame)
+  return async (replica: Replica, ended: AbortSignal): Promise<void> => {
+    const name = replicaName(replica)
+    const link: Link = { replica, confirmed: new Map(), isSame: false }
+    links.set(name, link)
+    for (let known = ''; !ended.aborted; ) {
+      known = await compare(name, link, ended, known)
+      await sleep(known === '' ? timing.retryMs : timing.pauseMs, ended)
+    }
+    links.delete(name)
   }
 }
 
@@ -176,8 +195,9 @@ async function deliver(
   const killSwitch = wanted.get(source)
   if (link === undefined || killSwitch === undefined) return
   if (link.confirmed.get(source) === textOf(killSwitch)) return
-  const { applied, acknowledged, warning } = await client.kill(link.replica, killSwitch, signal)
+  const { applied, effective, acknowledged, warning } = await client.kill(link.replica, killSwitch, signal)
   link.confirmed.set(source, textOf(killSwitch))
+  link.isSame = wanted.list().every((each) => isInForce(each, effective))
   const { scopes } = killSwitch
   log.warn({ replica: name, source, scopes, applied, ...acknowledged, warning }, 'kill switch relayed')
 }

@@ -114,7 +114,7 @@ function replicaRoutes({ killSwitch, killRelay, state, stateChanges }: OperatorR
         'Returns the versions and kill states that gateway processes acknowledged to this replica; with `known`, once they changed',
       query: StateQuery,
       response: OperatorState,
-      handler: async ({ query, raw }) => watch.next(query.known, closeOf(raw.reply)),
+      handler: async ({ query, raw }) => watch.next(query, closeOf(raw.reply)),
     }),
   ]
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type OperatorState, STATE_WAIT_MS } from '../../../core/wire/operator/operator.ts'
+import { type OperatorState, STATE_WAIT_MS, type StateQuery } from '../../../core/wire/operator/operator.ts'
 
 /** Serves long polls for the state of this replica. */
 export type StateWatch = {
@@ -7,7 +7,7 @@ export type StateWatch = {
    * Resolves with the state as soon as its revision differs from `known`. Otherwise resolves with the unchanged state
    * after `STATE_WAIT_MS`, when `ended` is aborted, or when the replica closes.
    */
-  next(known: string | undefined, ended: AbortSignal): Promise<OperatorState>
+  next(query: StateQuery, ended: AbortSignal): Promise<OperatorState>
 }
 
 type State = Pick<OperatorState, 'version'> & {
@@ -46,19 +46,22 @@ export function createStateChanges(): StateChanges {
   }
 }
 
+const NO_OTHERS = { processes: [], refused_pods: [] } as const
+
 /** Milliseconds for which a changed state is delayed, so that several changes are sent in one reply. */
 const SETTLE_MS = 100
 
 export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: StateWatchDeps): StateWatch {
-  function current(): OperatorState {
-    const { kills, processes, refused_pods: refused, version } = read()
+  function current(only: StateQuery['only']): OperatorState {
+    const { kills, version, ...others } = read()
+    const { processes, refused_pods: refused } = only === 'kills' ? NO_OTHERS : others
     const state = { version, kills: [...kills], processes: [...processes], refused_pods: [...refused] }
     return { ...state, revision: revisionOf(state) }
   }
 
   return {
-    async next(known, ended) {
-      const first = current()
+    async next({ known, only }, ended) {
+      const first = current(only)
       const end = AbortSignal.any([ended, changes.closing, AbortSignal.timeout(waitMs)])
       if (known !== first.revision || end.aborted) return first
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -66,14 +69,14 @@ export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: Stat
       const remove = changes.onRead(() => {
         settling ??= setTimeout(() => {
           settling = undefined
-          if (current().revision !== known) resolve()
+          if (current(only).revision !== known) resolve()
         }, SETTLE_MS)
       })
       end.addEventListener('abort', () => resolve(), { once: true })
       await promise
       remove()
       clearTimeout(settling)
-      return current()
+      return current(only)
     },
   }
 }

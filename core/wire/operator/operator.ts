@@ -163,9 +163,12 @@ export const KnownPods = z.object({ pods: z.array(KnownPod) })
 
 /**
  * Query for the state. With `known`, the replica responds as soon as its state has another revision, at the latest
- * after `STATE_WAIT_MS`.
+ * after `STATE_WAIT_MS`. With `only=kills`, state and revision contain the kill switches and no processes or pods.
  */
-export const StateQuery = z.object({ known: z.string().max(64).optional() })
+export const StateQuery = z.object({
+  known: z.string().max(64).optional(),
+  only: z.enum(['kills']).optional(),
+})
 export const STATE_WAIT_MS = 20_000
 
 export const OperatorState = z.object({
@@ -258,6 +261,7 @@ export type PushProblem = z.infer<typeof PushProblem>
 export type Acknowledged = z.infer<typeof Acknowledged>
 export type GatewayProcess = z.infer<typeof GatewayProcess>
 export type OperatorState = z.infer<typeof OperatorState>
+export type StateQuery = z.infer<typeof StateQuery>
 export type NamespacesBody = z.infer<typeof NamespacesBody>
 export type NamespacesReply = z.infer<typeof NamespacesReply>
 export type PodRef = z.infer<typeof PodRef>

@@ -26,7 +26,8 @@ function watched(waitMs = 60_000) {
   return {
     listeners,
     closing,
-    next: (known?: string, ended = new AbortController().signal) => watch.next(known, ended),
+    next: (known?: string, ended = new AbortController().signal) => watch.next({ known }, ended),
+    nextKills: (known?: string) => watch.next({ known, only: 'kills' }, new AbortController().signal),
     set(changes: Partial<OperatorState>) {
       state = { ...state, ...changes }
       for (const listener of listeners) listener()
@@ -67,5 +68,22 @@ describe('a long poll of the state', () => {
     if (by === 'the end of the replica') closing.abort()
     expect((await answer).revision).toBe(revision)
     expect(listeners.size).toBe(0)
+  })
+
+  test('of kill switches only contains nothing else, and ignores changes of processes', async () => {
+    const { nextKills, set } = watched()
+    const { revision, ...state } = await nextKills()
+    expect(state).toMatchObject({ kills: [], processes: [], refused_pods: [] })
+    let answered: OperatorState | null = null
+    const answer = nextKills(revision).then((next) => {
+      answered = next
+    })
+    set({ processes: [process({ rejected: 'bad' })] })
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    expect(answered).toBeNull()
+    const kill = { scope: 'all', source: 'dashboard', reason: 'fire', since: '' }
+    set({ kills: [kill] })
+    await answer
+    expect(answered).toMatchObject({ kills: [kill], processes: [] })
   })
 })

@@ -37,24 +37,43 @@ afterEach(async () => {
 async function replica(host = '127.0.0.1', port = 0) {
   const heard: Array<{ request: IncomingMessage; body: KillRelayBody | null }> = []
   const held = new Map<string, KillRelayBody>()
-  const state = { isAnswering: true, hangs: (_source: string): boolean => false }
+  const polls: Array<() => void> = []
+  const state = { isAnswering: true, hasLongPolls: false, hangs: (_source: string): boolean => false }
   const server = createServer(async (request, response) => {
     const body = JSON.parse((await text(request)) || 'null') as KillRelayBody | null
     heard.push({ request, body })
     if (!state.isAnswering || state.hangs(body?.source ?? '')) return
     if (body !== null) held.set(body.source, body)
-    const kills = [...held.values()].flatMap(({ source, scopes, reason }) =>
-      scopes.map((scope) => ({ source, scope, reason, since: '' })),
-    )
+    const kills = killsOf(held)
     const acknowledged = { acked: 0, total: 0, ms: 0 }
-    const reply =
-      body === null ? { version: 1, kills, processes: [] } : { applied: true, effective: kills, acknowledged }
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
+    const send = (reply: object) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
+    if (body !== null) {
+      send({ applied: true, effective: kills, acknowledged })
+      for (const poll of polls.splice(0)) poll()
+      return
+    }
+    const revision = () => (state.hasLongPolls ? `r${JSON.stringify([...held])}`.slice(0, 64) : '')
+    const known = new URL(request.url ?? '', 'http://x').searchParams.get('known')
+    const answer = () => send({ version: 1, kills: killsOf(held), processes: [], revision: revision() })
+    if (known !== null && known === revision()) polls.push(answer)
+    else answer()
   })
   servers.push(server)
   server.listen(port, host)
   await once(server, 'listening')
-  return { heard, held, state, port: (server.address() as AddressInfo).port }
+  /** Loses all kill switches, and answers the long polls. */
+  const lose = () => {
+    held.clear()
+    for (const poll of polls.splice(0)) poll()
+  }
+  return { heard, held, state, lose, port: (server.address() as AddressInfo).port }
+}
+
+function killsOf(held: ReadonlyMap<string, KillRelayBody>) {
+  return [...held.values()].flatMap(({ source, scopes, reason }) =>
+    scopes.map((scope) => ({ source, scope, reason, since: '' })),
+  )
 }
 
 const httpTo = (controlPlaneUrl: string) =>
@@ -103,7 +122,9 @@ describe('the kill relay', () => {
     const urls = ports.map((port) => `http://127.0.0.1:${port}`)
     const http = httpTo(urls[0] ?? '')
     const replicas = createReplicas({ controlPlaneUrl: urls[0] ?? '', urls, host: null, log })
-    const relay = createKillRelay({ client: createControlPlaneClient(http), replicas, log, verifyMs: 100 })
+    const relay = createKillRelay({
+      ...{ client: createControlPlaneClient(http), replicas, log, timing: { pauseMs: 20, retryMs: 100 } },
+    })
     return {
       relay,
       async close() {
@@ -168,6 +189,23 @@ describe('the kill relay', () => {
     expect(one.heard.filter(({ body }) => body !== null)).toHaveLength(1)
     relay.offer(stop({ revision: 7, scopes: [], reason: '' }))
     await eventually('it is lifted', () => (one.held.get('configmap')?.scopes.length === 0 ? true : null))
+    await close()
+  })
+
+  test('reads a replica that agrees by long poll, and sends a lost kill switch as soon as the replica answers', async () => {
+    const one = await replica()
+    one.state.hasLongPolls = true
+    const { relay, close } = await relayTo(one.port)
+    relay.offer(stop())
+    await eventually('they agree', () => (relay.behindMs() < 1_000 ? true : null))
+    const paths = () => one.heard.filter(({ body }) => body === null).map(({ request }) => request.url)
+    await eventually('the poll is open', () => (paths().at(-1)?.includes('known=') === true ? true : null))
+    const reads = paths().length
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(paths()).toHaveLength(reads)
+    expect(paths().every((path) => path?.includes('only=kills'))).toBe(true)
+    one.lose()
+    await eventually('it has it again', () => (one.held.size === 1 ? true : null))
     await close()
   })
 })
