@@ -55,7 +55,10 @@ import {
 } from './store.ts'
 import { inForceOf, type ManifestsView, readManifests } from './view.ts'
 
-export type DesiredDeps = Omit<ApplyContext, 'q' | 'reads' | 'objects' | 'checkPolicy' | 'members'> & {
+export type DesiredDeps = Omit<
+  ApplyContext,
+  'q' | 'reads' | 'writes' | 'objects' | 'checkPolicy' | 'members'
+> & {
   /** Approver groups without accounts that RBAC may let answer approvals; default: no such groups. */
   readonly members?: GroupMembers
   /** Returns effect and risk of an action by its name. The tests of policies use both. */

@@ -30,7 +30,7 @@ export type DesiredRow = ObjectKey & {
 }
 
 /** A row of a Permission manifest. */
-export type OwnedPermission = Omit<PermissionRow, 'id' | 'createdAt'>
+export type OwnedPermission = Omit<PermissionRow, 'id' | 'createdAt' | 'origin'>
 
 /** A row with the time of its last push or evaluation, in microseconds. */
 export type JudgedRow = DesiredRow & { readonly judgedAt: string }
