@@ -69,7 +69,9 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
     bypassing: deps.bypassing,
     floorRules: deps.floorRules,
     push: createPush(controlPlane, pushed, signal),
-    statuses: createStatusWriter({ client, onWrite: metrics.statusWritten, countsMs: timing.countsMs }),
+    statuses: createStatusWriter({
+      ...{ client, log, onWrite: metrics.statusWritten, countsMs: timing.countsMs },
+    }),
     onResult: (key: string, result: 'ok' | 'failed') => metrics.reconciled(splitQueueKey(key).kind, result),
     queue: { log, concurrency: CONCURRENCY },
   }

@@ -1,3 +1,4 @@
+import { ChaperoneError } from '../../core/errors.ts'
 import type { KubeClient } from './client.ts'
 import { hasCode } from './kube-failure.ts'
 import { type KubeObject, pathOf, type ResourcePath } from './objects.ts'
@@ -14,10 +15,40 @@ export type Applying = {
 }
 
 /**
- * Applies `status` as the complete status of this field manager. Does nothing when the object was deleted or replaced by
- * another one of the same name; the uid in the body prevents the API server from creating it again.
+ * Applies `status` as the complete status of this field manager, without the fields that an older custom resource
+ * definition lacks. Returns the names of these fields. Does nothing when the object was deleted or replaced by another
+ * one of the same name; the uid in the body prevents the API server from creating it again.
  */
-export async function applyStatus(to: Applying, { metadata }: KubeObject, status: object): Promise<void> {
+export async function applyStatus(
+  to: Applying,
+  object: KubeObject,
+  status: object,
+): Promise<readonly string[]> {
+  try {
+    await apply(to, object, status)
+    return []
+  } catch (error) {
+    const undeclared = undeclaredFields(error).filter((name) => name in status)
+    if (undeclared.length === 0) throw error
+    const declared = Object.entries(status).filter(([name]) => !undeclared.includes(name))
+    // An error names only some of the undeclared fields.
+    return [...undeclared, ...(await applyStatus(to, object, Object.fromEntries(declared)))]
+  }
+}
+
+/**
+ * Returns the members of `status` that the custom resource definition does not declare. Server-side apply refuses a body
+ * with such a member, whereas other writes prune it.
+ */
+function undeclaredFields(error: unknown): readonly string[] {
+  if (!(error instanceof ChaperoneError)) return []
+  const found = error.message.matchAll(
+    /\.status\.([A-Za-z]+)(?:\.[A-Za-z.]+)?: field not declared in schema/g,
+  )
+  return [...new Set([...found].map(([, name = '']) => name))]
+}
+
+async function apply(to: Applying, { metadata }: KubeObject, status: object): Promise<void> {
   const { client, resource, apiVersion, kind, signal } = to
   const { name, namespace, uid } = metadata
   const place = namespace === undefined ? { name, uid } : { name, namespace, uid }

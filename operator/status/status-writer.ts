@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Logger } from 'pino'
 import type { ResourceKind } from '../../core/crd/schemas.ts'
 import type { GatewayStatus } from '../../core/crd/status.ts'
 import type { CustomResource, ResourceStatus } from '../cluster/custom-resources.ts'
@@ -24,6 +25,7 @@ export type StatusWriterDeps = {
   readonly onWrite: (kind: ResourceKind) => void
   /** Shortest interval between two writes for counts of one object. */
   readonly countsMs: number
+  readonly log: Pick<Logger, 'warn'>
 }
 
 /** Time for which a write of this process has precedence over the cached object. */
@@ -32,11 +34,12 @@ const WRITES_AT_A_TIME = 8
 
 type Written = { readonly uid: string; readonly status: ResourceStatus; readonly at: number }
 
-export function createStatusWriter({ client, onWrite, countsMs }: StatusWriterDeps): StatusWriter {
+export function createStatusWriter({ client, onWrite, countsMs, log }: StatusWriterDeps): StatusWriter {
   const written = new Map<string, Written>()
   /** Time of the last write of each Gateway. */
   const countedAt = new Map<string, number>()
   const limit = createLimit(WRITES_AT_A_TIME)
+  const reported = new Set<string>()
   const keyOf = (kind: ResourceKind, { metadata }: CustomResource) =>
     `${kind}/${metadata.namespace}/${metadata.name}`
 
@@ -49,6 +52,12 @@ export function createStatusWriter({ client, onWrite, countsMs }: StatusWriterDe
     return object.status
   }
 
+  function reportUndeclared(kind: ResourceKind, fields: readonly string[]): void {
+    if (fields.length === 0 || reported.has(kind)) return
+    reported.add(kind)
+    log.warn({ kind, fields }, 'the custom resource definition is older and lacks these fields of the status')
+  }
+
   return {
     current,
     async write(kind, object, status) {
@@ -59,7 +68,7 @@ export function createStatusWriter({ client, onWrite, countsMs }: StatusWriterDe
       const leftMs = (countedAt.get(key) ?? Number.NEGATIVE_INFINITY) + countsMs - performance.now()
       if (isCountsOnly && leftMs > 0) return leftMs
       const to = { client, resource: RESOURCES[kind], apiVersion: 'chaperone.dev/v1alpha1', kind }
-      await limit(() => applyStatus(to, object, status))
+      reportUndeclared(kind, await limit(() => applyStatus(to, object, status)))
       onWrite(kind)
       const at = performance.now()
       written.set(key, { uid: object.metadata.uid, status, at })
