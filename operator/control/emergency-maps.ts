@@ -37,10 +37,10 @@ export type EmergencyMapsDeps = {
 }
 
 /**
- * The API server ends this watch after a few seconds and sends a bookmark before the end. A half-open connection
- * therefore delays a kill switch by `idleMs` at most, without a poll.
+ * The API server ends this watch after a few seconds. A connection without data for `idleMs` is therefore half-open, and
+ * delays a kill switch by `idleMs` and one list at most, without a poll.
  */
-const WATCH_TIMING: ReflectorTiming = { watchS: [11, 15], idleMs: 18_000, minMs: 800, maxMs: 30_000 }
+const WATCH_TIMING: ReflectorTiming = { watchS: [4, 6], idleMs: 8_000, minMs: 800, maxMs: 30_000 }
 const POLL_TIMEOUT_MS = 10_000
 
 const SELECTION = {

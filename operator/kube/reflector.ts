@@ -59,7 +59,10 @@ export type ReflectorDeps<T extends KubeObject> = {
 }
 
 const WATCH_TIMING: ReflectorTiming = { watchS: [290, 590], idleMs: 90_000, minMs: 800, maxMs: 30_000 }
-/** Time after which a watch counts as healthy and resets the back-off. */
+/**
+ * Time after which a watch counts as healthy and resets the back-off. A watch with a shorter timeout counts after half of
+ * its timeout.
+ */
 const HEALTHY_MS = 10_000
 
 export function createReflector<T extends KubeObject>(deps: ReflectorDeps<T>): Reflector<T> {
@@ -103,11 +106,12 @@ async function run<T extends KubeObject>(
   const { timing = WATCH_TIMING, random = Math.random } = deps
   const { signal } = control
   const backOff = createBackOff({ ...timing, random })
+  const healthyMs = Math.min(HEALTHY_MS, timing.watchS[0] * 500)
   while (!signal.aborted) {
     const startedAt = performance.now()
     const failure = await follow(deps, state, { ...control, onEvent: backOff.reset })
     state.isBroken = failure !== null
-    const isHealthy = performance.now() - startedAt > HEALTHY_MS
+    const isHealthy = performance.now() - startedAt > healthyMs
     if (isHealthy) backOff.reset()
     // The API server ends every watch at its timeout. A pause after such an end would delay a kill switch.
     if (failure === null && isHealthy) continue

@@ -103,6 +103,14 @@ describe('the informer of one kind', () => {
     await until('a,c,d,e')
   })
 
+  test('opens a watch of a few seconds again at once when the API server ends it', async () => {
+    add('a')
+    await start({ watchS: [1, 1], idleMs: 20_000, minMs: 120_000, maxMs: 120_000 }).synced
+    await eventually('it is open again', () => (counts.restarts > 1 ? true : null))
+    add('b')
+    await until('a,b')
+  })
+
   test('detects a half-open watch, and catches up', async () => {
     add('a')
     await start().synced
