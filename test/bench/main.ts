@@ -16,6 +16,7 @@ import { audit } from './benches/b12-audit.ts'
 import { sidecar } from './benches/b12-sidecar.ts'
 import { classification } from './benches/b13-classification.ts'
 import { kubernetes } from './benches/b14-kubernetes.ts'
+import { governedPods } from './benches/b14-pods.ts'
 import { limits } from './benches/b15-limits.ts'
 import { journal } from './benches/b16-journal.ts'
 import { manifests } from './benches/b17-manifests.ts'
@@ -49,7 +50,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B11: stops,
   B12: async (context) => [...(await audit(context)), ...(await sidecar(context))],
   B13: classification,
-  B14: kubernetes,
+  B14: async (context) => [...(await kubernetes(context)), ...(await governedPods(context))],
   B15: limits,
   B16: journal,
   B17: manifests,

@@ -195,7 +195,8 @@ async function misbehave(answer: FaultAnswer, response: ServerResponse): Promise
 }
 
 function send(watch: Watch, type: string, object: unknown): void {
-  if (!watch.isSilent) watch.response.write(`${JSON.stringify({ type, object })}\n`)
+  if (!watch.isSilent && !watch.response.writableEnded)
+    watch.response.write(`${JSON.stringify({ type, object })}\n`)
 }
 
 function sendChange(watch: Watch, { type, object }: Change): void {
@@ -244,7 +245,9 @@ function serve(store: FakeKubeStore, call: FakeCall, body: FakeObject | undefine
       return next === null ? fail(409) : { status: 200, body: next }
     }
     case 'PATCH':
-      return known === undefined ? fail(404) : apply(store, place, { known, patch: body as FakeObject })
+      return known === undefined
+        ? applyNew(store, place, body as FakeObject)
+        : apply(store, place, { known, patch: body as FakeObject })
     default:
       return store.remove(place.collection, place.namespace, place.name) === null
         ? fail(404)
@@ -298,6 +301,12 @@ function apply(
     metadata['deletionTimestamp'] !== undefined && (finalizers as string[] | undefined)?.length === 0
   if (isOver) store.remove(collection, namespace, name)
   return stored === null ? fail(409) : { status: 200, body: stored }
+}
+
+/** Creates the object, as server-side apply does. A patch of a status, or of an object with a uid, needs the object. */
+function applyNew(store: FakeKubeStore, place: Place, patch: FakeObject): Reply {
+  const isPossible = place.sub === '' && patch.metadata?.uid === undefined
+  return isPossible ? create(store, place, patch) : fail(404)
 }
 
 function statusBody(code: number): object {
