@@ -1,9 +1,10 @@
 import type { Action, Parameters } from '../action/action.ts'
-import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
+import type { CanonicalRequest } from '../request/canonical.ts'
 import { withAgentsById } from './codehost/agent-ids.ts'
 import { DEPRECATED } from './codehost/deprecated.ts'
 import { GIT } from './codehost/git.ts'
 import { GRAPHQL_CATALOGUE, GRAPHQL_KEYS, nameGraphql } from './codehost/graphql/request.ts'
+import { withLabelList } from './codehost/label-list.ts'
 import { CODEHOST_LOOK_UPS } from './codehost/look-ups.ts'
 import { CODEHOST_NAMES } from './codehost/names.ts'
 import { NUMERIC_IDS } from './codehost/numeric-ids.ts'
@@ -19,7 +20,7 @@ import { ORGANIZATION } from './codehost/organization/organization.ts'
 import { USERS } from './codehost/organization/users.ts'
 import { CODEHOST_PINS } from './codehost/pins.ts'
 import { withPullRequests } from './codehost/pull-request-number.ts'
-import { announcedPush, namePush, possiblePushes, pushReader } from './codehost/push/actions.ts'
+import { namePush, PUSH, pushReader, withPushes } from './codehost/push/actions.ts'
 import { FORCE_PUSH } from './codehost/push/force-push.ts'
 import { REFERENCE_ROWS, referenceKeys, withReferences } from './codehost/references.ts'
 import { CONTENTS } from './codehost/repository/contents.ts'
@@ -39,7 +40,6 @@ import type { AuthScheme, BodyView, Classification, Connector, ConnectorConfig }
 import { injectAuth } from './credentials/credentials.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
 import { executeByRows } from './execute/to-request.ts'
-import { effectOfMethod } from './named-action.ts'
 import { once } from './once.ts'
 import { CODEHOST_ERROR } from './provider-error.ts'
 import { lenientReadings, nearMiss } from './rows/near-miss.ts'
@@ -201,7 +201,11 @@ export const codehost: Connector<'codehost'> = {
           ? nearMiss()
           : withPullRequests(
               withReferences(
-                withPushes(parseByRows(CLASSIFIER, request, body, config), request, config),
+                withPushes(
+                  withLabelList(parseByRows(CLASSIFIER, request, body, config), body),
+                  request,
+                  config,
+                ),
                 body,
               ),
               known(),
@@ -245,29 +249,6 @@ export const codehost: Connector<'codehost'> = {
 function isPush(request: CanonicalRequest): boolean {
   return request.method === 'POST' && request.segments.at(-1) === 'git-receive-pack' && isGitOverHttp(request)
 }
-
-/**
- * Adds the actions that a push may perform. A discovery request only announces them. A push among several candidates
- * is replaced by all actions that it may perform.
- */
-function withPushes(
-  named: Classification,
-  { method }: CanonicalRequest,
-  config: ConnectorConfig,
-): Classification {
-  if (isRefusal(named)) return named
-  if (named.kind === 'candidates') {
-    const candidates = named.candidates.flatMap((action) =>
-      action.type === PUSH ? possiblePushes(action, config) : [action],
-    )
-    return { ...named, candidates }
-  }
-  const [push] = named.actions
-  const isDiscovery = push?.type === PUSH && effectOfMethod(method) === 'read'
-  return isDiscovery ? announcedPush(push, config) : named
-}
-
-const PUSH = 'codehost.git.push'
 
 function nameGitPush(
   request: CanonicalRequest,

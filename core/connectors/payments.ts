@@ -3,7 +3,7 @@ import { isRefusal } from '../request/canonical.ts'
 import type { Classification, Connector } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
-import { expandsSecret, hasMoneyField, MONEY_FIELDS } from './effects/fields/payments.ts'
+import { expandsSecret, hasMoneyField, MONEY_CONTAINERS, MONEY_FIELDS } from './effects/fields/payments.ts'
 import { executeByRows } from './execute/to-request.ts'
 import { once } from './once.ts'
 import { ACCOUNTS } from './payments/accounts.ts'
@@ -31,7 +31,7 @@ const CLASSIFIER: RowClassifier = {
   connector: 'payments',
   formats: new Set(['json', 'form']),
   ...prefixedSurface(trie, 'v1'),
-  further: ['expand', ...MONEY_FIELDS],
+  further: ['expand', ...MONEY_FIELDS, ...MONEY_CONTAINERS],
   resource: paidObject,
 }
 

@@ -6,7 +6,7 @@ import { requestPaths } from './request-paths.ts'
 export type PublishedFields = {
   /** Names of fields that can contain a host, a URL or an id of another service. */
   readonly fields: readonly string[]
-  /** Full paths of such fields in requests; empty where only their names are known. */
+  /** Full paths of such fields in requests. */
   readonly paths: readonly string[]
   /** Types of tools. */
   readonly tools: readonly string[]
@@ -176,5 +176,24 @@ const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>>
     'tools.*.blocked_domains.*': 'narrows a search or a fetch',
     'tools.*.configs.*.allowed_domains.*': 'narrows a search or a fetch',
     'tools.*.configs.*.blocked_domains.*': 'narrows a search or a fetch',
+  },
+  llm_c: {
+    'annotations.*.document_uri': 'a citation in an earlier answer',
+    'annotations.*.review_snippets.*.url': 'a citation in an earlier answer',
+    'annotations.*.url': 'a citation in an earlier answer',
+    'cloudRunRewardScorer.cloudRunUri': 'not in the Gemini API',
+    'config.outputGcsUri': 'not in the Gemini API',
+    'config.outputUri': 'not in the Gemini API',
+    'config.validationDatasetUri': 'not in the Gemini API',
+    'dest.bigqueryUri': 'not in the Gemini API',
+    'file.downloadUri': 'in answers',
+    'googleSearch.excludeDomains.*': 'narrows a search',
+    'enterpriseWebSearch.excludeDomains.*': 'narrows a search',
+    'httpOptions.baseUrl': 'an option of the SDK, which it does not send',
+    'input.*.result.*.places.*.url': 'a result of an earlier search',
+    'input.*.result.*.url': 'a result of an earlier search',
+    'src.bigqueryUri': 'not in the Gemini API',
+    'src.gcsUri.*': 'not in the Gemini API',
+    'tools.*.excludeDomains.*': 'narrows a search',
   },
 }

@@ -37,9 +37,7 @@ function sdk(table: ProviderTable, name: string): PublishedSource {
 
 function list(): PublishedSource {
   const text = readFileSync(`${ROOT}test/golden/published/llm_c-fields.json`, 'utf8')
-  const { source, ...published } = JSON.parse(text) as Omit<PublishedFields, 'paths'> & {
-    readonly source: string
-  }
+  const { source, ...published } = JSON.parse(text) as PublishedFields & { readonly source: string }
   const [version = ''] = /`@google\/genai` [0-9.]+/.exec(source) ?? []
-  return { table: LLM_C_PROVIDER_SIDE, version, published: { ...published, paths: [] } }
+  return { table: LLM_C_PROVIDER_SIDE, version, published }
 }

@@ -3,19 +3,19 @@
  * method `*` and the path of an API method.
  */
 export const CHAT_BASICS = `
-  *  /api/chat.postMessage                     message.post               write low    channel,text,thread_ts,blocks,attachments,unfurl_links,unfurl_media,username,icon_url,icon_emoji
-  *  /api/chat.postEphemeral                   message.post_ephemeral     write low    channel,text,user,blocks,attachments,username,icon_url,icon_emoji
+  *  /api/chat.postMessage                     message.post               write low    channel,text,thread_ts,blocks,attachments,unfurl_links,unfurl_media,username,icon_url,icon_emoji,markdown_text,parse
+  *  /api/chat.postEphemeral                   message.post_ephemeral     write low    channel,text,user,blocks,attachments,username,icon_url,icon_emoji,markdown_text,parse
   *  /api/chat.meMessage                       message.post_me            write low    channel,text
-  *  /api/chat.update                          message.update             write low    channel,ts,text,blocks,attachments
+  *  /api/chat.update                          message.update             write low    channel,ts,text,blocks,attachments,markdown_text,parse
   *  /api/chat.delete                          message.delete             write medium channel,ts +irreversible
-  *  /api/chat.scheduleMessage                 message.schedule           write low    channel,text,post_at,blocks,attachments,unfurl_links,unfurl_media
+  *  /api/chat.scheduleMessage                 message.schedule           write low    channel,text,post_at,blocks,attachments,unfurl_links,unfurl_media,markdown_text,parse
   *  /api/chat.deleteScheduledMessage          message.unschedule         write low    channel,scheduled_message_id
   *  /api/chat.scheduledMessages.list          message.list_scheduled     read  low    channel
   *  /api/chat.getPermalink                    message.get_permalink      read  low    channel,message_ts
   *  /api/chat.unfurl                          message.unfurl             write low    channel,ts,unfurls
-  *  /api/chat.startStream                     message.start_stream       write low    channel
-  *  /api/chat.appendStream                    message.append_stream      write low    channel,ts
-  *  /api/chat.stopStream                      message.stop_stream        write low    channel,ts
+  *  /api/chat.startStream                     message.start_stream       write low    channel,markdown_text,chunks
+  *  /api/chat.appendStream                    message.append_stream      write low    channel,ts,markdown_text,chunks
+  *  /api/chat.stopStream                      message.stop_stream        write low    channel,ts,markdown_text,chunks,blocks
   *  /api/conversations.history                message.list               read  low    channel
   *  /api/conversations.replies                message.list_replies       read  low    channel,ts
   *  /api/search.messages                      message.search             read  low    query

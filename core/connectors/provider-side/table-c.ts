@@ -42,9 +42,12 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     uri                                  provider_fetch.url   host
     gcsUri                               provider_fetch.url   host
     gcs_uri                              provider_fetch.url   host
+    ^.uris.*                             provider_fetch.url   host
     webhook_config.uris.*                provider_fetch.url   host
     webhookConfig.uris.*                 provider_fetch.url   host
     sources.*.source                     provider_fetch.url   host
+    semanticRetriever.source             provider_tool.file_search  text
+    semantic_retriever.source            provider_tool.file_search  text
     allowlist.*.domain                   provider_tool.code   name
     environment.type                     provider_tool.code   text  =remote
     base_environment.type                provider_tool.code   text  =remote

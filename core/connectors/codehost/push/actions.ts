@@ -1,10 +1,10 @@
 import type { Action } from '../../../action/action.ts'
 import type { EffectClass } from '../../../action/effect-class.ts'
-import { refusal } from '../../../request/canonical.ts'
+import { type CanonicalRequest, isRefusal, refusal } from '../../../request/canonical.ts'
 import type { Sliced } from '../../../sliced.ts'
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../../connector.ts'
 import type { HeadReader } from '../../fields/body-readers.ts'
-import { namedAction } from '../../named-action.ts'
+import { effectOfMethod, namedAction } from '../../named-action.ts'
 import { REFERENCE_ROWS, withReferenceActions } from '../references.ts'
 import { isNothing, type PushCommand, readPushHead, scanCommands } from './commands.ts'
 import { newProof, notFastForward, type PushProof } from './fast-forward.ts'
@@ -17,6 +17,8 @@ import { workflowReason } from './trees.ts'
  * The commits prove that an update is a fast-forward.
  */
 export const PUSH_HEAD_BYTES = 1024 * 1024
+
+export const PUSH = 'codehost.git.push'
 
 const CREATE: CatalogueRow = { type: 'codehost.branch.create', effect: 'write', risk: 'low' }
 const DELETE: CatalogueRow = {
@@ -73,7 +75,7 @@ function needsPack(depth: PackDepth): (command: PushCommand) => boolean {
 /**
  * Returns all actions that a push may perform, before its commands are read. `push`: the action of the request line.
  */
-export function possiblePushes(push: Action, config: ConnectorConfig): readonly Action[] {
+function possiblePushes(push: Action, config: ConnectorConfig): readonly Action[] {
   const { target, account } = push.resource
   const { parameters } = push
   const parts = { connector: 'codehost', effect: 'write', target, account, parameters } as const
@@ -115,7 +117,7 @@ function withWorkflows(action: Action, reason: string): Action {
  * Returns the classification of a request that announces a push and changes nothing: the discovery request, and the
  * empty push that git sends before a large one.
  */
-export function announcedPush(push: Action, config: ConnectorConfig): Named {
+function announcedPush(push: Action, config: ConnectorConfig): Named {
   return { kind: 'actions', actions: [push], announces: possiblePushes(push, config) }
 }
 
@@ -135,4 +137,25 @@ const NOT_READ = 'The commits of the push were not read.'
 
 function isUpdate({ before, after }: PushCommand): boolean {
   return !isNothing(before) && !isNothing(after)
+}
+
+/**
+ * Adds the actions that a push may perform. A discovery request only announces them. A push among several candidates
+ * is replaced by all actions that it may perform.
+ */
+export function withPushes(
+  named: Classification,
+  { method }: CanonicalRequest,
+  config: ConnectorConfig,
+): Classification {
+  if (isRefusal(named)) return named
+  if (named.kind === 'candidates') {
+    const candidates = named.candidates.flatMap((action) =>
+      action.type === PUSH ? possiblePushes(action, config) : [action],
+    )
+    return { ...named, candidates }
+  }
+  const [push] = named.actions
+  const isDiscovery = push?.type === PUSH && effectOfMethod(method) === 'read'
+  return isDiscovery ? announcedPush(push, config) : named
 }

@@ -4,10 +4,10 @@ export const ISSUES = `
   GET    /user/issues                                                  issue.list_assigned        read  low
   GET    /orgs/{org}/issues                                            issue.list_in_org          read  low
   GET    /repos/{owner}/{repo}/issues                                  issue.list                 read  low
-  POST   /repos/{owner}/{repo}/issues                                  issue.create               write low    title,body,labels,assignees,milestone,agent_assignment
+  POST   /repos/{owner}/{repo}/issues                                  issue.create               write low    title,body,labels,assignees,assignee,milestone,agent_assignment
   GET    /repos/{owner}/{repo}/issues/{number}                         issue.get                  read  low
-  PATCH  /repos/{owner}/{repo}/issues/{number}                         issue.close                write low    ?state=closed title,body,state,state_reason,labels,assignees,agent_assignment
-  PATCH  /repos/{owner}/{repo}/issues/{number}                         issue.update               write low    ?!state title,body,state,state_reason,labels,assignees,agent_assignment
+  PATCH  /repos/{owner}/{repo}/issues/{number}                         issue.close                write low    ?state=closed title,body,state,state_reason,labels,assignees,assignee,agent_assignment
+  PATCH  /repos/{owner}/{repo}/issues/{number}                         issue.update               write low    ?!state title,body,state,state_reason,labels,assignees,assignee,agent_assignment
   PUT    /repos/{owner}/{repo}/issues/{number}/lock                    issue.lock                 write medium lock_reason
   DELETE /repos/{owner}/{repo}/issues/{number}/lock                    issue.unlock               write low
   GET    /repos/{owner}/{repo}/issues/{number}/timeline                issue.list_timeline        read  low

@@ -18,13 +18,13 @@ export const PULLS = `
   DELETE /repos/{owner}/{repo}/pulls/{number}/requested_reviewers      pr_reviewer.remove         write low    reviewers,team_reviewers
 
   GET    /repos/{owner}/{repo}/pulls/{number}/reviews                  pr_review.list             read  low
-  POST   /repos/{owner}/{repo}/pulls/{number}/reviews                  pr.review                  write low    event,body,commit_id
+  POST   /repos/{owner}/{repo}/pulls/{number}/reviews                  pr.review                  write low    event,body,commit_id,comments
   GET    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}      pr_review.get              read  low
   PUT    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}      pr_review.update           write low    body
   DELETE /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}      pr_review.delete           write medium
   GET    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/comments    pr_review.list_comments read  low
   PUT    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/dismissals  pr_review.dismiss       write medium message
-  POST   /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/events      pr.review               write low    event,body,commit_id @same
+  POST   /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/events      pr.review               write low    event,body,commit_id,comments @same
 
   GET    /repos/{owner}/{repo}/pulls/comments                          pr_comment.list_in_repo    read  low
   GET    /repos/{owner}/{repo}/pulls/comments/{comment_id}             pr_comment.get             read  low

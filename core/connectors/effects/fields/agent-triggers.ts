@@ -64,9 +64,11 @@ function rulesBy({ isAccount, isLabel, isCalledIn }: Matchers): readonly FieldRu
     {
       actions: [...ISSUES, 'issue_assignee.add', 'pr_reviewer.request'],
       effects: ['delegate'],
-      reason: 'An account of `assignees` or `reviewers` is an agent.',
-      applies: ({ assignees, reviewers, botLogins }) =>
-        [assignees, reviewers, botLogins].flatMap(valuesOf).some((name) => isAccount(String(name).trim())),
+      reason: 'An account of `assignees`, `assignee` or `reviewers` is an agent.',
+      applies: ({ assignees, assignee, reviewers, botLogins }) =>
+        [assignees, assignee, reviewers, botLogins]
+          .flatMap(valuesOf)
+          .some((name) => isAccount(String(name).trim())),
     },
     {
       actions: [...ISSUES, 'issue_label.add', 'issue_label.set'],
@@ -78,10 +80,17 @@ function rulesBy({ isAccount, isLabel, isCalledIn }: Matchers): readonly FieldRu
       actions: [...ISSUES, ...COMMENTS],
       effects: ['delegate'],
       reason: 'The text calls an agent (`@claude`, `/codex`).',
-      applies: ({ title, body }) =>
-        [title, body].some((text) => typeof text === 'string' && isCalledIn(text)),
+      applies: ({ title, body, comments, threads }) =>
+        [title, body, ...[comments, threads].flatMap(bodiesOf)].some(
+          (text) => typeof text === 'string' && isCalledIn(text),
+        ),
     },
   ]
+}
+
+/** Returns the texts of the comments of a review. */
+function bodiesOf(comments: unknown): readonly unknown[] {
+  return valuesOf(comments).map((comment) => (isRecord(comment) ? comment['body'] : comment))
 }
 
 function nameOf(label: unknown): string {

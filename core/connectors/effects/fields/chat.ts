@@ -4,16 +4,21 @@ const MESSAGES = [
   ...['message.post', 'message.post_ephemeral', 'message.post_me', 'message.schedule', 'message.update'],
   'message.unfurl',
 ]
+const STREAMS = ['message.start_stream', 'message.append_stream', 'message.stop_stream']
 /** Actions that send content to the members of a channel. */
 export const CHANNEL_WRITES = [
   ...MESSAGES,
-  ...['message.start_stream', 'message.append_stream', 'message.stop_stream', 'file.upload'],
-  ...['remote_file.share', 'bookmark.add', 'bookmark.update', 'canvas.create_in_channel'],
+  ...STREAMS,
+  ...['file.upload', 'remote_file.share', 'bookmark.add', 'bookmark.update', 'canvas.create_in_channel'],
   ...['channel.rename', 'channel.set_topic', 'channel.set_purpose'],
 ]
 
 const LINK = /https?:/i
+/** Matches the name of a host. `parse: full` makes a link of it. */
+const BARE_LINK = /[a-z0-9-]\.[a-z]{2}/i
 const FETCHED = /"?(image_url|thumb_url|video_url|author_icon|footer_icon|icon_url|thumbnail_url)\b/
+
+const TEXTS = ['text', 'markdown_text', 'blocks', 'attachments', 'chunks']
 
 export const CHAT_FIELDS: readonly FieldRule[] = [
   {
@@ -28,14 +33,17 @@ export const CHAT_FIELDS: readonly FieldRule[] = [
       ),
   },
   {
-    actions: MESSAGES,
+    actions: [...MESSAGES, ...STREAMS],
     effects: ['egress'],
     reason:
-      'The text holds a link and `unfurl_links` and `unfurl_media` are not both false: the provider fetches it.',
-    applies: (parameters) =>
-      [parameters['text'], parameters['blocks'], parameters['attachments']].some((value) =>
-        LINK.test(textOf(value)),
-      ) && !(isFalse(parameters['unfurl_links']) && isFalse(parameters['unfurl_media'])),
+      'The text holds a link (with `parse: full` also a host) and `unfurl_links` and `unfurl_media` are not both false: the provider fetches it.',
+    applies: (parameters) => {
+      const link = parameters['parse'] === 'full' ? BARE_LINK : LINK
+      const isUnfurled = !(isFalse(parameters['unfurl_links']) && isFalse(parameters['unfurl_media']))
+      return (
+        isUnfurled && TEXTS.some((name) => [link, LINK].some((one) => one.test(textOf(parameters[name]))))
+      )
+    },
   },
   {
     actions: CHANNEL_WRITES,

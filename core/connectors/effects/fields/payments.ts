@@ -1,4 +1,5 @@
 import type { Parameters } from '../../../action/action.ts'
+import { isRecord } from '../../fields/fields.ts'
 import { type FieldRule, valuesOf } from './field-rule.ts'
 
 /**
@@ -6,8 +7,13 @@ import { type FieldRule, valuesOf } from './field-rule.ts'
  */
 export const MONEY_FIELDS = ['balance', 'transfer_data', 'on_behalf_of'] as const
 
+/** Parameters whose members may have these names (`payment_intent_data[transfer_data][destination]`). */
+export const MONEY_CONTAINERS = [
+  ...['payment_intent_data', 'subscription_data', 'setup_intent_data', 'default_settings', 'phases'],
+] as const
+
 /** Secret properties of a resource. A response contains them only if the request lists them in `expand`. */
-const SECRET = /(^|\.)(number|cvc|pin|payload|client_secret|secret)$/i
+const SECRET = /(^|\.)(number|account_number|cvc|pin|payload|client_secret|secret)$/i
 
 export const PAYMENTS_FIELDS: readonly FieldRule[] = [
   {
@@ -25,7 +31,23 @@ export const PAYMENTS_FIELDS: readonly FieldRule[] = [
 ]
 
 export function hasMoneyField(parameters: Parameters): boolean {
-  return Object.keys(parameters).some((name) => MONEY_FIELDS.some((field) => name.split('[')[0] === field))
+  return Object.entries(parameters).some(
+    ([name, value]) =>
+      name.split(/[[\]]+/).some(isMoneyField) || (isContainer(name) && holdsMoneyField(value)),
+  )
+}
+
+function isMoneyField(name: string): boolean {
+  return MONEY_FIELDS.some((field) => field === name)
+}
+
+function isContainer(name: string): boolean {
+  return MONEY_CONTAINERS.some((container) => container === name)
+}
+
+/** Reports whether the JSON value of a parameter has a member with one of the names. */
+function holdsMoneyField(value: unknown): boolean {
+  return valuesOf(value).some((one) => isRecord(one) && Object.keys(one).some(isMoneyField))
 }
 
 export function expandsSecret(parameters: Parameters): boolean {

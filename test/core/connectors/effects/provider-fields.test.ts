@@ -21,6 +21,7 @@ describe.each(SOURCES)('what is published of $table.connector', (source) => {
   test('has no field with a host or an id of another service, and no tool, that the table does not describe', () => {
     expect(published.fields.length).toBeGreaterThan(5)
     expect(published.tools.length).toBeGreaterThan(10)
+    expect(published.paths.length).toBeGreaterThan(10)
     expect(unknownFields(source)).toEqual([])
   })
 
