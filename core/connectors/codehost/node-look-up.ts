@@ -48,4 +48,4 @@ export const NODE = {
 
 /** GraphQL query that reads, by node id, the states that approvals are bound to. */
 export const PINNED_NODE =
-  'query($id:ID!){node(id:$id){...on PullRequest{headRefOid} ...on Ref{target{oid}} ...on Release{updatedAt}}}'
+  'query($id:ID!){node(id:$id){...on PullRequest{headRefOid baseRefName} ...on Ref{target{oid}} ...on Release{updatedAt}}}'

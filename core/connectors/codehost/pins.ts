@@ -15,6 +15,8 @@ import { PINNED_NODE } from './node-look-up.ts'
 const TABLE = `
   pr.merge           | head commit     | /pulls/{number}              | head.sha   | sha
   pr.merge           | head commit     | node:pullRequestId           | headRefOid | sha
+  pr.merge           | base branch     | /pulls/{number}              | base.ref   | -
+  pr.merge           | base branch     | node:pullRequestId           | baseRefName | -
   pr.update_branch   | head commit     | /pulls/{number}              | head.sha   | expected_head_sha
   pr.update_branch   | head commit     | node:pullRequestId           | headRefOid | expectedHeadOid
   pr.review          | head commit     | /pulls/{number}              | head.sha   | commit_id

@@ -31,7 +31,11 @@ async function startAt(states: States, rules: Rules = HELD): Promise<World> {
   return world
 }
 
-const head = (sha: string) => ({ head: { sha } })
+const head = (sha: string, base = 'main') => ({ head: { sha }, base: { ref: base } })
+const baseOf = (value: string | null) => ({
+  ...{ action_type: 'codehost.pr.merge', state: 'base branch', value },
+  fixed_by: value === null ? null : 'gateway',
+})
 const PULL = '/repos/acme/site/pulls/7'
 const json = (method: string, target: string, body: unknown): TestExchangeInput => ({
   ...{ method, target, headers: JSON_BODY, body: JSON.stringify(body) },
@@ -46,9 +50,10 @@ describe('the state that was approved', () => {
     expect(reply.status).toBe(200)
     expect(world.holds[0]?.pins).toEqual([
       { action_type: 'codehost.pr.merge', state: 'head commit', value: 'aaa', fixed_by: 'gateway' },
+      baseOf('main'),
     ])
-    expect(world.upstream.lookUps.map(({ target }) => target)).toEqual([PULL, PULL])
-    expect(world.lookUps).toEqual(['pin answered', 'pin answered'])
+    expect(world.upstream.lookUps.map(({ target }) => target)).toEqual(Array(4).fill(PULL))
+    expect(world.lookUps).toEqual(Array(4).fill('pin answered'))
     expect(world.records).toMatchObject([{ decision: 'ALLOW', note: 'approved' }])
   })
 
@@ -66,6 +71,31 @@ describe('the state that was approved', () => {
     expect(world.upstream.seen).toEqual([])
     expect(world.records).toMatchObject([{ decision: 'DENY', reason: 'approval_void', approval_id: 'apv_9' }])
   })
+
+  it.each([
+    ['over REST', MERGE, PULL, head('aaa'), head('aaa', 'production')],
+    [
+      'over GraphQL',
+      mutation('mergePullRequest(input: {pullRequestId: "PR_7", expectedHeadOid: "aaa"})'),
+      'PR_7',
+      { headRefOid: 'aaa', baseRefName: 'main' },
+      { headRefOid: 'aaa', baseRefName: 'production' },
+    ],
+  ])(
+    'makes the approval of a merge void when the branch to merge into changed, %s',
+    async (_way, input, at, before, after) => {
+      const states: States = { [at]: before }
+      const world = await startAt(states)
+      world.state.onHold = async () => {
+        states[at] = after
+        return { kind: 'approved', approvalId: 'apv_9', by: null }
+      }
+      const { reply } = await world.send(input)
+      expect(reply.status).toBe(403)
+      expect(reply.text()).toContain('The base branch of codehost.pr.merge was main')
+      expect(world.upstream.seen).toEqual([])
+    },
+  )
 
   it('makes the approval void when it cannot be read again', async () => {
     const states: States = { [PULL]: head('aaa') }
@@ -95,8 +125,9 @@ describe('the state that was approved', () => {
     expect((await world.send(MERGE)).reply.status).toBe(200)
     expect(world.holds[0]?.pins).toEqual([
       { action_type: 'codehost.pr.merge', state: 'head commit', value: null, fixed_by: null },
+      baseOf(null),
     ])
-    expect(pinLines(world.holds[0] ?? {})).toEqual([expect.stringContaining('not fixed')])
+    expect(pinLines(world.holds[0] ?? {})).toEqual(Array(2).fill(expect.stringContaining('not fixed')))
     await world.send(json('POST', '/repos/acme/site/issues', { title: 'x' }))
     expect(world.holds[1]?.pins).toEqual([])
     expect(pinLines(world.holds[1] ?? {})).toEqual([expect.stringContaining('not fixed')])
@@ -107,8 +138,9 @@ describe('the state that was approved', () => {
     await world.send(json('PUT', MERGE.target ?? '', { sha: 'abc' }))
     expect(world.holds[0]?.pins).toEqual([
       { action_type: 'codehost.pr.merge', state: 'head commit', value: 'abc', fixed_by: 'request' },
+      baseOf('main'),
     ])
-    expect(world.upstream.lookUps).toEqual([])
+    expect(world.upstream.lookUps).toHaveLength(2)
   })
 
   const REPOSITORY = '/repos/acme/site'
@@ -168,9 +200,9 @@ describe('the state that was approved', () => {
     [
       'a merge by node id',
       'codehost.pr.merge',
-      { PR_1: { headRefOid: 'n1' } },
+      { PR_1: { headRefOid: 'n1', baseRefName: 'main' } },
       mutation('mergePullRequest(input: {pullRequestId: "PR_1"})'),
-      ['head commit n1'],
+      ['head commit n1', 'base branch main'],
     ],
     [
       'a deletion by node id',
