@@ -30,6 +30,8 @@ const COMMENTS = [
   ...['issue_comment.create', 'issue_comment.update', 'commit_comment.create', 'commit_comment.update'],
   ...['pr.create', 'pr.update', 'pr.review', 'pr_review.update'],
   ...['pr_comment.create', 'pr_comment.reply', 'pr_comment.update'],
+  ...['graphql.createDiscussion', 'graphql.updateDiscussion'],
+  ...['graphql.addDiscussionComment', 'graphql.updateDiscussionComment'],
 ]
 
 /** The rules for agents that are known by their names. */
