@@ -152,7 +152,13 @@ const SENDS: ReadonlySet<string> = new Set([
   'prompts/get',
   'completion/complete',
 ])
-const ADDRESS = /^(https?|ftp|wss?):/i
+/**
+ * Matches an address on another host: the schemes with which programs fetch or mount something, alone or before another
+ * scheme (`git+ssh:`, `jar:https:`), a file of a host, and a URL without a scheme. Servers have schemes of their own for
+ * their resources (`note:`, `postgres:`).
+ */
+const ADDRESS =
+  /^(?:(?:[a-z]+[+:])*(?:https?|wss?|ftps?|sftp|tftp|scp|ssh|git|svn|s3[an]?|gs|gcs|abfss?|wasbs?|smb|cifs|nfs|ldaps?|gopher|dict|telnet|rtsp|webdavs?|dav|davs|magnet):|file:[\\/]{2}(?!\/|localhost\/)|[\\/]{2})/i
 
 function argumentsOf(params: Readonly<Record<string, unknown>>): Parameters {
   const { arguments: given, argument } = params
@@ -165,9 +171,19 @@ function argumentsOf(params: Readonly<Record<string, unknown>>): Parameters {
 /** Returns the action of a client's response to a request that the server sent. */
 function nameResponse(message: Readonly<Record<string, unknown>>, config: ConnectorConfig): Action {
   const isResponse = 'id' in message && ('result' in message || 'error' in message)
-  return isResponse
-    ? act({ type: 'mcp.rpc.response', effect: 'read', risk: 'low' }, config)
-    : unknownMessage(config)
+  if (!isResponse) return unknownMessage(config)
+  const effects = returnsData(message) ? (['egress'] as const) : undefined
+  return act({ type: 'mcp.rpc.response', effect: 'read', risk: 'low', effects }, config)
+}
+
+/**
+ * True if the response to the server contains data, such as the result of sampling. A result without members (of a
+ * ping), a declined question and an error without data contain none.
+ */
+function returnsData({ result, error }: Readonly<Record<string, unknown>>): boolean {
+  const isRefused = isRecord(result) && (result['action'] === 'decline' || result['action'] === 'cancel')
+  if (isRecord(result) && Object.keys(result).length <= (isRefused ? 1 : 0)) return false
+  return result !== undefined || (isRecord(error) && error['data'] !== undefined)
 }
 
 function judgeName(name: string, where: string): Refusal | null {
