@@ -17,7 +17,8 @@ export const SOCKET_TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'] as co
 /**
  * Returns the destinations that clients passed to connect(), from the tables' texts, in one pass for all clients. The
  * tables show each socket from its owner's view, with the destination before a redirect. Null for a client that is
- * missing or ambiguous.
+ * missing or ambiguous. An ended connection of the same port (TIME_WAIT) does not make it ambiguous: the kernel uses a port
+ * again for another destination while the ended connection is still in the table.
  */
 export function destinationsIn(
   tables: readonly string[],
@@ -30,8 +31,10 @@ export function destinationsIn(
     const found = (wanted.get(portText(client.port)) ?? []).filter(
       ({ local, remote }) => local === from && remote.port !== 0 && !isUs(remote, client.acceptedOn),
     )
-    const [only] = found
-    return only !== undefined && found.length === 1 ? only.remote : null
+    const open = found.filter(({ state }) => state !== TIME_WAIT)
+    const candidates = open.length === 0 ? found : open
+    const [only] = candidates
+    return only !== undefined && candidates.length === 1 ? only.remote : null
   })
 }
 
@@ -89,7 +92,9 @@ function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1'
 }
 
-type Entry = { readonly local: string; readonly remote: Destination }
+type Entry = { readonly local: string; readonly remote: Destination; readonly state: string }
+
+const TIME_WAIT = '06'
 
 /**
  * Matches a line `sl: local_address:port rem_address:port st …` of the socket table. Addresses are hexadecimal words
@@ -102,10 +107,11 @@ const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) ([0-
  * tens of thousands of sockets.
  */
 function collect(text: string, wanted: ReadonlyMap<string, Entry[]>): void {
-  for (const [, own = '', ownPort = '', address = '', port = ''] of text.matchAll(SOCKET)) {
+  for (const [, own = '', ownPort = '', address = '', port = '', state = ''] of text.matchAll(SOCKET)) {
     wanted.get(ownPort)?.push({
       local: addressOf(own),
       remote: { address: addressOf(address), port: Number.parseInt(port, 16) },
+      state,
     })
   }
 }

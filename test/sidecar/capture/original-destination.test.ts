@@ -58,6 +58,16 @@ describe('the original destination of a redirected connection', () => {
     expect(await destinationOf(from('10.1.2.3'), tables([CLIENT], [MAPPED]))).toBeNull()
   })
 
+  test('is that of the open connection when an ended one had the same port, and else that of the ended one', async () => {
+    const ended = CLIENT.replace('0016 01', '0017 06')
+    for (const lines of [
+      [CLIENT, ended],
+      [ended, CLIENT],
+    ])
+      expect(await destinationOf(from('10.1.2.3'), tables(lines, []))).toMatchObject({ port: 22 })
+    expect(await destinationOf(from('10.1.2.3'), tables([ended], []))).toMatchObject({ port: 23 })
+  })
+
   test('is unknown for a direct connection to the listener', async () => {
     const direct = '   0: 0100007F:9C40 0100007F:3A99 01 0 0 0 1000 0 1'
     expect(await destinationOf(from('127.0.0.1'), tables([direct], []))).toBeNull()
