@@ -137,7 +137,7 @@ print("ready",flush=True);sys.stdin.read()`
     const shell = `touch ${dir}/started; until [ -e ${dir}/ended ]; do grep -hsF ${laptop.data} ${tmpdir()}/chaperone-inside-*/*; done; true`
     const watching = run('sh', '-c', shell)
     try {
-      await eventually('started', () => existsSync(join(dir, 'started')) || null, 20_000)
+      await eventually('started', () => existsSync(join(dir, 'started')) || null, 25_000)
       expect((await run('true')).code).toBe(0)
       writeFileSync(join(dir, 'ended'), '')
       expect(await watching).toMatchObject({ code: 0, stdout: '' })

@@ -127,7 +127,7 @@ afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
   rmSync(folder, { recursive: true, force: true })
-}, 30_000)
+}, 90_000)
 
 function makeRepository(): void {
   const bare = join(folder, 'git/acme/site.git')

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 type Card = {
   readonly id: string

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await upstreams?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 type Called = {
   readonly call: SdkCall

@@ -53,7 +53,7 @@ describe.skipIf(whySkipped !== null)('uses of the owner token of a cluster', { t
     kube?.closeAllConnections()
     kube?.close()
     await rm(folder, { recursive: true, force: true })
-  }, 30_000)
+  }, 90_000)
 
   test('are shown as a warning on Overview with their count and last use, and as audit events', async () => {
     const { page, context, complaints } = await visit(browser)

@@ -28,7 +28,7 @@ describe.skipIf(whySkipped !== null)(
       await registerOwner(stage)
       stage.laptop.writeManifest('guard.yaml', MANAGED)
     }, 120_000)
-    afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+    afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
 
     test.each(VIEWS)('show the manifest to commit instead of saving at $width px, $scheme', async (view) => {
       const { page, context } = await stage.signedIn(OWNER, '', view)

@@ -16,7 +16,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     stage = await startStage()
     owner = await visit(stage.browser)
   }, 90_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
 
   test('the owner link registers the owner, by keyboard only', async () => {
     const { page, complaints } = owner

@@ -51,7 +51,7 @@ describe.skipIf(whySkipped !== null)('layout and accessibility of the pages', { 
     await registerOwner(stage)
     await fillWithHostileText(stage)
   }, 120_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
 
   const go = async ({ page }: Visitor, place: string, landmark: string) => {
     await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)

@@ -15,7 +15,7 @@ describe.skipIf(whySkipped !== null)('warnings of the page Overview', { timeout:
     stage = await startStage()
     await registerOwner(stage)
   }, 120_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
 
   test.each<View>([
     { width: 1440, scheme: 'light' },

@@ -42,7 +42,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
   afterAll(async () => {
     preview?.server.close()
     await stage?.[Symbol.asyncDispose]()
-  }, 30_000)
+  }, 90_000)
 
   async function signIn(page: Page): Promise<void> {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()

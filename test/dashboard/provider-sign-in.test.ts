@@ -26,7 +26,7 @@ describe.skipIf(whySkipped !== null)(
     afterAll(async () => {
       await closeVisits(browser)
       await stage?.[Symbol.asyncDispose]()
-    }, 30_000)
+    }, 90_000)
 
     const button = (page: Page) => page.getByRole('button', { name: 'Continue with Example SSO' })
 

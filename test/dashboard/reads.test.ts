@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await db?.close()
   await here?.[Symbol.asyncDispose]()
-}, 30_000)
+}, 90_000)
 
 const store = async (...rows: Partial<TrafficRecord>[]) =>
   insertTraffic(db, (await getOrg(db)).id, rows.map(record))

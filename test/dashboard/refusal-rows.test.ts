@@ -52,7 +52,7 @@ describe.skipIf(whySkipped !== null)('aggregated rows of refusals', { timeout: 6
     })
     expect(refused.status).toBe(403)
   }, 120_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
 
   /** Opens Traffic with the records replaced by `ROWS`. */
   async function open(view: View): Promise<Visitor> {

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await buildDashboard()
   here = await startTestInstallation()
 }, 60_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 30_000)
+afterAll(() => here?.[Symbol.asyncDispose](), 90_000)
 
 const fetched = (path: string, encoding = 'identity') =>
   fetch(here.plane.url + path, { headers: { 'accept-encoding': encoding } })

@@ -13,7 +13,7 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     stage = await startStage({ approvalSeconds: HOLD_S })
     await registerOwner(stage)
   }, 90_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
 
   test('an expired card shows it, cannot be answered, and stays until it is dismissed', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/approvals')

@@ -93,7 +93,7 @@ export function speakHttp2(
   socket: Duplex,
   frames: readonly Buffer[],
   isEnough: (session: RawSession) => boolean,
-  timeoutMs = 3_000,
+  timeoutMs = 20_000,
 ): Promise<RawSession> {
   const streams = new Map<number, RawStream>()
   const state = { goaway: null as number | null, isClosed: false, unread: Buffer.alloc(0) as Buffer }

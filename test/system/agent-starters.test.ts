@@ -40,7 +40,7 @@ afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
   rmSync(bin, { recursive: true, force: true })
-}, 30_000)
+}, 90_000)
 
 const claude = () =>
   laptop.cli(['run', '--', 'claude'], { env: { PATH: `${bin}${delimiter}${process.env['PATH']}` } })

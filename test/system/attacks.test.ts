@@ -58,7 +58,7 @@ afterAll(async () => {
   line?.close()
   await laptop?.stop()
   await everything?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 async function sent(request: AgentRequest): Promise<{ status: number; text: string; seen: readonly Seen[] }> {
   const from = everything.recorder.seen.length

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 const FILE = 'case.yaml'
 const write = (text: string) => writeFileSync(join(laptop.manifests, FILE), text)

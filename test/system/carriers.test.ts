@@ -36,7 +36,7 @@ afterAll(async () => {
   for (const line of lines.values()) line.close()
   await laptop?.stop()
   await everything?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 const JSON_TYPE = ['Content-Type', 'application/json'] as const
 const FORM_TYPE = ['Content-Type', 'application/x-www-form-urlencoded'] as const

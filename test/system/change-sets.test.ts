@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 /** What is allowed and what is denied of it, in one file, under names of its own. */
 const file = (turn: number) => `${HEAD}

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 const API = 'https://api.github.com/repos/acme/site'
 const curl = (...args: string[]) => ['curl', '-sS', '-o', '/dev/null', '-w', '%{http_code}', ...args]

@@ -36,7 +36,7 @@ afterAll(async () => {
   await laptop?.stop()
   await recorder?.close()
   checkout?.remove()
-}, 30_000)
+}, 90_000)
 
 /** The one file of the connector, and its registration. */
 function register(root: string): void {

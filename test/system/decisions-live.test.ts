@@ -89,7 +89,7 @@ beforeAll(() => {
 afterAll(async () => {
   await laptop?.stop()
   rmSync(folder, { recursive: true, force: true })
-}, 30_000)
+}, 90_000)
 
 /** One installation for all corpora: the rules of one are replaced by those of the next, as its owner would. */
 async function underRules(manifests: string): Promise<Laptop> {
@@ -122,7 +122,7 @@ describe.each(FILES)('%s', (file) => {
   afterAll(async () => {
     for (const line of lines.values()) line.close()
     await everything?.recorder.close()
-  }, 30_000)
+  }, 90_000)
 
   test('most cases can be asked for by a request', () => {
     expect(cases.length).toBeGreaterThanOrEqual(6)

@@ -73,7 +73,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await everything?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 let isStopped = false
 afterEach(async () => {
@@ -324,7 +324,7 @@ test('approval_denied and approval_expired end the chain of what was held, which
       risk_score: 50,
     })
   }
-}, 40_000)
+}, 90_000)
 
 test('what cannot be read, and what nobody judged, is traffic alone', async () => {
   const last = await newestId()

@@ -17,7 +17,7 @@ beforeAll(async () => {
   })
   agent = testAgent(laptop)
 }, 60_000)
-afterAll(async () => await laptop?.stop(), 30_000)
+afterAll(async () => await laptop?.stop(), 90_000)
 
 async function connectTo(target: string): Promise<string> {
   const socket = await openSocket(agent.target.port)
@@ -39,7 +39,7 @@ const warningsWhen = (what: string, fits: (warnings: readonly string[]) => boole
       const live = (body['gateways'] as View[]).find(({ name }) => name === 'default/local')?.live
       return live != null && fits(live.warnings) ? live.warnings : null
     },
-    20_000,
+    25_000,
   )
 
 const LISTED =

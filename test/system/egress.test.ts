@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   for (const recorder of [wrongName, unknownCa, inner]) await recorder?.close()
-}, 30_000)
+}, 90_000)
 
 async function lastRecord(host: string): Promise<Record<string, unknown>> {
   return eventually(`a record for ${host}`, async () => {

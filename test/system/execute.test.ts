@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 beforeEach(() => vendors.recorder.answerWith(replyJson({ number: 41 }, 201)))
 
 /** Whatever the permissions of the gateway say, v1 asks a person for merges and nobody else. */
@@ -245,7 +245,7 @@ describe('nothing reaches the upstream and the token stays good', () => {
         if (answer.status !== 503 && answer.status !== 200) throw new Error(answer.text)
         return answer.status === 200 ? answer : null
       },
-      10_000,
+      25_000,
     )
     expect(done.body['executed']).toBe(true)
   })

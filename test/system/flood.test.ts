@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await everything?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 /** Gone after each test, however it ended: what stays open would be the next one's flood. */
 let sockets: Socket[] = []

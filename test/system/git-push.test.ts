@@ -94,7 +94,7 @@ afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
   rmSync(folder, { recursive: true, force: true })
-}, 30_000)
+}, 90_000)
 
 function commit(clone: string, text: string): string {
   writeFileSync(join(clone, 'FILE'), `${text}\n`)

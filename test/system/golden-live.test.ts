@@ -64,7 +64,7 @@ afterAll(async () => {
   for (const line of lines.values()) line.close()
   await laptop?.stop()
   await everything?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 async function openLine(name: string): Promise<AgentLine> {
   const { target } = await (name.startsWith('port-') ? portAgent(laptop, name) : keyedAgent(laptop, name))

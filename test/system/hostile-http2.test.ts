@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await everything?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 type Pairs = ReadonlyArray<readonly [string, string]>
 

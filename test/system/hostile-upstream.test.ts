@@ -184,7 +184,7 @@ afterAll(async () => {
   await laptop?.stop()
   for (const socket of open) socket.destroy()
   await new Promise((resolve) => (upstream === undefined ? resolve(null) : upstream.close(resolve)))
-}, 30_000)
+}, 90_000)
 
 type Heard = { readonly text: string; readonly isClosed: boolean }
 

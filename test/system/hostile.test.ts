@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await everything?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 /** How bytes get in, and in which form a target has to be written there. */
 type Way = {
@@ -99,7 +99,7 @@ function converse(
   socket: Duplex,
   bytes: string,
   isEnough: (text: string) => boolean,
-  timeoutMs = 2_000,
+  timeoutMs = 20_000,
 ): Promise<Heard> {
   return new Promise((resolve) => {
     let text = ''

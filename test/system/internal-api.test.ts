@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 type Row = Readonly<Record<string, unknown>>
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 /** Permits responses that go on after their answer. */
 const BACKGROUND_WORK = `apiVersion: chaperone.dev/v1alpha1
@@ -193,7 +193,7 @@ test('the stop outlives the death of control plane and gateway', async () => {
       if (again?.status === 200) throw new Error('a request passed while everything is stopped')
       return again?.status === 403 ? again : null
     },
-    20_000,
+    25_000,
   )
   expect(String(denied.body['error'])).toMatch(/^Kill switch active: overnight/)
   expect(vendors.recorder.seen.length).toBe(before)

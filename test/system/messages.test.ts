@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 const issue = () =>
   agent.json({
@@ -458,7 +458,7 @@ describe.skipIf(disk === null)('a full disk (skipped without the right to mount 
     })
     fullAgent = testAgent(full)
   }, 60_000)
-  afterAll(async () => full?.stop(), 30_000)
+  afterAll(async () => full?.stop(), 90_000)
 
   test('stops forwarding with what to free; refusals and the kill switch go on; room brings it back', async () => {
     expect((await send('POST', '/repos/acme/site/issues')).status).toBe(201)

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 const seen = () => vendors.recorder.seen.length
 const said = ({ stdout, stderr }: CommandResult) => stdout + stderr

@@ -28,7 +28,7 @@ afterAll(async () => {
   for (const line of lines.values()) line.close()
   await laptop?.stop()
   await everything?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 /** Status and what the upstream saw of it. */
 async function post(agent: string, type: string, body: string) {

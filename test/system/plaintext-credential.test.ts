@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await upstream?.close()
-}, 30_000)
+}, 90_000)
 afterEach(async () => {
   for (const { id, source } of await connectors())
     if (source === 'api') await laptop.api('DELETE', `/api/dashboard/connectors?connector_id=${String(id)}`)

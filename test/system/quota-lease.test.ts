@@ -38,7 +38,7 @@ afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
   rmSync(root, { recursive: true, force: true })
-}, 30_000)
+}, 90_000)
 
 const CHAT = requestBytes(
   'POST',

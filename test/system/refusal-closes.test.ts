@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await everything?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 test.each([
   ['Connection names an end-to-end field', '/user', 'Connection: Authorization\r\n'],
@@ -35,7 +35,7 @@ test.each([
   const answer = await sendRaw(socket, `GET ${target} HTTP/1.1\r\nHost: api.github.com\r\n${header}\r\n`)
   expect(answer.status).toBe(400)
   expect(answer.headers.get('connection')).toBe('close')
-  await eventually('the end of the connection', () => (isEnded ? true : null), 2_000)
+  await eventually('the end of the connection', () => (isEnded ? true : null), 10_000)
   socket.destroy()
 })
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 const MERGE = {
   method: 'PUT',
@@ -54,7 +54,7 @@ test('a hold outlives the death of control plane and gateway: approved by the co
       const result = await laptop.cli(['approvals', 'approve', card.id, '--note', 'after the crash'])
       return result.code === 0 ? result : null
     },
-    20_000,
+    25_000,
   )
   expect(approved.stdout).toContain('approved')
 
@@ -64,7 +64,7 @@ test('a hold outlives the death of control plane and gateway: approved by the co
       const answer = await agent.send(MERGE).catch(() => null)
       return answer !== null && answer.status !== 503 ? answer : null
     },
-    20_000,
+    25_000,
   )
   expect(retry.status).toBe(200)
   expect(vendors.recorder.seen).toHaveLength(1)

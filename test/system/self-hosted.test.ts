@@ -42,7 +42,7 @@ afterAll(async () => {
   await laptop?.stop()
   await upstream?.close()
   rmSync(folder, { recursive: true, force: true })
-}, 30_000)
+}, 90_000)
 afterEach(async () => {
   const { body } = await laptop.api('GET', '/api/dashboard/connectors')
   for (const { id } of body['connectors'] as { id: string }[]) {

@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 30_000)
+}, 90_000)
 
 const JSON_TYPE = [['Content-Type', 'application/json']] as const
 

@@ -65,7 +65,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     makeFolder()
     shared = await start()
   }, 60_000)
-  afterAll(removeFolder, 30_000)
+  afterAll(removeFolder, 90_000)
 
   it('does not open the inspector on SIGUSR1, in any of its processes', async () => {
     const pids = processesOf(data).filter((pid) => /\/node$/.test(readlinkSync(`/proc/${pid}/exe`)))
@@ -202,7 +202,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     // The first start is tested above.
     await seedCluster(data)
   })
-  afterEach(removeFolder, 30_000)
+  afterEach(removeFolder, 90_000)
 
   it('stops on SIGTERM and on SIGKILL without leaving a process, and resumes: same agent port, same certificate, same owner', async () => {
     const first = await start()
@@ -276,7 +276,7 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
   afterEach(async () => {
     await removeFolder()
     await postgres.stop()
-  }, 30_000)
+  }, 90_000)
 
   it('does not change an existing empty manifests folder, and denies every request', async () => {
     const manifests = join(root, 'manifests')
@@ -341,7 +341,7 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
 
 describe('chaperone demo', { timeout: 90_000 }, () => {
   beforeEach(makeFolder)
-  afterEach(removeFolder, 30_000)
+  afterEach(removeFolder, 90_000)
 
   it('creates a data folder that the printed command accepts, even with a umask that makes files group-writable; ends on a Ctrl-C that npm repeats, and leaves no files or processes', async () => {
     const child = spawn('sh', ['-c', 'umask 0002; exec "$0" "$@"', process.execPath, CLI, 'demo'], {

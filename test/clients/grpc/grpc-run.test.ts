@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await notes?.[Symbol.asyncDispose]()
-}, 30_000)
+}, 90_000)
 
 function manifests(port: number, caPem: string): string {
   return `apiVersion: chaperone.dev/v1alpha1

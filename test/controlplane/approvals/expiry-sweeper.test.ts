@@ -41,7 +41,7 @@ async function untilExpired(id: string): Promise<void> {
       const { rows } = await db.query<{ status: string }>('select status from approvals where id = $1', [id])
       return rows[0]?.status === 'expired' ? true : null
     },
-    10_000,
+    25_000,
   )
 }
 

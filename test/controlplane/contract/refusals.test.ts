@@ -553,7 +553,7 @@ describe('503', () => {
     const read = await world.agent.call('GET', `/api/v1/actions/${action.id}`)
     expect(read.body).toMatchObject({ status: 'allowed', decision_token: action.token })
     world.here.gateway.mend()
-    await eventually('the gateway is back', async () => ((await isLive()) ? true : null), 20_000)
+    await eventually('the gateway is back', async () => ((await isLive()) ? true : null), 25_000)
     expect((await world.agent.call('POST', path, body)).status).not.toBe(503)
   })
 })

@@ -202,7 +202,7 @@ const ended = (sidecar: Sidecar) =>
       )
       return rows.length === 0 || null
     },
-    10_000,
+    25_000,
   )
 
 describe('the token of a deleted pod', () => {
@@ -383,7 +383,7 @@ describe('a namespace that is not admitted any more', () => {
       world.kube.status = null
     }
     expect(await sectionsOf(sidecar.token)).toMatch(/^403 /)
-  }, 20_000)
+  }, 90_000)
 })
 
 test('a revoked agent’s sidecar is sent no credential any more', async () => {

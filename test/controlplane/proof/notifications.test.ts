@@ -101,11 +101,7 @@ describe('notifications', () => {
     const third = await here.start(LOOPBACK)
     // What the dead process had leased is free again after the lease.
     await pass(31)
-    await eventually(
-      'attempt 6',
-      async () => ((await attempts()).every((n) => n >= 6) ? true : null),
-      60_000,
-    )
+    await eventually('attempt 6', async () => ((await attempts()).every((n) => n >= 6) ? true : null), 60_000)
     await third.kill()
     const secondsAway = 6 + 33 + 132 + 660 + 1_980 + 31
     expect(secondsAway).toBeLessThan(7_200)
@@ -192,7 +188,7 @@ async function untilFailed(ids: readonly string[], why: RegExp): Promise<void> {
       )
       return found.length === ids.length && found.every(({ error }) => error !== null) ? found : null
     },
-    20_000,
+    25_000,
   )
   for (const { error } of rows) expect(error).toMatch(why)
 }

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await plane?.close()
   await postgres?.stop()
-}, 30_000)
+}, 90_000)
 
 const setGatewayUrl = (url: string) =>
   owner('PUT', '/api/dashboard/settings', { settings: { gateway_url: url } })

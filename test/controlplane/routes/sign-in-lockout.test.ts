@@ -32,7 +32,7 @@ afterAll(async () => {
   await blind?.close()
   await plane?.close()
   await postgres?.stop()
-}, 30_000)
+}, 90_000)
 
 type From = { readonly at?: string; readonly cookie?: string }
 

@@ -19,7 +19,7 @@ afterAll(async () => {
   await behind?.close()
   await direct?.close()
   await postgres?.stop()
-}, 30_000)
+}, 90_000)
 
 function signIn(plane: TestControlPlane, password: string, forwardedFor?: string) {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }

@@ -39,7 +39,7 @@ const recovered = () =>
         () => true,
         () => null,
       ),
-    20_000,
+    25_000,
   )
 
 describe('after a failover that drops packets', () => {
@@ -71,7 +71,7 @@ describe('after a failover that drops packets', () => {
     const payloads: string[] = []
     const listening = await db.listen('of_the_test', (payload) => payloads.push(payload))
     relay.swallow({ onlyOpen: true })
-    await eventually('connected again', () => (payloads.includes('') ? true : null), 20_000)
+    await eventually('connected again', () => (payloads.includes('') ? true : null), 25_000)
     await recovered()
     await db.query("select pg_notify('of_the_test', 'here')")
     await eventually('the notification', () => (payloads.includes('here') ? true : null))

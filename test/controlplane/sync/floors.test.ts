@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await db?.close()
   await postgres?.stop()
-}, 30_000)
+}, 90_000)
 
 /** The gateway section for a Gateway with the spec, made by a manifest or by the API. */
 async function section(name: string, given: object, source: 'api' | 'kubernetes' = 'kubernetes') {

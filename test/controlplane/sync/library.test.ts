@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await db?.close()
   await postgres?.stop()
-}, 30_000)
+}, 90_000)
 
 async function change(level: GatewaySpec['enforcementLevel'] | null): Promise<number> {
   const version = await db.tx(async (q) => {

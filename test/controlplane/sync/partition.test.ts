@@ -43,7 +43,7 @@ const stop = async (on: Replica, reason: string, scope = 'all') =>
     .body as unknown as Reply
 const lift = (on: Replica, scope = 'all') =>
   on.user(admin, 'POST', '/api/dashboard/kill-switch', { active: false, scope })
-const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 20_000)
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 25_000)
 
 type TestGateway = AsyncDisposable & {
   readonly control: ControlPlane
@@ -113,7 +113,7 @@ afterEach(async () => {
         () => true,
         () => null,
       ),
-    20_000,
+    25_000,
   )
   await a.stop()
   await b.stop()

@@ -122,7 +122,7 @@ describe('gateway processes at two replicas', () => {
     expect(live.applied_version).toBe(7)
     expect(live.uptime_seconds).toBeGreaterThanOrEqual(500)
     expect(live.uptime_seconds).toBeLessThan(560)
-    expect(Math.abs(Date.now() - Date.parse(live.last_seen_at))).toBeLessThan(10_000)
+    expect(Math.abs(Date.now() - Date.parse(live.last_seen_at))).toBeLessThan(60_000)
     expect([...two.hub.connected()]).toEqual([gateway.id])
     expect([one.hub.isHere(gateway.id), two.hub.isHere(gateway.id)]).toEqual([true, true])
   })
@@ -248,7 +248,7 @@ describe('gateway processes at two replicas', () => {
     await eventually(
       'it is forgotten',
       async () => ((await stop(one, 'gone')).total === 1 ? true : null),
-      10_000,
+      25_000,
     )
     await one.db.query(
       "update replicas set seen_at = clock_timestamp() - interval '86801 seconds' where id = 'dead'",

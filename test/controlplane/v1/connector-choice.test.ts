@@ -48,7 +48,7 @@ rules:
   await world.sql('update config_version set version = version + 1')
   agent = await world.agent()
 }, 60_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+afterAll(() => world?.[Symbol.asyncDispose](), 90_000)
 
 async function decided(spec: { type: string; resource?: object; parameters?: object }) {
   const [provider] = spec.type.split('.')

@@ -12,7 +12,7 @@ beforeAll(async () => {
   here = await startExecutionWorld()
   agent = await here.world.agent()
 }, 60_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 30_000)
+afterAll(() => here?.[Symbol.asyncDispose](), 90_000)
 
 test.each([
   [

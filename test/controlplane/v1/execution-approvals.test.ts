@@ -10,7 +10,7 @@ let agent: TestAgent
 beforeAll(async () => {
   here = await startExecutionWorld()
 }, 60_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 30_000)
+afterAll(() => here?.[Symbol.asyncDispose](), 90_000)
 
 const policies: string[] = []
 

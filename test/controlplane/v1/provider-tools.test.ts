@@ -20,7 +20,7 @@ beforeAll(async () => {
   }
   agent = await world.agent()
 }, 60_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+afterAll(() => world?.[Symbol.asyncDispose](), 90_000)
 
 async function asked(path: string, parameters: object) {
   const action_spec = {

@@ -57,7 +57,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     ])
       expect((await stage.laptop.cli(['agent', ...words])).code).toBe(0)
   }, 180_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
 
   const go = async ({ page }: Visitor, place: string, landmark: string) => {
     await page.goto(`${base()}/#/${place}`)

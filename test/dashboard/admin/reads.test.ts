@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await db?.close()
   await here?.[Symbol.asyncDispose]()
-}, 30_000)
+}, 90_000)
 
 const RULE = `rules:
   - name: no merges

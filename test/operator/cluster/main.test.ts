@@ -64,7 +64,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
     await eventually(
       'it is ready',
       async () => ((await health('/readyz')).status === 200 ? true : null),
-      20_000,
+      25_000,
     )
     expect(JSON.parse((await health('/readyz')).text)).toMatchObject({
       synced: 'ok',

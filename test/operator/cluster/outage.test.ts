@@ -17,7 +17,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
   beforeAll(async () => {
     world = await startClusterWorld({ withControllers: hasControllers })
   }, 120_000)
-  afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+  afterAll(() => world?.[Symbol.asyncDispose](), 90_000)
 
   test('a deleted Gateway is gone at once, also while a call about it hangs', async () => {
     await using started = new AsyncDisposableStack()

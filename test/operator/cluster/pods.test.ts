@@ -43,7 +43,7 @@ const deleted = (name: string) =>
   eventually(
     `${name} is reported as deleted`,
     async () => (await rows(name)).some((row) => row.is_deleted) || null,
-    10_000,
+    25_000,
   )
 
 describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT})`, () => {

@@ -161,7 +161,7 @@ export async function untilConditions(
   cluster: Cluster,
   [kind, namespace, name]: readonly ['Gateway' | 'Connector' | 'Permission' | 'Policy', string, string],
   wanted: readonly string[],
-  timeoutMs = 15_000,
+  timeoutMs = 25_000,
 ): Promise<Any> {
   let last: Any | null = null
   const probe = async () => {

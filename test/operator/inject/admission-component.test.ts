@@ -165,14 +165,14 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     const shape = await eventually(
       'a pod without rules is admitted',
       () => names(`soft-${Math.trunc(performance.now())}`).catch(() => null),
-      20_000,
+      25_000,
     )
     expect(shape).toEqual(['chaperone-proxy'])
     gateways = [main]
     await eventually(
       'a captured pod is admitted',
       async () => ((await names(`hard-${Math.trunc(performance.now())}`))?.length === 2 ? true : null),
-      20_000,
+      25_000,
     )
   })
 
@@ -215,7 +215,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     const before = await listed()
     expect(before.filter(isLoose).length).toBeGreaterThan(0)
     const ending = await start('registry.example:5000/chaperone:1', { evicts: true })
-    await eventually('it is ended', async () => ((await listed()).some(isLoose) ? null : true), 20_000)
+    await eventually('it is ended', async () => ((await listed()).some(isLoose) ? null : true), 25_000)
     const kept = before.filter((each) => !isLoose(each)).map(({ metadata }) => metadata.name)
     expect((await listed()).map(({ metadata }) => metadata.name).sort()).toEqual(kept.sort())
     await ending[Symbol.asyncDispose]()

@@ -17,7 +17,7 @@ import { trafficRecord } from '../journal/traffic-record.ts'
 import { FakeControlPlane, TOKEN } from './fake-control-plane.ts'
 import { createTestLog } from './test-log.ts'
 
-const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null))
 
 let dir = ''
 let fake: FakeControlPlane

@@ -152,7 +152,7 @@ describe('the lease', () => {
     expect(world.control.leaseStep()).toBe('everything')
     const { FakeControlPlane } = await import('./fake-control-plane.ts')
     await using _again = await FakeControlPlane.start({ port })
-    await eventually('lease', () => (world.control.leaseStep() === 'ok' ? true : null), 15_000)
+    await eventually('lease', () => (world.control.leaseStep() === 'ok' ? true : null), 25_000)
   })
 
   test('an open stream without heartbeats counts as lost after 15 seconds', async () => {

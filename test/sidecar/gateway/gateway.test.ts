@@ -151,7 +151,7 @@ describe('the gateway', () => {
     await eventually(
       'service',
       async () => ((await world.proxied('GET', '/things')).status === 200 ? true : null),
-      10_000,
+      25_000,
     )
     await until('the refused request is recorded too', () =>
       back.records.some((record) => record.status === 503),

@@ -94,7 +94,7 @@ async function round(n: number, random: () => number): Promise<void> {
   const clients = load(port, n, state)
   const wanted = before + 1 + Math.floor(random() * 120)
   try {
-    await eventually('the load', () => (upstream.seen.length >= wanted ? true : null), 20_000)
+    await eventually('the load', () => (upstream.seen.length >= wanted ? true : null), 25_000)
   } finally {
     await killed(child)
     state.isOver = true
@@ -117,7 +117,7 @@ describe('a gateway with audit: sync that is killed under load', () => {
             const paths = known()
             return upstream.seen.every(({ target }) => paths.has(target)) ? true : null
           },
-          20_000,
+          25_000,
         )
       } finally {
         await end(last.child)

@@ -342,8 +342,8 @@ describe('agent triggers of a Connector', () => {
   })
 
   test('the time to search a text is linear in its length', () => {
-    const started = performance.now()
+    const before = process.cpuUsage()
     expect(effects(COMMENTS, { body: '@'.repeat(400_000) + '/acme'.repeat(80_000) })).toEqual([])
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2000)
   })
 })
