@@ -27,7 +27,7 @@ const REQUESTS = readCorpus()
     const host = (HOSTS as Readonly<Record<string, string>>)[connector]
     return host !== undefined && target.startsWith('/') ? [{ method, url: `https://${host}${target}` }] : []
   })
-  .filter((_, index) => index % 5 === 0)
+  .filter((_, index) => index % size(15, 5) === 0)
 
 /** Submitted actions, about which default policies have an opinion. */
 const ACTIONS = [
