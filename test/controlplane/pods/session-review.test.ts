@@ -121,10 +121,16 @@ describe.each([
 
   test('acknowledges a kill switch in time after attempts to open another stream, and other calls', async () => {
     const { identify, openStream, first } = await later()
-    void openStream()
+    let isWaiting = true
+    const ended = () => {
+      isWaiting = false
+    }
+    openStream().then(ended, ended)
     void identify(false)
     expect(await identify(true)).toMatchObject({ podUid: first?.podUid, agent: first?.agent })
-  }, 3_000)
+    // In time: it did not wait for what waits.
+    expect(isWaiting).toBe(true)
+  })
 
   test('with another token of it is refused in time where that was never seen', async () => {
     const { pod, identify } = await later()
