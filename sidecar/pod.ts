@@ -8,6 +8,7 @@ import { CertificateReply } from '../core/wire/gateway/certificate.ts'
 import { SYNC_PATHS } from '../core/wire/gateway/sync.ts'
 import { openHealthServer } from './admin/health-server.ts'
 import type { Health } from './admin/routes-state.ts'
+import { watchForeignSockets } from './capture/foreign-sockets.ts'
 import {
   type CaptureState,
   createProbe,
@@ -55,7 +56,8 @@ export type Pod = {
   captureState(): CaptureState | null
   close(): Promise<void>
 }
-export type PodCondition = 'BypassDetected'
+/** `BypassDetected/ProxyUser` adds the cause: another process runs as the user of the proxy. */
+export type PodCondition = 'BypassDetected' | 'BypassDetected/ProxyUser'
 
 /** Resolver settings that the containers of the pod share. The gateway reads only the search domains. */
 const RESOLV_CONF = '/etc/resolv.conf'
@@ -92,6 +94,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
   // A probe without a route or without a listener sends no packet, so its failure proves no bypass. After the capture
   // was proven once, a failed probe counts as a bypass.
   const isBroken = () => probe.state === 'bypassed' || (wasProven && probe.state !== 'proven')
+  const foreign = isTransparent ? watchForeignSockets({ log: deps.log, onChange: deps.onChange }) : null
   const closing: Array<() => Promise<void>> = []
   const gate = createGate(deps, () => !isTransparent || probe.state === 'proven')
   const open = async (): Promise<void> => {
@@ -100,6 +103,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
   }
   const undo = async (): Promise<void> => {
     probe.close()
+    foreign?.close()
     deps.issuer.close()
     await Promise.all(closing.map((close) => close()))
   }
@@ -117,10 +121,17 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
     throw error
   }
   return {
-    conditions: () => (isBroken() ? ['BypassDetected'] : []),
+    conditions: () => conditionsOf(isBroken(), foreign?.isFound === true),
     captureState: () => (isTransparent ? probe.state : null),
     close: undo,
   }
+}
+
+function conditionsOf(isBroken: boolean, isUserShared: boolean): readonly PodCondition[] {
+  return [
+    ...(isBroken || isUserShared ? (['BypassDetected'] as const) : []),
+    ...(isUserShared ? (['BypassDetected/ProxyUser'] as const) : []),
+  ]
 }
 
 /** Requests a certificate from the control plane. Rejects with the reply of the control plane when it signs none. */

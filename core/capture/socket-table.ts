@@ -88,6 +88,22 @@ export function outgoingConnections(tables: readonly string[]): readonly Outgoin
     .filter(({ address }) => !isLoopback(address))
 }
 
+/** The kernel's tables of all sockets with an address. */
+export const ALL_SOCKET_TABLES = [
+  ...SOCKET_TABLES,
+  ...['/proc/self/net/udp', '/proc/self/net/udp6', '/proc/self/net/udplite', '/proc/self/net/udplite6'],
+  ...['/proc/self/net/raw', '/proc/self/net/raw6', '/proc/self/net/icmp', '/proc/self/net/icmp6'],
+] as const
+
+/** Matches a line of any socket table up to the inode, with uid and inode. */
+const WITH_OWNER = /^ *\d+: \S+ \S+ \S+ \S+ \S+ \S+ +(\d+) +\d+ (\d+) /gm
+
+/** Returns the inodes of the sockets of a user. A socket without an open descriptor has the inode 0 and is left out. */
+export function inodesOf(tables: readonly string[], uid: number): ReadonlySet<string> {
+  const rows = tables.flatMap((text) => [...text.matchAll(WITH_OWNER)])
+  return new Set(rows.flatMap(([, owner, inode = '0']) => (Number(owner) === uid && inode !== '0' ? [inode] : [])))
+}
+
 function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1'
 }

@@ -70,6 +70,8 @@ export const CONDITIONS = {
     NoneKnown: 'no bypass of the sidecars is known',
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
+    ImageUserUnknown:
+      'some governed pods have containers without a numeric runAsUser: the image chooses the user, which may be that of the proxy',
     PodsChangeUser:
       'some governed pods run programs that change their user and require the capabilities for it',
   },
@@ -77,6 +79,7 @@ export const CONDITIONS = {
   BypassDetected: {
     NoneDetected: 'no probe and no pod shows ungoverned traffic',
     CaptureBroken: 'a sidecar detected that programs can bypass its traffic capture',
+    ProxyUserShared: 'a sidecar saw sockets of its own user that another process of the pod opened',
     PodWithoutSidecar: 'a pod that should be governed runs without its sidecar',
   },
   /** FloorApplied: the platform team's floors in the chart override fields of the spec. */

@@ -148,7 +148,7 @@ export const GatewaySpec = z.strictObject({
   ),
   hardening: described(
     z.enum(['standard', 'strict']).default('standard'),
-    'Requirements on governed pods. `strict` also refuses pods with a container that may run as root.',
+    'Requirements on governed pods. `strict` also refuses pods with a container that may run as root or without a numeric `runAsUser`.',
     'strict',
   ),
   trust: described(

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, PROBE_PORTS, TOKEN_AUDIENCE } from '../capture/pod-contract.ts'
 import type { InjectGateway } from './options.ts'
-import type { Container, Pod, Volume } from './pod.ts'
+import type { Pod, Volume } from './pod.ts'
 import { annotationField, type Refusal } from './refusal.ts'
 import { refuseContainer } from './refuse-container.ts'
 import { refuseSecurity } from './refuse-security.ts'
@@ -174,28 +174,42 @@ function projectedTokens(volume: Volume, path: string, gateway: InjectGateway): 
   })
 }
 
+/** Returns the refusals of `hardening: strict`: every container must run as a numeric uid other than root. */
 function nonRoot(pod: Pod): readonly Refusal[] {
   const inherited = pod.spec.securityContext
-  return everyContainer(pod).flatMap(({ path, container }) => {
-    const isSaid = container.securityContext?.runAsNonRoot ?? inherited?.runAsNonRoot
-    const uid = container.securityContext?.runAsUser ?? inherited?.runAsUser
-    return isSaid === true && uid !== 0 ? [] : [strictRefusal(container, path, uid)]
+  return everyContainer(pod).flatMap(({ path, container: { securityContext: own } }) => {
+    const uid = own?.runAsUser ?? inherited?.runAsUser
+    const isNonRoot = (own?.runAsNonRoot ?? inherited?.runAsNonRoot) === true
+    const isOwnRoot = own?.runAsUser === 0
+    return [
+      ...(uid === 0 ? [rootRefusal(isOwnRoot ? `${path}.securityContext` : 'spec.securityContext')] : []),
+      ...(isNonRoot || uid === 0 ? [] : [nonRootRefusal(path)]),
+      ...(uid === undefined ? [userRefusal(path)] : []),
+    ]
   })
 }
 
-function strictRefusal(container: Container, path: string, uid: number | undefined): Refusal {
-  if (uid === 0)
-    return {
-      field:
-        container.securityContext?.runAsUser === 0
-          ? `${path}.securityContext.runAsUser`
-          : 'spec.securityContext.runAsUser',
-      problem: 'the user is root, but the Gateway requires hardening: strict',
-      change: 'choose a uid above 0',
-    }
+function rootRefusal(securityContext: string): Refusal {
+  return {
+    field: `${securityContext}.runAsUser`,
+    problem: 'the user is root, but the Gateway requires hardening: strict',
+    change: 'choose a uid above 0',
+  }
+}
+
+function nonRootRefusal(path: string): Refusal {
   return {
     field: `${path}.securityContext.runAsNonRoot`,
     problem: 'the value is not true, but the Gateway requires hardening: strict',
     change: 'set runAsNonRoot to true here or in spec.securityContext',
+  }
+}
+
+function userRefusal(path: string): Refusal {
+  return {
+    field: `${path}.securityContext.runAsUser`,
+    problem:
+      'the image chooses the user, which may be that of the proxy, but the Gateway requires hardening: strict',
+    change: 'set runAsUser to a number above 0 here or in spec.securityContext',
   }
 }

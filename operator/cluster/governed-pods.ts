@@ -1,10 +1,13 @@
 import * as z from 'zod'
 import { ANNOTATIONS, CONTAINERS, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
 import { governedWorkload } from '../../core/inject/agent-name.ts'
+import type { Pod } from '../../core/inject/pod.ts'
+import { everyContainer } from '../../core/inject/reserved.ts'
 import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 
 type ContainerStatus = { readonly name: string; readonly ready: boolean }
 type FullPod = KubeObject & {
+  readonly spec?: Pod['spec']
   readonly status?: {
     readonly phase?: string
     readonly initContainerStatuses?: readonly ContainerStatus[]
@@ -27,10 +30,12 @@ export type GovernedPod = KubeObject & {
   readonly layer: string | null
   /** True when the injector found programs that change their user, for which a bypass of the capture is possible. */
   readonly changesUser: boolean
+  /** True when a container has no numeric user, so that its image chooses one. */
+  readonly hasUnknownUser: boolean
 }
 
 export function governedPod(pod: KubeObject): GovernedPod {
-  const { metadata, status = {} } = pod as FullPod
+  const { metadata, spec, status = {} } = pod as FullPod
   const { name, uid, resourceVersion, namespace = '' } = metadata
   const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
   return {
@@ -42,8 +47,14 @@ export function governedPod(pod: KubeObject): GovernedPod {
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
     isDeleting: metadata.deletionTimestamp !== undefined,
     layer: metadata.labels?.[LAYER_LABEL] ?? null,
+    hasUnknownUser: spec !== undefined && hasUnknownUser({ metadata: {}, spec }),
     changesUser: metadata.annotations?.[ANNOTATIONS.bypassPossible] !== undefined,
   }
+}
+
+function hasUnknownUser(pod: Pod): boolean {
+  if (pod.spec.securityContext?.runAsUser !== undefined) return false
+  return everyContainer(pod).some(({ container }) => container.securityContext?.runAsUser === undefined)
 }
 
 const Injected = z.object({ gateway: z.string() })

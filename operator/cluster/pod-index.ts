@@ -7,6 +7,8 @@ export type PodFacts = {
   readonly ready: number
   readonly cooperative: number
   readonly changingUser: number
+  /** Pods with a container whose image chooses the user. */
+  readonly unknownUser: number
   /** Pods whose sidecar has not been ready for over 60 s, as `namespace/name`. */
   readonly notReady: readonly string[]
   /** Texts about agents that run both under this Gateway and under others. Each text names the other Gateways. */
@@ -66,9 +68,9 @@ export function createPodIndex(monotonicMs: () => number = () => performance.now
     },
     factsOf(gateway) {
       const group = groups.get(gateway) ?? emptyGroup()
-      const { governed, ready, cooperative, changingUser } = group
+      const { notReadySince: _since, ...counts } = group
       const notReady = notReadyTooLong(group, monotonicMs())
-      return { governed, ready, cooperative, changingUser, notReady, sharedAgents: agents.sharedBy(gateway) }
+      return { ...counts, notReady, sharedAgents: agents.sharedBy(gateway) }
     },
     dueMs(gateway) {
       const now = monotonicMs()
@@ -98,12 +100,13 @@ type Group = {
   ready: number
   cooperative: number
   changingUser: number
+  unknownUser: number
   /** Monotonic time in milliseconds since which a pod is not ready, by key of the pod, earliest first. */
   readonly notReadySince: Map<string, number>
 }
 
 function emptyGroup(): Group {
-  return { governed: 0, ready: 0, cooperative: 0, changingUser: 0, notReadySince: new Map() }
+  return { governed: 0, ready: 0, cooperative: 0, changingUser: 0, unknownUser: 0, notReadySince: new Map() }
 }
 
 type Counting = {
@@ -124,11 +127,12 @@ function countPod(groups: Map<string, Group>, { key, pod, sign, now }: Counting)
   else groups.set(gateway, group)
 }
 
-function countIn(group: Group, { isReady, layer, changesUser }: GovernedPod, sign: 1 | -1): void {
+function countIn(group: Group, { isReady, layer, changesUser, hasUnknownUser }: GovernedPod, sign: 1 | -1): void {
   group.governed += sign
   group.ready += sign * Number(isReady)
   group.cooperative += sign * Number(layer === 'Cooperative')
   group.changingUser += sign * Number(changesUser)
+  group.unknownUser += sign * Number(hasUnknownUser)
 }
 
 function notReadyTooLong({ notReadySince }: Group, now: number): string[] {
@@ -142,7 +146,7 @@ function notReadyTooLong({ notReadySince }: Group, now: number): string[] {
 
 const JUDGED = [
   ...(['gateway', 'agent', 'workload', 'layer'] as const),
-  ...(['isReady', 'isOver', 'isDeleting', 'changesUser'] as const),
+  ...(['isReady', 'isOver', 'isDeleting', 'changesUser', 'hasUnknownUser'] as const),
 ]
 
 /**

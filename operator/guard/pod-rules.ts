@@ -130,8 +130,8 @@ function once(name: string): Validation {
 function nonRoot({ strictGateways }: GuardOptions): Validation {
   const inherited = 'object.spec.?securityContext'
   return demand(
-    `!(variables.gateway in ${texts(strictGateways)}) || (variables.users + variables.userInits).all(c, c.?securityContext.?runAsNonRoot.orValue(${inherited}.?runAsNonRoot.orValue(false)) && c.?securityContext.?runAsUser.orValue(${inherited}.?runAsUser.orValue(-1)) != 0)`,
-    'spec.containers[*].securityContext.runAsNonRoot: must be true, because the Gateway requires hardening: strict',
+    `!(variables.gateway in ${texts(strictGateways)}) || (variables.users + variables.userInits).all(c, c.?securityContext.?runAsNonRoot.orValue(${inherited}.?runAsNonRoot.orValue(false)) && c.?securityContext.?runAsUser.orValue(${inherited}.?runAsUser.orValue(0)) > 0)`,
+    'spec.containers[*].securityContext.runAsNonRoot: must be true, with a number above 0 as runAsUser, because the Gateway requires hardening: strict',
   )
 }
 

@@ -3,6 +3,7 @@ import {
   CONTAINERS,
   INJECT_LABEL,
   LAYER_LABEL,
+  PROXY_ENV,
   TOKEN_AUDIENCE,
   VOLUMES,
 } from '../../core/capture/pod-contract.ts'
@@ -67,7 +68,7 @@ function isMarked(object: 'object' | 'oldObject'): string {
  * apply even without the injector's webhook.
  */
 export function guardObjects(options: GuardOptions): readonly GuardObject[] {
-  const ofPods = [newPods(options), changes(), debugging(), access(), bindings()]
+  const ofPods = [newPods(options), changes(), debugging(options), access(), bindings()]
   const policies = [...ofPods, tokens(), trustBundle(options)]
   return policies.flatMap((policy) => [policyObject(policy), bindingObject(policy, options)])
 }
@@ -107,6 +108,7 @@ function changes(): Policy {
         `${NEW_PROXY}.map(c, c.?resources) == ${OLD_PROXY}.map(c, c.?resources)`,
         'spec.initContainers[*].resources: the resources of the sidecar are set in spec.sidecar.resources of the Gateway',
       ),
+      ...(['containers', 'initContainers'] as const).map(newImage),
       demand(
         [...kept, ...labels].join(' && '),
         'metadata: only the injector sets its labels and annotations, and they cannot change while the pod exists',
@@ -115,7 +117,17 @@ function changes(): Policy {
   }
 }
 
-function debugging(): Policy {
+/** Returns the rule about new images of running containers. An image chooses the user of a container without a uid. */
+function newImage(list: 'containers' | 'initContainers'): Validation {
+  const [now, before] = [`object.spec.?${list}.orValue([])`, `oldObject.spec.?${list}.orValue([])`]
+  const hasUser = 'c.?securityContext.?runAsUser.hasValue() || object.spec.?securityContext.?runAsUser.hasValue()'
+  return demand(
+    `${now}.all(c, ${before}.exists(o, o.name == c.name && o.?image.orValue('') == c.?image.orValue('')) || ${hasUser})`,
+    `spec.${list}[*].image: a container without a numeric runAsUser keeps its image while its pod runs, because the image may choose the user of the proxy; set securityContext.runAsUser in the workload, or restart the pod with the new image`,
+  )
+}
+
+function debugging({ strictGateways }: GuardOptions): Policy {
   const uid = `oldObject.spec.initContainers.filter(c, c.name == ${text(CONTAINERS.proxy)})[0].?securityContext.?runAsUser.orValue(-1)`
   return {
     name: 'chaperone-debugging',
@@ -124,9 +136,17 @@ function debugging(): Policy {
     variables: [
       { name: 'uid', expression: uid },
       { name: 'debuggers', expression: 'object.spec.?ephemeralContainers.orValue([])' },
+      {
+        name: 'gateway',
+        expression: `oldObject.spec.initContainers.filter(c, c.name == ${text(CONTAINERS.proxy)})[0].?env.orValue([]).filter(e, e.name == ${text(PROXY_ENV.gateway)}).map(e, e.?value.orValue('')).join('')`,
+      },
     ],
     validations: [
       ...containerRules('variables.debuggers', 'spec.ephemeralContainers', 'variables.uid'),
+      demand(
+        `!(variables.gateway in ${texts(strictGateways)}) || variables.debuggers.all(c, c.?securityContext.?runAsUser.orValue(object.spec.?securityContext.?runAsUser.orValue(0)) > 0)`,
+        'spec.ephemeralContainers[*].securityContext.runAsUser: must be a number above 0, because the Gateway requires hardening: strict; kubectl debug --custom sets it',
+      ),
       demand(
         `variables.debuggers.all(c, !(c.?targetContainerName.orValue('') in ${OURS}))`,
         'spec.ephemeralContainers[*].targetContainerName: must be a container of the agent, not the sidecar',

@@ -111,6 +111,11 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly stri
     const text = `pods that should be governed run without a sidecar: ${some(bypassing)}; restart them`
     return verdict('BypassDetected', 'True', ['PodWithoutSidecar', text])
   }
+  const shared = processes.filter(({ conditions }) => conditions.includes('BypassDetected/ProxyUser'))
+  if (shared.length > 0) {
+    const text = `another process of the pod runs as the user of the sidecar, whose traffic is not captured: ${some(shared.map(nameOf))}; set securityContext.runAsUser of its containers`
+    return verdict('BypassDetected', 'True', ['ProxyUserShared', text])
+  }
   const broken = processes.filter(({ conditions }) => conditions.includes('BypassDetected')).map(nameOf)
   if (broken.length === 0)
     return verdict('BypassDetected', 'False', ['NoneDetected', 'no ungoverned traffic is known'])
@@ -119,7 +124,8 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly stri
 }
 
 /** Returns the `BypassPossible` condition. A condition has one reason; the widest bypass comes first. */
-function possible(isProxyEnv: boolean, { cooperative, changingUser }: GatewayFacts['pods']): Verdict {
+function possible(isProxyEnv: boolean, pods: GatewayFacts['pods']): Verdict {
+  const { cooperative, changingUser, unknownUser } = pods
   if (isProxyEnv) {
     const text =
       'spec.interception is proxyEnv: programs that ignore the proxy variables are not governed; use transparent'
@@ -128,6 +134,11 @@ function possible(isProxyEnv: boolean, { cooperative, changingUser }: GatewayFac
   if (cooperative > 0) {
     const text = 'pods that were injected while spec.interception was proxyEnv still run; restart them'
     return verdict('BypassPossible', 'True', ['PodsCooperative', text])
+  }
+  if (unknownUser > 0) {
+    const text =
+      'image user unknown: pods have containers without a numeric runAsUser, and an image with the user of the proxy is not captured; set securityContext.runAsUser, which spec.hardening strict demands'
+    return verdict('BypassPossible', 'True', ['ImageUserUnknown', text])
   }
   if (changingUser === 0)
     return verdict('BypassPossible', 'False', ['NoneKnown', 'no bypass of the sidecars is known'])

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { noNamespaces, type Ran } from './network.ts'
-import { AGENT_UID, type GovernedPod, HOST, startGovernedPod, trustVariables } from './sidecar.ts'
+import { AGENT_UID, type GovernedPod, HOST, PROXY_UID, startGovernedPod, trustVariables } from './sidecar.ts'
 
 const reason = noNamespaces()
 const OUTSIDE = '203.0.113.9'
@@ -220,6 +220,19 @@ describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
     await eventually('ready again', async () => ((await pod.health('/ready')).status === 200 ? true : null))
     await eventually('condition gone', () => pod.fake.statuses.at(-1)?.conditions?.length === 0 || null)
   })
+
+  test('a socket that another process opened as the user of the proxy is reported', async () => {
+    await using pod = await startGovernedPod()
+    await eventually('ready', async () => ((await pod.health('/ready')).status === 200 ? true : null))
+    const seen = () => pod.fake.statuses.flatMap(({ conditions = [] }) => conditions)
+    expect(seen()).toEqual([])
+    const open = 'import socket,time\ns=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(("",5000))\ntime.sleep(9)'
+    const opened = pod.network.exec(['/usr/bin/python3', '-c', open], { uid: PROXY_UID })
+    await eventually('reported', () => seen().includes('BypassDetected/ProxyUser') || null)
+    expect(seen()).toContain('BypassDetected')
+    await opened
+    expect(pod.log()).toContain('another process of the pod runs as the user of the proxy')
+  }, 60_000)
 
   test('one removed rule makes it not ready', async () => {
     await using pod = await startGovernedPod({ hasIpv6: false })

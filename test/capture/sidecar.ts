@@ -14,7 +14,7 @@ import { type Recorder, startRecorder } from '../support/recorder.ts'
 import { createTestCa } from '../support/test-ca.ts'
 import { createPodNetwork, type PodNetwork } from './network.ts'
 
-const PROXY_UID = 1_912_345_678
+export const PROXY_UID = 1_912_345_678
 export const AGENT_UID = 1_000
 export const AGENT = 'team/bot'
 export const HOST = 'api.example.test'

@@ -9,6 +9,7 @@ type Shape = {
   readonly phase?: string
   readonly isDeleting?: boolean
   readonly changesUser?: boolean
+  readonly spec?: object
 }
 
 function pod(name: string, shape: Shape = {}): GovernedPod {
@@ -24,11 +25,12 @@ function pod(name: string, shape: Shape = {}): GovernedPod {
       },
       ...(shape.isDeleting && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
     },
+    ...(shape.spec && { spec: shape.spec }),
     status: { phase, initContainerStatuses: [{ name: 'chaperone-proxy', ready: isReady }] },
   } as never)
 }
 
-const NOTHING = { cooperative: 0, changingUser: 0, notReady: [], sharedAgents: [] }
+const NOTHING = { cooperative: 0, changingUser: 0, unknownUser: 0, notReady: [], sharedAgents: [] }
 
 describe('the index of governed pods', () => {
   test('counts pods until they end, and as ready when their sidecar is', () => {
@@ -43,6 +45,21 @@ describe('the index of governed pods', () => {
     expect(index.factsOf('team/prod')).toEqual({ ...NOTHING, governed: 1, ready: 0 })
     set('b', { phase: 'Failed' })
     expect(index.factsOf('team/prod')).toEqual({ ...NOTHING, governed: 0, ready: 0 })
+  })
+
+  test('counts pods with a container whose image chooses the user', () => {
+    const index = createPodIndex()
+    const own = { name: 'agent', securityContext: { runAsUser: 1000 } }
+    const specs = {
+      unsaid: { containers: [own, { name: 'other' }] },
+      init: { containers: [own], initContainers: [{ name: 'prepare' }] },
+      numeric: { containers: [own] },
+      inherited: { securityContext: { runAsUser: 1000 }, containers: [{ name: 'agent' }] },
+    }
+    for (const [name, spec] of Object.entries(specs)) index.set(`team/${name}`, pod(name, { spec }))
+    expect(index.factsOf('team/prod')).toMatchObject({ governed: 4, unknownUser: 2 })
+    index.set('team/unsaid', undefined)
+    expect(index.factsOf('team/prod')).toMatchObject({ governed: 3, unknownUser: 1 })
   })
 
   test('reports the own Gateway of a changed pod, and none for an event that changes nothing of it', () => {

@@ -508,6 +508,31 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
     expect(await create(named)).toBeNull()
   })
 
+  it('requires a numeric user of every container under a strict Gateway', async () => {
+    const by = gateway('team', 'hard')
+    const asNonRoot = (pod: Pod) => {
+      pod.spec.securityContext = { ...pod.spec.securityContext, runAsNonRoot: true }
+    }
+    expect(await create(governedPod('of-the-image', asNonRoot, by))).toContain('runAsUser')
+    const half = (pod: Pod) => {
+      asNonRoot(pod)
+      secure(agent(pod), { runAsUser: 1000 })
+    }
+    expect(await create(governedPod('half', half, by))).toContain('runAsUser')
+    const whole = (pod: Pod) => {
+      half(pod)
+      secure(prepare(pod), { runAsUser: 1000 })
+    }
+    expect(await create(governedPod('whole', whole, by))).toBeNull()
+    const path = '/api/v1/namespaces/team/pods/whole/ephemeralcontainers'
+    const debug = (more: object): KubeCall => ({
+      ...{ method: 'PATCH', path, contentType: 'application/strategic-merge-patch+json' },
+      body: { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox', ...hardened(more) }] } },
+    })
+    expect(await refusalOf(client, debug({}))).toContain('spec.ephemeralContainers[*].securityContext.runAsUser')
+    expect(await refusalOf(client, debug({ runAsUser: 1001 }))).toBeNull()
+  })
+
   describe('of a running pod', () => {
     const path = '/api/v1/namespaces/team/pods/running'
     const patch = (body: object, subresource = ''): KubeCall => ({
@@ -525,9 +550,28 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
       expect(says).toContain('spec.initContainers[*].image')
     })
 
-    it("lets the image of the agent's container change", async () => {
+    it('refuses another image for a container whose user the image chooses', async () => {
+      for (const [list, name] of [
+        ['containers', 'agent'],
+        ['initContainers', 'prepare'],
+      ] as const) {
+        const says = await refusalOf(client, patch({ spec: { [list]: [{ name, image: 'mine' }] } }))
+        expect(says).toContain(`spec.${list}[*].image`)
+        expect(says).toContain('set securityContext.runAsUser')
+      }
+    })
+
+    it('lets the image of a container with a numeric user change', async () => {
+      expect(
+        await create(
+          governedPod('numeric', (pod) => {
+            secure(agent(pod), { runAsUser: 1000 })
+          }),
+        ),
+      ).toBeNull()
       const body = { spec: { containers: [{ name: 'agent', image: 'node:25' }] } }
-      expect(await refusalOf(client, patch(body))).toBeNull()
+      const call = { ...patch(body), path: '/api/v1/namespaces/team/pods/numeric' }
+      expect(await refusalOf(client, call)).toBeNull()
     })
 
     it('keeps the resources of the proxy, and lets those of the agent change', async () => {
@@ -545,8 +589,13 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
       ['annotations', 'chaperone.dev/proxy-uid'],
       ['annotations', 'chaperone.dev/agent'],
       ['annotations', 'chaperone.dev/gateway'],
-    ])('keeps its %s %s', async (map, key) => {
-      expect(await refusalOf(client, patch({ metadata: { [map]: { [key]: null } } }))).toContain('metadata:')
+      ['annotations', 'chaperone.dev/injected'],
+    ])('keeps its %s %s, also in a write of its status', async (map, key) => {
+      for (const value of [null, 'other'])
+        for (const subresource of ['', '/status'])
+          expect(
+            await refusalOf(client, patch({ metadata: { [map]: { [key]: value } } }, subresource)),
+          ).toContain('metadata:')
     })
 
     it('allows changes of other labels', async () => {

@@ -42,7 +42,7 @@ const ofProd = (...given: Parameters<typeof state>) => {
 const reply = (changes: object = {}) =>
   PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
 const PODS = {
-  ...{ governed: 0, ready: 0, cooperative: 0, changingUser: 0 },
+  ...{ governed: 0, ready: 0, cooperative: 0, changingUser: 0, unknownUser: 0 },
   ...{ notReady: [], sharedAgents: [] },
 }
 const facts = (
@@ -181,6 +181,14 @@ describe('the status of an object', () => {
     expect(messageOf(shown, 'Degraded')).toContain('team/slow')
     const named = planStatus('Gateway', gateway(), ofGateway({ pods: { changingUser: 2 } }))
     expect(said(named)).toContain('BypassPossible=True/PodsChangeUser')
+    const unknown = planStatus('Gateway', gateway(), ofGateway({ pods: { changingUser: 2, unknownUser: 1 } }))
+    expect(said(unknown)).toContain('BypassPossible=True/ImageUserUnknown')
+    expect(messageOf(unknown, 'BypassPossible')).toContain('image user unknown')
+    const conditions = ['BypassDetected', 'BypassDetected/ProxyUser']
+    const impostor = ofProd([process({ process_id: 'p3', agent: 'team/bot', conditions })])
+    const shared = planStatus('Gateway', gateway(), ofGateway({ state: impostor }))
+    expect(said(shared)).toContain('BypassDetected=True/ProxyUserShared')
+    expect(messageOf(shared, 'BypassDetected')).toContain('p3 of agent team/bot')
     const warnings = ['Agents asked for example.com:22.']
     const asking = ofProd([process({ warnings }), process({ process_id: 'p2', warnings })])
     expect(planStatus('Gateway', gateway(), ofGateway({ state: asking })).conditions).toContainEqual(

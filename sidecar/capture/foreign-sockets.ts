@@ -1,0 +1,62 @@
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { ALL_SOCKET_TABLES, inodesOf } from '../../core/capture/socket-table.ts'
+import type { Log } from '../process/log.ts'
+
+export type ForeignSockets = {
+  /** True once a socket of the proxy's user was seen that the proxy did not open. */
+  readonly isFound: boolean
+  close(): void
+}
+
+export type ForeignSocketsDeps = {
+  readonly log: Pick<Log, 'warn'>
+  readonly onChange: () => void
+  readonly everyMs?: number
+}
+
+const EVERY_MS = 3_000
+
+/**
+ * Looks periodically for sockets of the proxy's user that belong to another process: an image whose `USER` is the uid
+ * of the proxy leaves without capture. This detects, it proves nothing: a socket that opens and closes between two
+ * looks is not seen. A finding stays, because the process does.
+ */
+export function watchForeignSockets({ log, onChange, everyMs = EVERY_MS }: ForeignSocketsDeps): ForeignSockets {
+  const uid = process.getuid?.()
+  let isFound = false
+  let suspects: ReadonlySet<string> = new Set()
+
+  async function look(): Promise<void> {
+    if (isFound || uid === undefined) return
+    const found = await foreignInodes(uid)
+    // A socket of the proxy that closes during the look is in a table but no longer a descriptor. It is gone at the
+    // next look.
+    isFound = [...found].some((inode) => suspects.has(inode))
+    suspects = found
+    if (!isFound) return
+    log.warn({ uid }, 'another process of the pod runs as the user of the proxy')
+    onChange()
+  }
+
+  const timer = setInterval(() => void look().catch(ignore), everyMs).unref()
+  return {
+    get isFound() {
+      return isFound
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+async function foreignInodes(uid: number): Promise<ReadonlySet<string>> {
+  const tables = await Promise.all(ALL_SOCKET_TABLES.map((path) => readFile(path, 'utf8').catch(() => '')))
+  const inodes = new Set(inodesOf(tables, uid))
+  if (inodes.size === 0) return inodes
+  for (const descriptor of await readdir('/proc/self/fd')) {
+    const target = await readlink(`/proc/self/fd/${descriptor}`).catch(() => '')
+    inodes.delete(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? '')
+  }
+  return inodes
+}
+
+/** A look that fails for lack of descriptors or memory is repeated by the next one. */
+function ignore(): void {}
