@@ -101,7 +101,9 @@ const WITH_OWNER = /^ *\d+: \S+ \S+ \S+ \S+ \S+ \S+ +(\d+) +\d+ (\d+) /gm
 /** Returns the inodes of the sockets of a user. A socket without an open descriptor has the inode 0 and is left out. */
 export function inodesOf(tables: readonly string[], uid: number): ReadonlySet<string> {
   const rows = tables.flatMap((text) => [...text.matchAll(WITH_OWNER)])
-  return new Set(rows.flatMap(([, owner, inode = '0']) => (Number(owner) === uid && inode !== '0' ? [inode] : [])))
+  return new Set(
+    rows.flatMap(([, owner, inode = '0']) => (Number(owner) === uid && inode !== '0' ? [inode] : [])),
+  )
 }
 
 function isLoopback(address: string): boolean {

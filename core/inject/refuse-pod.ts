@@ -176,15 +176,15 @@ function projectedTokens(volume: Volume, path: string, gateway: InjectGateway): 
 
 /** Returns the refusals of `hardening: strict`: every container must run as a numeric uid other than root. */
 function nonRoot(pod: Pod): readonly Refusal[] {
-  const inherited = pod.spec.securityContext
-  return everyContainer(pod).flatMap(({ path, container: { securityContext: own } }) => {
-    const uid = own?.runAsUser ?? inherited?.runAsUser
-    const isNonRoot = (own?.runAsNonRoot ?? inherited?.runAsNonRoot) === true
-    const isOwnRoot = own?.runAsUser === 0
+  return everyContainer(pod).flatMap(({ path, container: { securityContext } }) => {
+    const { runAsUser, runAsNonRoot } = { ...pod.spec.securityContext, ...securityContext }
+    if (runAsUser === 0)
+      return [
+        rootRefusal(securityContext?.runAsUser === 0 ? `${path}.securityContext` : 'spec.securityContext'),
+      ]
     return [
-      ...(uid === 0 ? [rootRefusal(isOwnRoot ? `${path}.securityContext` : 'spec.securityContext')] : []),
-      ...(isNonRoot || uid === 0 ? [] : [nonRootRefusal(path)]),
-      ...(uid === undefined ? [userRefusal(path)] : []),
+      ...(runAsNonRoot === true ? [] : [nonRootRefusal(path)]),
+      ...(runAsUser === undefined ? [userRefusal(path)] : []),
     ]
   })
 }

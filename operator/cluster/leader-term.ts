@@ -42,8 +42,8 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
   const { controlPlane, caches, metrics, log, timing = TIMING } = deps
   const client = boundTo(deps.client, signal)
   const pushed = createPushedObjects()
-  const { instance, namespace: fallbackNamespace } = deps
-  const events = createEventRecorder({ client, log, instance, fallbackNamespace })
+  const { instance } = deps
+  const events = createEventRecorder({ client, log, instance })
   const acknowledgements = createAcknowledgements({
     client: controlPlane,
     replicas: deps.replicas,

@@ -4,9 +4,9 @@ import { pathOf } from '../kube/objects.ts'
 import type { GuardObject } from './policies.ts'
 
 const BASE = '/apis/admissionregistration.k8s.io/v1'
-const PLURALS = {
-  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
-  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
+export const GUARD_RESOURCES = {
+  ValidatingAdmissionPolicy: { base: BASE, plural: 'validatingadmissionpolicies' },
+  ValidatingAdmissionPolicyBinding: { base: BASE, plural: 'validatingadmissionpolicybindings' },
 } as const
 
 /** The version of a stored object that a write is based on. */
@@ -26,7 +26,7 @@ export async function applyGuard(
     const isBased = basis?.name === metadata.name && object.kind === 'ValidatingAdmissionPolicy'
     await client.call({
       method: 'PATCH',
-      path: pathOf({ base: BASE, plural: PLURALS[object.kind] }, undefined, object.metadata.name),
+      path: pathOf(GUARD_RESOURCES[object.kind], undefined, object.metadata.name),
       query: { fieldManager: FIELD_MANAGER, force: true },
       contentType: 'application/apply-patch+yaml',
       body: isBased

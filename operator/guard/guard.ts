@@ -40,6 +40,8 @@ export type GuardDeps = {
 export type Guard = {
   /** Writes the policies if they differ from the last write, or the last write is too old. */
   reconcile(gateways: readonly InjectGateway[]): Promise<void>
+  /** Makes the next `reconcile` write, because an object was deleted. */
+  invalidate(): void
 }
 
 export function createGuard({ client, installation, images, monotonicMs }: GuardDeps): Guard {
@@ -53,6 +55,9 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
       await write(gateways)
       written = wanted
       writtenAt = monotonicMs()
+    },
+    invalidate() {
+      written = ''
     },
   }
 

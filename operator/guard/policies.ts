@@ -120,7 +120,8 @@ function changes(): Policy {
 /** Returns the rule about new images of running containers. An image chooses the user of a container without a uid. */
 function newImage(list: 'containers' | 'initContainers'): Validation {
   const [now, before] = [`object.spec.?${list}.orValue([])`, `oldObject.spec.?${list}.orValue([])`]
-  const hasUser = 'c.?securityContext.?runAsUser.hasValue() || object.spec.?securityContext.?runAsUser.hasValue()'
+  const hasUser =
+    'c.?securityContext.?runAsUser.hasValue() || object.spec.?securityContext.?runAsUser.hasValue()'
   return demand(
     `${now}.all(c, ${before}.exists(o, o.name == c.name && o.?image.orValue('') == c.?image.orValue('')) || ${hasUser})`,
     `spec.${list}[*].image: a container without a numeric runAsUser keeps its image while its pod runs, because the image may choose the user of the proxy; set securityContext.runAsUser in the workload, or restart the pod with the new image`,

@@ -9,6 +9,7 @@ import { createEventRecorder } from '../kube/events.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
 import { createTrustPublisher } from './control-plane-trust.ts'
+import { startGuardRestoration } from './guard-restoration.ts'
 import { installedDns } from './installed-dns.ts'
 import { startPodWatchdog } from './pod-watchdog.ts'
 
@@ -32,7 +33,7 @@ export function admissionComponent(
     const ownNamespace = deps.config.namespace
     const { floorRules } = deps.config
     const gateways = () => caches.Gateway.list().map((each) => injectGateway(each, floorRules))
-    const recorder = createEventRecorder({ client, log, instance, fallbackNamespace: ownNamespace })
+    const recorder = createEventRecorder({ client, log, instance })
     const watchdog = startPodWatchdog({
       ...{ client, log, recorder, namespaces, ownNamespace, config, ...timing },
       onChange: deps.onBypassing,
@@ -63,6 +64,10 @@ export function admissionComponent(
       certificateSecret: config.certificateSecret,
       ...endpointOf(config, ownNamespace),
     })
+    const restoration = startGuardRestoration({
+      ...{ client, log, recorder },
+      restorers: { ...maintenance.restorers, webhook: injector.restore },
+    })
     return {
       checks: [
         {
@@ -76,6 +81,7 @@ export function admissionComponent(
       gatewaysChanged: maintenance.soon,
       async [Symbol.asyncDispose]() {
         maintenance.stop()
+        await restoration.stop()
         await watchdog.stop()
         await injector[Symbol.asyncDispose]()
       },
@@ -145,7 +151,7 @@ function createMaintenance(
     },
     monotonicMs: () => performance.now(),
   })
-  const publish = createTrustPublisher(client, () => performance.now())
+  const trust = createTrustPublisher(client, () => performance.now())
   let problem: string | null = 'the admission policies are not applied yet'
   let isRunning = false
   let isDue = false
@@ -153,7 +159,7 @@ function createMaintenance(
   /** Writes the trust bundles, then the admission policies: pods cannot start without the trust bundle. */
   async function write(): Promise<void> {
     const supplied = { gateways: gateways(), namespaces: namespaces.list() }
-    if (controlPlaneCaFile !== null) await publish(supplied, await readFile(controlPlaneCaFile, 'utf8'))
+    if (controlPlaneCaFile !== null) await trust.publish(supplied, await readFile(controlPlaneCaFile, 'utf8'))
     await guard.reconcile(gateways())
   }
 
@@ -177,5 +183,16 @@ function createMaintenance(
 
   const timer = setInterval(() => void pass(), maintenanceMs)
   void Promise.all([caches.Gateway.synced, namespaces.synced]).then(pass)
-  return { problem: () => problem, soon: () => void pass(), stop: () => clearInterval(timer) }
+  return {
+    problem: () => problem,
+    soon: () => void pass(),
+    restorers: {
+      trust: trust.restore,
+      async policy(): Promise<void> {
+        guard.invalidate()
+        await pass()
+      },
+    },
+    stop: () => clearInterval(timer),
+  }
 }

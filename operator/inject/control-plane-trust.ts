@@ -34,30 +34,42 @@ export type TrustScope = {
  * Creates the publisher of the trust bundle for every namespace in which a pod may be governed. A namespace is written
  * again only when the bundle has changed or the last write is older than `REPEAT_MS`.
  */
-export function createTrustPublisher(
-  client: KubeClient,
-  monotonicMs: () => number,
-): (scope: TrustScope, caPem: string) => Promise<void> {
+export function createTrustPublisher(client: KubeClient, monotonicMs: () => number): TrustPublisher {
   const published = new Map<string, { readonly pem: string; readonly at: number }>()
-  return async ({ gateways, namespaces }, pem) => {
-    for (const namespace of governedNamespaces(gateways, namespaces)) {
+  return {
+    async publish({ gateways, namespaces }, pem) {
+      for (const namespace of governedNamespaces(gateways, namespaces)) {
+        const last = published.get(namespace)
+        if (last?.pem === pem && monotonicMs() - last.at < REPEAT_MS) continue
+        await publishControlPlaneTrust(client, namespace, pem)
+        published.set(namespace, { pem, at: monotonicMs() })
+      }
+    },
+    async restore(namespace) {
       const last = published.get(namespace)
-      if (last?.pem === pem && monotonicMs() - last.at < REPEAT_MS) continue
-      await publishControlPlaneTrust(client, namespace, pem)
-      published.set(namespace, { pem, at: monotonicMs() })
-    }
+      return last !== undefined && (await publishControlPlaneTrust(client, namespace, last.pem))
+    },
   }
+}
+
+export type TrustPublisher = {
+  publish(scope: TrustScope, caPem: string): Promise<void>
+  /**
+   * Writes the trust bundle of a namespace again. Resolves with false where it is not needed, or the namespace is being
+   * deleted.
+   */
+  restore(namespace: string): Promise<boolean>
 }
 
 /**
  * Applies the ConfigMap that the sidecars of a namespace mount: the certificate authorities (PEM) of the control plane.
- * Idempotent. A missing or terminating namespace is skipped.
+ * Idempotent. A missing or terminating namespace is skipped, with the result false.
  */
 export async function publishControlPlaneTrust(
   client: KubeClient,
   namespace: string,
   caPem: string,
-): Promise<void> {
+): Promise<boolean> {
   const { name, file } = VOLUMES.controlPlane
   try {
     await client.call({
@@ -72,8 +84,10 @@ export async function publishControlPlaneTrust(
         data: { [file]: caPem },
       },
     })
+    return true
   } catch (error) {
     // These errors mean that the namespace does not exist or is being deleted.
     if (!hasCode(error, 'not_found') && !hasCode(error, 'forbidden')) throw error
+    return false
   }
 }

@@ -28,17 +28,17 @@ export type EventRecorderDeps = {
   readonly log: Logger
   /** Name of the operator process that writes the Event. */
   readonly instance: string
-  /** Namespace of Events about cluster-scoped objects. */
-  readonly fallbackNamespace: string
 }
 
+/** Namespace of Events about cluster-scoped objects. The API server admits no other. */
+const CLUSTER_NAMESPACE = 'default'
 const REPEAT_MS = 10 * 60_000
 const MAX_REMEMBERED = 10_000
 /** Maximum length of the note, a limit of the API server. */
 const MAX_NOTE = 1_024
 
 export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
-  const { client, log, instance, fallbackNamespace } = deps
+  const { client, log, instance } = deps
   const written = new Map<string, number>()
   return {
     async record(target, event) {
@@ -47,7 +47,7 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
       if (at !== undefined && performance.now() - at < REPEAT_MS) return
       if (written.size >= MAX_REMEMBERED) written.clear()
       written.set(key, performance.now())
-      const namespace = target.metadata.namespace ?? fallbackNamespace
+      const namespace = target.metadata.namespace ?? CLUSTER_NAMESPACE
       try {
         const path = pathOf(RESOURCES.Event, namespace)
         await client.call({ method: 'POST', path, body: eventBody(target, event, { namespace, instance }) })

@@ -1,5 +1,6 @@
 import { removeFormerFinalizers } from '../cluster/former-finalizer.ts'
-import { guardObjects } from '../guard/policies.ts'
+import { GUARD_RESOURCES } from '../guard/apply-guard.ts'
+import { guardNames } from '../guard/guard-names.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { listPages } from '../kube/list-pages.ts'
@@ -11,10 +12,6 @@ import type { TaskContext } from './task.ts'
 const OPERATOR = 'chaperone-operator'
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const POLL_MS = 500
-const PLURALS = {
-  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
-  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
-} as const
 
 /**
  * Prepares the removal of the operator: stops its pods, which would write the rest again, then deletes the webhook
@@ -25,30 +22,12 @@ export async function uninstall({ client, namespace, signal, print }: TaskContex
   print('operator stopped')
   await remove(client, `${ADMISSION}/mutatingwebhookconfigurations/${WEBHOOK_CONFIGURATION}`)
   await remove(client, `${ADMISSION}/validatingwebhookconfigurations/${MANIFESTS_CONFIGURATION}`)
-  for (const { kind, name } of guardNames()) await remove(client, `${ADMISSION}/${PLURALS[kind]}/${name}`)
+  for (const { kind, name } of guardNames())
+    await remove(client, pathOf(GUARD_RESOURCES[kind], undefined, name))
   print('webhook and admission policies deleted')
   const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES.Gateway) }, signal)
   const released = await removeFormerFinalizers(client, items)
   if (released > 0) print(`finalizer of a former version removed from ${released} Gateways`)
-}
-
-/**
- * Returns the names of the admission policies and bindings. Bindings come first, because a policy without a binding is
- * not enforced. The names do not depend on the options.
- */
-export function guardNames(): ReadonlyArray<{ readonly kind: keyof typeof PLURALS; readonly name: string }> {
-  const objects = guardObjects({
-    ownNamespace: '',
-    operatorUser: '',
-    controlPlaneUrl: '',
-    dns: { resolvers: [], clusterDomain: '' },
-    proxyCommand: [],
-    proxyImages: [],
-    ruleImages: [],
-    cooperativeGateways: [],
-    strictGateways: [],
-  })
-  return objects.map(({ kind, metadata }) => ({ kind, name: metadata.name })).reverse()
 }
 
 async function stopOperator(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {

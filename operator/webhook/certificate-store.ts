@@ -6,6 +6,7 @@ import { pathOf, RESOURCES } from '../kube/objects.ts'
 import type { CertificateAuthorities } from './certificate-authorities.ts'
 import type { CertificatePort, StoredCertificateAuthorities } from './certificates.ts'
 import {
+  CONFIGURATIONS,
   MANIFESTS_CONFIGURATION,
   manifestsConfiguration,
   WEBHOOK_CONFIGURATION,
@@ -20,10 +21,6 @@ export type CertificateStore = CertificatePort & {
   /** Reads a Secret of the type kubernetes.io/tls; null when it does not exist. */
   readonly readIssued: (name: string) => Promise<IssuedCertificate | null>
 }
-
-const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
-const CONFIGURATIONS = { base: ADMISSION, plural: 'mutatingwebhookconfigurations' }
-const VALIDATING = { base: ADMISSION, plural: 'validatingwebhookconfigurations' }
 
 const Secret = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string() }),
@@ -71,14 +68,14 @@ export function createCertificateStore(
     async writeTrustBundle(caBundle) {
       await client.call({
         method: 'PATCH',
-        path: pathOf(CONFIGURATIONS, undefined, WEBHOOK_CONFIGURATION),
+        path: pathOf(CONFIGURATIONS.MutatingWebhookConfiguration, undefined, WEBHOOK_CONFIGURATION),
         query: { fieldManager: FIELD_MANAGER, force: true },
         contentType: 'application/apply-patch+yaml',
         body: webhookConfiguration({ ownNamespace, target: target(), caBundle }),
       })
       await client.call({
         method: 'PATCH',
-        path: pathOf(VALIDATING, undefined, MANIFESTS_CONFIGURATION),
+        path: pathOf(CONFIGURATIONS.ValidatingWebhookConfiguration, undefined, MANIFESTS_CONFIGURATION),
         query: { fieldManager: FIELD_MANAGER, force: true },
         contentType: 'application/apply-patch+yaml',
         body: manifestsConfiguration({ target: target(), caBundle }),

@@ -4,6 +4,11 @@ import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 
 export const WEBHOOK_CONFIGURATION = 'chaperone-injector'
 export const MANIFESTS_CONFIGURATION = 'chaperone-manifests'
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+export const CONFIGURATIONS = {
+  MutatingWebhookConfiguration: { base: ADMISSION, plural: 'mutatingwebhookconfigurations' },
+  ValidatingWebhookConfiguration: { base: ADMISSION, plural: 'validatingwebhookconfigurations' },
+} as const
 
 /**
  * Paths of the webhook. The path of a call identifies the webhook of the configuration, and thus the selector that

@@ -34,6 +34,8 @@ export type Injector = AsyncDisposable & {
   readonly port: number
   /** Returns the certificates of the webhook by their names in metrics. */
   certificates(): ReadonlyMap<string, Validity>
+  /** Writes the webhook configurations again. */
+  restore(): Promise<void>
 }
 
 /** Returns the DNS names of a Service. */
@@ -80,6 +82,7 @@ export async function openInjector(deps: InjectorDeps): Promise<Injector> {
   const opened = server
   return {
     port: opened.port,
+    restore: certificates.publish,
     certificates: () =>
       new Map([
         ['webhook', validityOf(certificates.leaf.certPem)],

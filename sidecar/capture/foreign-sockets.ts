@@ -21,7 +21,11 @@ const EVERY_MS = 3_000
  * of the proxy leaves without capture. This detects, it proves nothing: a socket that opens and closes between two
  * looks is not seen. A finding stays, because the process does.
  */
-export function watchForeignSockets({ log, onChange, everyMs = EVERY_MS }: ForeignSocketsDeps): ForeignSockets {
+export function watchForeignSockets({
+  log,
+  onChange,
+  everyMs = EVERY_MS,
+}: ForeignSocketsDeps): ForeignSockets {
   const uid = process.getuid?.()
   let isFound = false
   let suspects: ReadonlySet<string> = new Set()

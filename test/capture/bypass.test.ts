@@ -226,7 +226,8 @@ describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
     await eventually('ready', async () => ((await pod.health('/ready')).status === 200 ? true : null))
     const seen = () => pod.fake.statuses.flatMap(({ conditions = [] }) => conditions)
     expect(seen()).toEqual([])
-    const open = 'import socket,time\ns=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(("",5000))\ntime.sleep(9)'
+    const open =
+      'import socket,time\ns=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(("",5000))\ntime.sleep(9)'
     const opened = pod.network.exec(['/usr/bin/python3', '-c', open], { uid: PROXY_UID })
     await eventually('reported', () => seen().includes('BypassDetected/ProxyUser') || null)
     expect(seen()).toContain('BypassDetected')

@@ -13,6 +13,8 @@ export type NodeAccess = AsyncDisposable & {
   askForInspector(pod: string): Promise<void>
   /** Takes the rules out of a pod's network. */
   dropRules(pod: string): Promise<void>
+  /** Opens a UDP socket in the pod's network for 20 s, as a process that has the proxy's uid. */
+  openSocketAsProxyUser(pod: string): Promise<void>
   /** What the proxy's process holds in memory, in MiB. */
   proxyMemoryMib(pod: string): Promise<number>
 }
@@ -58,6 +60,11 @@ export async function openNode(): Promise<NodeAccess> {
     },
     async dropRules(pod) {
       await atProxy(pod, 'nsenter -t $1 -n nft delete table inet chaperone')
+    },
+    async openSocketAsProxyUser(pod) {
+      const open = `require('dgram').createSocket('udp4').bind(5999);setTimeout(() => process.exit(), 20000)`
+      const uid = await proxyUidOf(pod)
+      await atProxy(pod, `nsenter -t $1 -n node -e "process.setuid(${uid});${open}"`)
     },
     async proxyMemoryMib(pod) {
       const [, kib = ''] = /^VmRSS:\s+(\d+)/m.exec(await atProxy(pod, 'cat /proc/$1/status')) ?? []

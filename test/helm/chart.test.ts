@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readConfig } from '../../controlplane/config.ts'
 import { TOKEN_AUDIENCE, TOKEN_TTL_S } from '../../core/capture/pod-contract.ts'
-import { guardNames } from '../../operator/tasks/uninstall.ts'
+import { guardNames } from '../../operator/guard/guard-names.ts'
 import { MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../../operator/webhook/configuration.ts'
 import { KINDS } from '../../scripts/crds/kinds.ts'
 import {

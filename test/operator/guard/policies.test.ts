@@ -529,7 +529,9 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
       ...{ method: 'PATCH', path, contentType: 'application/strategic-merge-patch+json' },
       body: { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox', ...hardened(more) }] } },
     })
-    expect(await refusalOf(client, debug({}))).toContain('spec.ephemeralContainers[*].securityContext.runAsUser')
+    expect(await refusalOf(client, debug({}))).toContain(
+      'spec.ephemeralContainers[*].securityContext.runAsUser',
+    )
     expect(await refusalOf(client, debug({ runAsUser: 1001 }))).toBeNull()
   })
 

@@ -122,6 +122,8 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     await createNamespace(client, 'team')
     await untilAccount(client, 'team')
     own = await operatorClient(server, client)
+    // Created before the guard exists, so without admission.
+    await client.call(createPod('team', pod('slipped')))
     component = await start('registry.example:5000/chaperone:1')
     await ready(component)
   }, 120_000)
@@ -177,19 +179,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
   })
 
   it('finds a pod that was created without admission', async () => {
-    const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
-    const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
-    const path = `${policies}/chaperone-pods`
-    // Again and again: the component may just be writing them.
-    const name = await eventually('a pod slips by', async () => {
-      await refusalOf(client, { method: 'DELETE', path: `${configurations}/chaperone-injector` })
-      await refusalOf(client, { method: 'DELETE', path })
-      const slipping = pod(`slipped-${Math.trunc(performance.now())}`)
-      if ((await refusalOf(client, createPod('team', slipping))) !== null) return null
-      const at = `/api/v1/namespaces/team/pods/${slipping.metadata.name}`
-      const stored = await client.call<StoredPod>({ method: 'GET', path: at })
-      return stored.spec.initContainers === undefined ? slipping.metadata.name : null
-    })
+    const name = 'slipped'
     const event = await eventually('the watchdog says so', async () => {
       const { items } = await client.call<{ items: Event[] }>({
         method: 'GET',
@@ -203,6 +193,68 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     // For the Gateway's status.
     expect([...(component.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
     expect(bypassing.length).toBeGreaterThan(0)
+  })
+
+  it('restores deleted objects of the guard within 5 s, with one Event each', async () => {
+    const admission = '/apis/admissionregistration.k8s.io/v1'
+    const paths = [
+      `${admission}/mutatingwebhookconfigurations/chaperone-injector`,
+      `${admission}/validatingwebhookconfigurations/chaperone-manifests`,
+      `${admission}/validatingadmissionpolicies/chaperone-pods`,
+      `${admission}/validatingadmissionpolicybindings/chaperone-pods`,
+      '/api/v1/namespaces/team/configmaps/chaperone-control-plane-ca',
+    ]
+    type Stored = { metadata: { uid: string; name: string } }
+    const read = (path: string) => client.call<Stored>({ method: 'GET', path })
+    const second = await start('registry.example:5000/chaperone:1')
+    await ready(second)
+    const before = await Promise.all(paths.map(read))
+    // All at once: webhook and policies are away together.
+    await Promise.all(paths.map((path) => client.call({ method: 'DELETE', path })))
+    for (const [at, path] of paths.entries())
+      await eventually(
+        `${path} is back`,
+        async () => {
+          const now = await read(path).catch(() => null)
+          return now !== null && now.metadata.uid !== before[at]?.metadata.uid ? true : null
+        },
+        5_000,
+      )
+    await eventually('the Events are written', async () => {
+      const listed = await Promise.all(
+        ['team', 'default'].map((namespace) =>
+          client.call<{ items: Event[] }>({
+            method: 'GET',
+            path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+          }),
+        ),
+      )
+      const about = listed.flatMap(({ items }) => items).filter(({ reason }) => reason === 'GuardDeleted')
+      const kinds = about.map(({ regarding }) => `${regarding.kind} ${regarding.name}`).sort()
+      return kinds.length >= paths.length ? kinds : null
+    }).then((kinds) =>
+      expect(kinds).toEqual([
+        'ConfigMap chaperone-control-plane-ca',
+        'MutatingWebhookConfiguration chaperone-injector',
+        'ValidatingAdmissionPolicy chaperone-pods',
+        'ValidatingAdmissionPolicyBinding chaperone-pods',
+        'ValidatingWebhookConfiguration chaperone-manifests',
+      ]),
+    )
+    await second[Symbol.asyncDispose]()
+  })
+
+  it('restores no trust bundle in a namespace that is being deleted', async () => {
+    await createNamespace(client, 'ending')
+    const path = '/api/v1/namespaces/ending/configmaps/chaperone-control-plane-ca'
+    gateways = [main, { ...main, metadata: { ...main.metadata, namespace: 'ending' } }]
+    const isThere = () => client.call<object>({ method: 'GET', path }).catch(() => null)
+    await eventually('the trust bundle is published', isThere)
+    await client.call({ method: 'DELETE', path: '/api/v1/namespaces/ending' })
+    await client.call({ method: 'DELETE', path }).catch(() => undefined)
+    gateways = [main]
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(await isThere()).toBeNull()
   })
 
   it('evicts ungoverned pods if configured, and no other', async () => {
@@ -272,7 +324,10 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     const lines = (await readFile(server.auditLogPath, 'utf8')).trim().split('\n')
     const events = lines.map((line) => JSON.parse(line) as AuditEvent)
     const mine = events.filter(({ user }) => user.username === OPERATOR_USER)
-    expect(mine.filter(({ responseStatus }) => responseStatus?.code === 403)).toEqual([])
+    // A namespace that is being deleted admits no new objects, whatever the rights are.
+    const isEnding = ({ objectRef }: AuditEvent) => objectRef?.namespace === 'ending'
+    const refused = mine.filter(({ responseStatus }) => responseStatus?.code === 403)
+    expect(refused.filter((event) => !isEnding(event))).toEqual([])
     const asked = new Set(
       mine.map(({ verb, objectRef: { resource, subresource } = { resource: '' } }) =>
         [`${verb} ${resource}`, ...(subresource === undefined ? [] : [subresource])].join('/'),
@@ -298,12 +353,28 @@ const OPERATOR_RULES = {
   cluster: [
     { apiGroups: [''], resources: ['pods', 'namespaces'], verbs: ['list', 'watch'] },
     { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['create', 'patch'] },
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch', 'create', 'patch'] },
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
-    { apiGroups: [ADMISSION], resources: ['mutatingwebhookconfigurations'], verbs: ['create', 'patch'] },
-    { apiGroups: [ADMISSION], resources: ['validatingwebhookconfigurations'], verbs: ['create', 'patch'] },
-    { apiGroups: [ADMISSION], resources: ['validatingadmissionpolicies'], verbs: ['create', 'get', 'patch'] },
-    { apiGroups: [ADMISSION], resources: ['validatingadmissionpolicybindings'], verbs: ['create', 'patch'] },
+    {
+      apiGroups: [ADMISSION],
+      resources: ['mutatingwebhookconfigurations'],
+      verbs: ['list', 'watch', 'create', 'patch'],
+    },
+    {
+      apiGroups: [ADMISSION],
+      resources: ['validatingwebhookconfigurations'],
+      verbs: ['list', 'watch', 'create', 'patch'],
+    },
+    {
+      apiGroups: [ADMISSION],
+      resources: ['validatingadmissionpolicies'],
+      verbs: ['list', 'watch', 'create', 'get', 'patch'],
+    },
+    {
+      apiGroups: [ADMISSION],
+      resources: ['validatingadmissionpolicybindings'],
+      verbs: ['list', 'watch', 'create', 'patch'],
+    },
   ],
   own: [{ apiGroups: [''], resources: ['secrets'], verbs: ['create', 'get', 'update'] }],
 }
@@ -340,5 +411,5 @@ type AuditEvent = {
   verb: string
   user: { username: string }
   responseStatus?: { code: number }
-  objectRef?: { resource: string; subresource?: string }
+  objectRef?: { resource: string; subresource?: string; namespace?: string }
 }

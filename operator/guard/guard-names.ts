@@ -1,0 +1,20 @@
+import { type GuardObject, guardObjects } from './policies.ts'
+
+/**
+ * Returns the names of the admission policies and bindings. Bindings come first, because a policy without a binding is
+ * not enforced. The names do not depend on the options.
+ */
+export function guardNames(): ReadonlyArray<{ readonly kind: GuardObject['kind']; readonly name: string }> {
+  const objects = guardObjects({
+    ownNamespace: '',
+    operatorUser: '',
+    controlPlaneUrl: '',
+    dns: { resolvers: [], clusterDomain: '' },
+    proxyCommand: [],
+    proxyImages: [],
+    ruleImages: [],
+    cooperativeGateways: [],
+    strictGateways: [],
+  })
+  return objects.map(({ kind, metadata }) => ({ kind, name: metadata.name })).reverse()
+}
