@@ -40,13 +40,19 @@ const MAX_NOTE = 1_024
 export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
   const { client, log, instance } = deps
   const written = new Map<string, number>()
+
+  function isRecent(target: EventTarget, event: EventNote): boolean {
+    const key = `${target.metadata.uid} ${event.type} ${event.reason} ${event.note}`
+    const at = written.get(key)
+    if (at !== undefined && performance.now() - at < REPEAT_MS) return true
+    if (written.size >= MAX_REMEMBERED) written.clear()
+    written.set(key, performance.now())
+    return false
+  }
+
   return {
     async record(target, event) {
-      const key = `${target.metadata.uid} ${event.type} ${event.reason} ${event.note}`
-      const at = written.get(key)
-      if (at !== undefined && performance.now() - at < REPEAT_MS) return
-      if (written.size >= MAX_REMEMBERED) written.clear()
-      written.set(key, performance.now())
+      if (isRecent(target, event)) return
       const namespace = target.metadata.namespace ?? CLUSTER_NAMESPACE
       try {
         const path = pathOf(RESOURCES.Event, namespace)
