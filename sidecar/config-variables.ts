@@ -87,6 +87,10 @@ export const CONFIG_VARIABLES = {
       'DNS servers of the gateway, `IP` or `IP:PORT`, separated by commas; `/etc/resolv.conf` and `/etc/hosts` have no effect',
   },
   CLUSTER_DOMAIN: { fallback: INJECTED, meaning: 'Domain of the Services of the cluster' },
+  START_ONLY_WITH_RULES: {
+    fallback: '`false`; the injector sets it',
+    meaning: '`true`: the containers of the agent wait for the rules of the Gateway without a time limit',
+  },
   ADMIN_SOCKET: { fallback: INJECTED, meaning: 'Unix socket of the internal API' },
   TRUST_DIR: { fallback: INJECTED, meaning: 'Folder to which the trust files of the agent are written' },
   EXTRA_CA_FILE: {

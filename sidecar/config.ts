@@ -49,6 +49,8 @@ export type PodConfig = {
   /** PEM file with the CA certificates of the control plane; null to trust the public roots. */
   readonly controlPlaneCaFile: string | null
   readonly dns: DnsSettings
+  /** True when the agent waits for the rules of the Gateway without a time limit. */
+  readonly startsOnlyWithRules: boolean
   readonly adminSocket: string
   readonly trustDir: string
   readonly extraCaFile: string | null
@@ -107,6 +109,7 @@ function podConfig(env: Env): PodConfig | null {
       servers: injected(env, PROXY_ENV.dnsResolvers).split(','),
       clusterDomain: injected(env, PROXY_ENV.clusterDomain),
     },
+    startsOnlyWithRules: text(env, PROXY_ENV.startOnlyWithRules) === 'true',
     adminSocket: text(env, PROXY_ENV.adminSocket) ?? join(VOLUMES.admin.path, VOLUMES.admin.file),
     trustDir: text(env, PROXY_ENV.trustDir) ?? VOLUMES.trust.path,
     extraCaFile: text(env, PROXY_ENV.extraCaFile),

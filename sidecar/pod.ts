@@ -30,6 +30,7 @@ import type { Front } from './listener/front.ts'
 import { Http1Connection } from './listener/http1/connection.ts'
 import { existsBy, isUnownedHost, ownerOf } from './name-owner.ts'
 import type { Log } from './process/log.ts'
+import { createStartGate } from './start-gate.ts'
 import type { PodCa } from './tls/pod-ca.ts'
 import { writeTrustFolder } from './tls/trust-folder.ts'
 
@@ -62,13 +63,6 @@ export type PodCondition = 'BypassDetected' | 'BypassDetected/ProxyUser'
 /** Resolver settings that the containers of the pod share. The gateway reads only the search domains. */
 const RESOLV_CONF = '/etc/resolv.conf'
 /**
- * Longest wait of the agent for the first snapshot, in milliseconds. Afterwards the agent starts, and its requests
- * receive 503.
- */
-const FIRST_RULES_MS = 30_000
-/** Time limit in milliseconds of a response to the start-up probe. The `timeoutSeconds` of the probe is longer. */
-const ANSWER_MS = 1_500
-/**
  * Longest wait for a certificate signed by the control plane, in milliseconds. Afterwards the agent trusts only the
  * root of the pod.
  */
@@ -96,7 +90,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
   const isBroken = () => probe.state === 'bypassed' || (wasProven && probe.state !== 'proven')
   const foreign = isTransparent ? watchForeignSockets({ log: deps.log, onChange: deps.onChange }) : null
   const closing: Array<() => Promise<void>> = []
-  const gate = createGate(deps, () => !isTransparent || probe.state === 'proven')
+  const gate = createStartGate(deps, () => !isTransparent || probe.state === 'proven')
   const open = async (): Promise<void> => {
     if (isTransparent) closing.push(await openCapture(deps, probe))
     else await front.openAgentPort(config.agent, POD_PORTS.proxy)
@@ -145,45 +139,6 @@ export async function signRequest(client: ControlClient, request: string): Promi
 async function writeTrust({ config, issuer }: PodDeps): Promise<void> {
   const caPems = await issuer.ready(FIRST_CERTIFICATE_MS)
   await writeTrustFolder({ dir: config.trustDir, caPems, extraFile: config.extraCaFile })
-}
-
-/** Creates the gate that decides when the agent may start and when the pod is ready. */
-function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () => boolean) {
-  let openedAt: number | null = null
-  let isTrusted = false
-  let hasStarted = false
-  function look(): boolean {
-    const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
-    const mayStart = openedAt !== null && isTrusted && isHeld() && (snapshot() !== null || isLate)
-    if (mayStart && !hasStarted) log.info({ ...spent(), late: isLate }, 'the agent may start')
-    // The decision is final, because an agent that has started cannot be stopped again. `isReady` reports whether its
-    // requests are served.
-    hasStarted ||= mayStart
-    return hasStarted
-  }
-  // The gate is evaluated whenever its inputs change, not only at a probe of the kubelet.
-  void waits.until(look, FIRST_RULES_MS)
-  return {
-    opened(): void {
-      openedAt = monotonicMs()
-      waits.changed()
-    },
-    trusted(): void {
-      isTrusted = true
-      waits.changed()
-    },
-    async whenStarted(): Promise<boolean> {
-      await waits.until(look, ANSWER_MS)
-      return look()
-    },
-    isReady: () => isTrusted && isHeld() && snapshot() !== null,
-  }
-}
-
-/** Returns the milliseconds since the process started, and the CPU time of the process in milliseconds. */
-function spent(): { readonly process_ms: number; readonly cpu_ms: number } {
-  const { user, system } = process.cpuUsage()
-  return { process_ms: Math.round(performance.now()), cpu_ms: Math.round((user + system) / 1_000) }
 }
 
 async function openCapture(deps: PodDeps, probe: Probe): Promise<() => Promise<void>> {

@@ -49,7 +49,7 @@ export const RULE_SETTER = {
 export const HEALTH_PATHS = {
   /**
    * Path of the startup probe. It returns 200 once the listeners accept, the capture is proven, the trust folder is
-   * written, and a first snapshot is in force or 30 s have passed. The agent's containers start after that.
+   * written, and a first snapshot is in force or, unless the Gateway demands rules, 30 s have passed. The agent's containers start after that.
    */
   started: '/started',
   /** Path of the readiness probe. It returns 200 while the gateway can decide requests and the capture is in force. */
@@ -115,6 +115,8 @@ export const PROXY_ENV = {
   /** DNS servers of the proxy, separated by commas. The author of a pod controls its `/etc/resolv.conf`. */
   dnsResolvers: 'DNS_RESOLVERS',
   clusterDomain: 'CLUSTER_DOMAIN',
+  /** Variable with the value `true` if the agent starts only with the rules of the Gateway; absent otherwise. */
+  startOnlyWithRules: 'START_ONLY_WITH_RULES',
   adminSocket: 'ADMIN_SOCKET',
   trustDir: 'TRUST_DIR',
   /** Path of a PEM file with certificate authorities to add to the bundle; absent if there are none. */

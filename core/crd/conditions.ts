@@ -72,6 +72,8 @@ export const CONDITIONS = {
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
     ImageUserUnknown:
       'some governed pods have containers without a numeric runAsUser: the image chooses the user, which may be that of the proxy',
+    VsockAdmitted:
+      'some governed pods have the default seccomp profile, which admits AF_VSOCK in older container runtimes',
     PodsChangeUser:
       'some governed pods run programs that change their user and require the capabilities for it',
   },

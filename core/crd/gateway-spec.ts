@@ -191,6 +191,21 @@ export const GatewaySpec = z.strictObject({
           'Whether governed pods keep a ServiceAccount token for the Kubernetes API. Otherwise none is mounted, and pods that project one are refused.',
           true,
         ),
+        startOnlyWithRules: described(
+          z.boolean().default(false),
+          'Whether the containers of governed pods wait until the sidecar has the rules of the Gateway. Otherwise they start after 30 s without rules, and their requests are refused with 503 until the control plane answers.',
+          true,
+        ),
+        seccompProfile: described(
+          z
+            .string()
+            .min(1)
+            .max(255)
+            .regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
+            .optional(),
+          'Seccomp profile (`localhostProfile`) of governed pods: a file below the seccomp folder of the kubelet on every node. It should be the default profile of the container runtime without `AF_VSOCK`. Otherwise pods have `RuntimeDefault`.',
+          'profiles/agent.json',
+        ),
       })
       .optional(),
     'Containers of agents in governed pods.',

@@ -1,4 +1,4 @@
-import type { Container, Pod } from './pod.ts'
+import type { Container, Pod, SecurityContext } from './pod.ts'
 import { ALLOWED_CAPABILITIES } from './refuse-container.ts'
 import { mapContainers } from './reserved.ts'
 
@@ -7,11 +7,18 @@ const API_TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** Matches the volume with the token that the API server adds to a pod before it calls webhooks. */
 const API_TOKEN_VOLUME = /^kube-api-access-/
 
+export type SeccompProfile = NonNullable<SecurityContext['seccompProfile']>
+
+/** Returns the seccomp profile of the containers of an agent. */
+export function seccompProfileOf(profile: string | undefined): SeccompProfile {
+  return profile === undefined ? { type: 'RuntimeDefault' } : { type: 'Localhost', localhostProfile: profile }
+}
+
 /**
  * Returns the pod with a value for every security field that a governed pod must not leave unset. The injector has
  * already refused pods with contradicting values.
  */
-export function hardenPod(pod: Pod): Pod {
+export function hardenPod(pod: Pod, seccompProfile: SeccompProfile): Pod {
   const { securityContext } = pod.spec
   const hardened = mapContainers(pod, hardenContainer)
   return {
@@ -20,7 +27,7 @@ export function hardenPod(pod: Pod): Pod {
       ...hardened.spec,
       securityContext: {
         ...securityContext,
-        seccompProfile: securityContext?.seccompProfile ?? { type: 'RuntimeDefault' },
+        seccompProfile: securityContext?.seccompProfile ?? seccompProfile,
       },
     },
   }

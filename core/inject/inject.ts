@@ -1,6 +1,6 @@
 import { ANNOTATIONS, INJECT_LABEL, LAYER_LABEL, PROXY_UIDS } from '../capture/pod-contract.ts'
 import { agentName } from './agent-name.ts'
-import { hardenPod, keepsApiToken, withoutApiToken } from './harden.ts'
+import { hardenPod, keepsApiToken, seccompProfileOf, withoutApiToken } from './harden.ts'
 import type { InjectGateway, InjectOptions } from './options.ts'
 import type { Pod } from './pod.ts'
 import type { Refusal } from './refusal.ts'
@@ -34,8 +34,9 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
   const agent = options.identity?.agent ?? agentName(given.metadata)
   const workload = options.identity?.workload
   const { interception } = gateway.spec
-  const governed = mapContainers(hardenPod(bare), (container) =>
-    withTrustMount(withClientVariables(container, interception)),
+  const governed = mapContainers(
+    hardenPod(bare, seccompProfileOf(gateway.spec.agents?.seccompProfile)),
+    (container) => withTrustMount(withClientVariables(container, interception)),
   )
   return {
     kind: 'injected',

@@ -10,7 +10,7 @@ const EnvVar = z.looseObject({
   valueFrom: z.record(z.string(), z.looseObject({ optional: z.boolean().optional() })).optional(),
 })
 
-const Profile = z.looseObject({ type: z.string().optional() })
+const Profile = z.looseObject({ type: z.string().optional(), localhostProfile: z.string().optional() })
 const SeLinux = z.looseObject({
   type: z.string().optional(),
   user: z.string().optional(),

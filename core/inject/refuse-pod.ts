@@ -56,6 +56,7 @@ export function refusePod(pod: Pod, gateway: InjectGateway, proxyUid: number): r
     ...volumes(pod, gateway),
     ...everyContainer(pod).flatMap(({ path, container }) => refuseContainer(container, path, proxyUid)),
     ...(gateway.spec.hardening === 'strict' ? nonRoot(pod) : []),
+    ...otherSeccomp(pod, gateway.spec.agents?.seccompProfile),
   ]
 }
 
@@ -169,6 +170,30 @@ function projectedTokens(volume: Volume, path: string, gateway: InjectGateway): 
         field,
         problem: 'the volume has a token for the Kubernetes API, which the Gateway does not allow for agents',
         change: 'set the audience of the token, or set spec.agents.allowServiceAccountToken on the Gateway',
+      },
+    ]
+  })
+}
+
+/** Returns the seccomp profiles that differ from the one that the Gateway demands. */
+function otherSeccomp(pod: Pod, wanted: string | undefined): readonly Refusal[] {
+  if (wanted === undefined) return []
+  const all = [
+    { path: 'spec', securityContext: pod.spec.securityContext },
+    ...everyContainer(pod).map(({ path, container }) => ({
+      path,
+      securityContext: container.securityContext,
+    })),
+  ]
+  return all.flatMap(({ path, securityContext }) => {
+    const given = securityContext?.seccompProfile
+    if (given === undefined || given.type === 'Unconfined') return []
+    if (given.type === 'Localhost' && given.localhostProfile === wanted) return []
+    return [
+      {
+        field: `${path}.securityContext.seccompProfile`,
+        problem: `the Gateway demands the seccomp profile ${wanted} (spec.agents.seccompProfile)`,
+        change: 'remove the field; the injector sets the profile',
       },
     ]
   })

@@ -118,6 +118,9 @@ function environment({ gateway, agent, options }: SidecarFacts): Container['env'
       : []),
     variable(PROXY_ENV.dnsResolvers, options.dns.resolvers.join(',')),
     variable(PROXY_ENV.clusterDomain, options.dns.clusterDomain),
+    ...(gateway.spec.agents?.startOnlyWithRules === true
+      ? [variable(PROXY_ENV.startOnlyWithRules, 'true')]
+      : []),
     variable(PROXY_ENV.adminSocket, `${admin.path}/${admin.file}`),
     variable(PROXY_ENV.trustDir, trust.path),
     ...(hasExtraTrust(gateway)

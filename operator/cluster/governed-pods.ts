@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ANNOTATIONS, CONTAINERS, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
 import { governedWorkload } from '../../core/inject/agent-name.ts'
 import type { Pod } from '../../core/inject/pod.ts'
-import { everyContainer } from '../../core/inject/reserved.ts'
+import { everyContainer, RESERVED_CONTAINERS } from '../../core/inject/reserved.ts'
 import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 
 type ContainerStatus = { readonly name: string; readonly ready: boolean }
@@ -32,6 +32,8 @@ export type GovernedPod = KubeObject & {
   readonly changesUser: boolean
   /** True when a container has no numeric user, so that its image chooses one. */
   readonly hasUnknownUser: boolean
+  /** True when a container has no seccomp profile of its own, so that the runtime may admit AF_VSOCK. */
+  readonly mayHaveVsock: boolean
 }
 
 export function governedPod(pod: KubeObject): GovernedPod {
@@ -48,6 +50,7 @@ export function governedPod(pod: KubeObject): GovernedPod {
     isDeleting: metadata.deletionTimestamp !== undefined,
     layer: metadata.labels?.[LAYER_LABEL] ?? null,
     hasUnknownUser: spec !== undefined && hasUnknownUser({ metadata: {}, spec }),
+    mayHaveVsock: spec !== undefined && mayHaveVsock({ metadata: {}, spec }),
     changesUser: metadata.annotations?.[ANNOTATIONS.bypassPossible] !== undefined,
   }
 }
@@ -55,6 +58,14 @@ export function governedPod(pod: KubeObject): GovernedPod {
 function hasUnknownUser(pod: Pod): boolean {
   if (pod.spec.securityContext?.runAsUser !== undefined) return false
   return everyContainer(pod).some(({ container }) => container.securityContext?.runAsUser === undefined)
+}
+
+function mayHaveVsock(pod: Pod): boolean {
+  const inherited = pod.spec.securityContext?.seccompProfile?.type
+  const agents = everyContainer(pod).filter(({ container: { name } }) => !RESERVED_CONTAINERS.has(name))
+  return agents.some(
+    ({ container }) => (container.securityContext?.seccompProfile?.type ?? inherited) !== 'Localhost',
+  )
 }
 
 const Injected = z.object({ gateway: z.string() })

@@ -9,6 +9,8 @@ export type PodFacts = {
   readonly changingUser: number
   /** Pods with a container whose image chooses the user. */
   readonly unknownUser: number
+  /** Pods with a container that may open AF_VSOCK sockets. */
+  readonly vsock: number
   /** Pods whose sidecar has not been ready for over 60 s, as `namespace/name`. */
   readonly notReady: readonly string[]
   /** Texts about agents that run both under this Gateway and under others. Each text names the other Gateways. */
@@ -101,12 +103,21 @@ type Group = {
   cooperative: number
   changingUser: number
   unknownUser: number
+  vsock: number
   /** Monotonic time in milliseconds since which a pod is not ready, by key of the pod, earliest first. */
   readonly notReadySince: Map<string, number>
 }
 
 function emptyGroup(): Group {
-  return { governed: 0, ready: 0, cooperative: 0, changingUser: 0, unknownUser: 0, notReadySince: new Map() }
+  return {
+    governed: 0,
+    ready: 0,
+    cooperative: 0,
+    changingUser: 0,
+    unknownUser: 0,
+    vsock: 0,
+    notReadySince: new Map(),
+  }
 }
 
 type Counting = {
@@ -127,12 +138,14 @@ function countPod(groups: Map<string, Group>, { key, pod, sign, now }: Counting)
   else groups.set(gateway, group)
 }
 
-function countIn(group: Group, { isReady, layer, changesUser, hasUnknownUser }: GovernedPod, sign: 1 | -1): void {
+function countIn(group: Group, pod: GovernedPod, sign: 1 | -1): void {
+  const { isReady, layer, changesUser, hasUnknownUser, mayHaveVsock } = pod
   group.governed += sign
   group.ready += sign * Number(isReady)
   group.cooperative += sign * Number(layer === 'Cooperative')
   group.changingUser += sign * Number(changesUser)
   group.unknownUser += sign * Number(hasUnknownUser)
+  group.vsock += sign * Number(mayHaveVsock)
 }
 
 function notReadyTooLong({ notReadySince }: Group, now: number): string[] {
@@ -146,7 +159,7 @@ function notReadyTooLong({ notReadySince }: Group, now: number): string[] {
 
 const JUDGED = [
   ...(['gateway', 'agent', 'workload', 'layer'] as const),
-  ...(['isReady', 'isOver', 'isDeleting', 'changesUser', 'hasUnknownUser'] as const),
+  ...(['isReady', 'isOver', 'isDeleting', 'changesUser', 'hasUnknownUser', 'mayHaveVsock'] as const),
 ]
 
 /**

@@ -16,11 +16,15 @@ export type GuardOptions = {
   readonly cooperativeGateways: readonly string[]
   /** `namespace/name` of the Gateways with `hardening: strict`. */
   readonly strictGateways: readonly string[]
+  /** Seccomp profile of the agents of a Gateway, by `namespace/name` of the Gateways that demand one. */
+  readonly seccompProfiles: ReadonlyArray<readonly [gateway: string, profile: string]>
 }
+
+export type GatewayOptions = 'cooperativeGateways' | 'strictGateways' | 'seccompProfiles'
 
 /** Returns the options for the given Gateways. The order of the Gateways has no effect. */
 export function guardOptions(
-  installation: Omit<GuardOptions, 'cooperativeGateways' | 'strictGateways'>,
+  installation: Omit<GuardOptions, GatewayOptions>,
   gateways: readonly InjectGateway[],
 ): GuardOptions {
   const names = (matches: (spec: InjectGateway['spec']) => boolean) =>
@@ -32,5 +36,11 @@ export function guardOptions(
     ...installation,
     cooperativeGateways: names(({ interception }) => interception === 'proxyEnv'),
     strictGateways: names(({ hardening }) => hardening === 'strict'),
+    seccompProfiles: gateways
+      .flatMap(({ namespace, name, spec }) => {
+        const profile = spec.agents?.seccompProfile
+        return profile === undefined ? [] : [[`${namespace}/${name}`, profile] as const]
+      })
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
   }
 }

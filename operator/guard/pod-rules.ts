@@ -56,6 +56,7 @@ export function podRules(options: GuardOptions): readonly Validation[] {
       ...containerRules('variables.userInits', 'spec.initContainers', 'variables.uid'),
       once(CONTAINERS.proxy),
       nonRoot(options),
+      ...seccomp(options),
     ].map(governed),
     foreignToken(),
   ]
@@ -133,6 +134,19 @@ function nonRoot({ strictGateways }: GuardOptions): Validation {
     `!(variables.gateway in ${texts(strictGateways)}) || (variables.users + variables.userInits).all(c, c.?securityContext.?runAsNonRoot.orValue(${inherited}.?runAsNonRoot.orValue(false)) && c.?securityContext.?runAsUser.orValue(${inherited}.?runAsUser.orValue(0)) > 0)`,
     'spec.containers[*].securityContext.runAsNonRoot: must be true, with a number above 0 as runAsUser, because the Gateway requires hardening: strict',
   )
+}
+
+/** Returns a rule for every Gateway that demands a seccomp profile: the pod has it, and no container another one. */
+function seccomp({ seccompProfiles }: GuardOptions): readonly Validation[] {
+  return seccompProfiles.map(([gateway, profile]) => {
+    const wanted = (at: string) =>
+      `${at}.?type.orValue('') == 'Localhost' && ${at}.?localhostProfile.orValue('') == ${text(profile)}`
+    const own = 'c.?securityContext.?seccompProfile'
+    return demand(
+      `variables.gateway != ${text(gateway)} || (${wanted('object.spec.?securityContext.?seccompProfile')} && (variables.users + variables.userInits).all(c, !${own}.hasValue() || (${wanted(own)})))`,
+      `spec.securityContext.seccompProfile: the Gateway demands the profile ${profile}; remove the field, so that the injector sets it`,
+    )
+  })
 }
 
 /**

@@ -128,7 +128,7 @@ function newImage(list: 'containers' | 'initContainers'): Validation {
   )
 }
 
-function debugging({ strictGateways }: GuardOptions): Policy {
+function debugging({ strictGateways, seccompProfiles }: GuardOptions): Policy {
   const uid = `oldObject.spec.initContainers.filter(c, c.name == ${text(CONTAINERS.proxy)})[0].?securityContext.?runAsUser.orValue(-1)`
   return {
     name: 'chaperone-debugging',
@@ -147,6 +147,10 @@ function debugging({ strictGateways }: GuardOptions): Policy {
       demand(
         `!(variables.gateway in ${texts(strictGateways)}) || variables.debuggers.all(c, c.?securityContext.?runAsUser.orValue(object.spec.?securityContext.?runAsUser.orValue(0)) > 0)`,
         'spec.ephemeralContainers[*].securityContext.runAsUser: must be a number above 0, because the Gateway requires hardening: strict; kubectl debug --custom sets it',
+      ),
+      demand(
+        `!(variables.gateway in ${texts(seccompProfiles.map(([gateway]) => gateway))}) || variables.debuggers.all(c, !c.?securityContext.?seccompProfile.hasValue())`,
+        'spec.ephemeralContainers[*].securityContext.seccompProfile: the Gateway demands the profile of the pod; remove the field',
       ),
       demand(
         `variables.debuggers.all(c, !(c.?targetContainerName.orValue('') in ${OURS}))`,

@@ -123,9 +123,9 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly stri
   return verdict('BypassDetected', 'True', ['CaptureBroken', text])
 }
 
-/** Returns the `BypassPossible` condition. A condition has one reason; the widest bypass comes first. */
+/** Returns the `BypassPossible` condition. The widest bypass is its reason; its text names every one. */
 function possible(isProxyEnv: boolean, pods: GatewayFacts['pods']): Verdict {
-  const { cooperative, changingUser, unknownUser } = pods
+  const { cooperative, changingUser, unknownUser, vsock } = pods
   if (isProxyEnv) {
     const text =
       'spec.interception is proxyEnv: programs that ignore the proxy variables are not governed; use transparent'
@@ -135,17 +135,24 @@ function possible(isProxyEnv: boolean, pods: GatewayFacts['pods']): Verdict {
     const text = 'pods that were injected while spec.interception was proxyEnv still run; restart them'
     return verdict('BypassPossible', 'True', ['PodsCooperative', text])
   }
-  if (unknownUser > 0) {
-    const text =
-      'image user unknown: pods have containers without a numeric runAsUser, and an image with the user of the proxy is not captured; set securityContext.runAsUser, which spec.hardening strict demands'
-    return verdict('BypassPossible', 'True', ['ImageUserUnknown', text])
-  }
-  if (changingUser === 0)
+  const open: ReadonlyArray<readonly [number, ConditionReason<'BypassPossible'>, string]> = [
+    [unknownUser, 'ImageUserUnknown', UNKNOWN_USER],
+    [vsock, 'VsockAdmitted', VSOCK],
+    [changingUser, 'PodsChangeUser', CHANGING_USER],
+  ]
+  const found = open.filter(([count]) => count > 0)
+  const [first] = found
+  if (first === undefined)
     return verdict('BypassPossible', 'False', ['NoneKnown', 'no bypass of the sidecars is known'])
-  const text =
-    'pods run programs that change their user, for which governed containers have no capabilities; granting the capabilities would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)'
-  return verdict('BypassPossible', 'True', ['PodsChangeUser', text])
+  return verdict('BypassPossible', 'True', [first[1], found.map(([, , text]) => text).join('; ')])
 }
+
+const UNKNOWN_USER =
+  'image user unknown: pods have containers without a numeric runAsUser, and an image with the user of the proxy is not captured; set securityContext.runAsUser, which spec.hardening strict demands'
+const VSOCK =
+  'vsock: the default seccomp profile of older container runtimes admits AF_VSOCK, which reaches the hypervisor of the node; set spec.agents.seccompProfile'
+const CHANGING_USER =
+  'pods run programs that change their user, for which governed containers have no capabilities; granting the capabilities would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)'
 
 /** Returns the `Degraded` conditions of gateway processes that keep an older configuration. */
 function processVerdicts({ state }: GatewayFacts): readonly Verdict[] {

@@ -90,7 +90,9 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   if (resolved.kind === 'refused') return refuse(request, parsed.data, [resolved.refusal], deps)
   if (resolved.kind === 'unknown') return refuse(request, parsed.data, [UNKNOWN_SANDBOX], deps)
   const identity = resolved.kind === 'resolved' ? resolved : undefined
-  const shared = sharedName({ request, pod: parsed.data, gateway: found.gateway, identity }, deps)
+  const forbidden = podSecurity(deps.namespaceLabels(request.namespace), request.namespace, found.gateway)
+  const shared =
+    forbidden ?? sharedName({ request, pod: parsed.data, gateway: found.gateway, identity }, deps)
   if (shared !== null) return refuse(request, parsed.data, [shared], deps)
   const result = inject(parsed.data, found.gateway, {
     ...deps.settings,
@@ -141,6 +143,26 @@ type Named = {
   readonly gateway: InjectGateway
   readonly identity: PodIdentity | undefined
 }
+
+/**
+ * Refuses a captured pod in a namespace whose PodSecurity level admits no rule setter. The API server would refuse it
+ * after the injection, with a text that says neither why the pod has NET_ADMIN nor what to do.
+ */
+function podSecurity(
+  labels: Readonly<Record<string, string>> | undefined,
+  namespace: string,
+  { spec }: InjectGateway,
+): Refusal | null {
+  const level = labels?.[POD_SECURITY_LABEL]
+  if (spec.interception !== 'transparent' || (level !== 'baseline' && level !== 'restricted')) return null
+  return refusal(
+    'metadata.namespace',
+    `the namespace ${namespace} enforces PodSecurity ${level}, which does not admit NET_ADMIN for the init container that sets the capture rules`,
+    `label the namespace ${POD_SECURITY_LABEL}=privileged, where the admission policies of Chaperone still hold every agent to restricted, except for root; or use a Gateway with interception: proxyEnv and a NetworkPolicy (docs/kubernetes.md, Namespaces with PodSecurity)`,
+  )
+}
+
+const POD_SECURITY_LABEL = 'pod-security.kubernetes.io/enforce'
 
 /**
  * Refuses a pod whose agent already runs under another Gateway: the agent would switch between the Gateways with every

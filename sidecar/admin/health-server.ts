@@ -7,11 +7,11 @@ export type HealthServerDeps = {
   readonly health: () => Health
   readonly scrape: () => string
   /**
-   * Resolves with true once the containers of the agent may start, and with false shortly before the start-up probe of
-   * the kubelet times out. An immediate false would delay the agent by a second, because the kubelet probes at most
+   * Resolves with null once the containers of the agent may start, and with the reason why not shortly before the
+   * start-up probe of the kubelet times out. An immediate answer would delay the agent by a second, because the kubelet probes at most
    * once a second. Never rejects.
    */
-  readonly whenStarted: () => Promise<boolean>
+  readonly whenStarted: () => Promise<string | null>
   /** True when the gateway can decide requests and no traffic bypasses it. */
   readonly isReady: () => boolean
 }
@@ -74,7 +74,7 @@ const MAX_CONNECTIONS = 64
 
 function serve(deps: HealthServerDeps, path: string, response: ServerResponse): void {
   if (path === '/health') health(deps.health(), response)
-  else if (path === HEALTH_PATHS.started) void deps.whenStarted().then((isSo) => yesOrNo(isSo, response))
+  else if (path === HEALTH_PATHS.started) void deps.whenStarted().then((reason) => started(reason, response))
   else if (path === HEALTH_PATHS.ready) yesOrNo(deps.isReady(), response)
   else if (path === HEALTH_PATHS.live) yesOrNo(true, response)
   else if (path === '/metrics') answer(response, 200, deps.scrape(), METRICS_TYPE)
@@ -85,6 +85,10 @@ const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 function health(body: Health, response: ServerResponse): void {
   answer(response, body.status === 'not_ready' ? 503 : 200, JSON.stringify(body), 'application/json')
+}
+
+function started(reason: string | null, response: ServerResponse): void {
+  answer(response, reason === null ? 200 : 503, reason === null ? 'ok\n' : `not yet: ${reason}\n`)
 }
 
 function yesOrNo(isSo: boolean, response: ServerResponse): void {

@@ -61,8 +61,13 @@ describe.skipIf(reason !== null)(
         isStarted: false,
         env: { CONTROL_PLANE_URL: 'http://127.0.0.1:9' },
       })
+      await using waiting = await startGovernedPod({
+        isStarted: false,
+        env: { CONTROL_PLANE_URL: 'http://127.0.0.1:9', START_ONLY_WITH_RULES: 'true' },
+      })
       const startedAt = performance.now()
       const starting = pod.start(60_000)
+      const alsoStarting = waiting.start(60_000)
       await eventually('health', () =>
         pod.health('/started').then(
           () => true,
@@ -73,6 +78,13 @@ describe.skipIf(reason !== null)(
       await starting
       expect(performance.now() - startedAt).toBeGreaterThan(25_000)
       expect((await pod.health('/ready')).status).toBe(503)
+      // A Gateway that demands rules keeps the agent waiting, and says why.
+      await alsoStarting
+      const log = 'the agent waits for the sidecar'
+      await eventually('the reason is logged', () => waiting.log().includes(log) || null)
+      const { status, text } = await waiting.health('/started')
+      expect(status).toBe(503)
+      expect(text).toContain('the control plane has sent no rules')
       const curl = ['curl', '-sS', '-m', '8', '-o', '/dev/null', '-w', '%{http_code}', `https://${HOST}/x`]
       const ran = await pod.network.exec(curl, { uid: AGENT_UID, env: trustVariables(pod.trustDir) })
       expect(ran.stdout, ran.stderr).toBe('503')

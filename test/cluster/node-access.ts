@@ -15,6 +15,8 @@ export type NodeAccess = AsyncDisposable & {
   dropRules(pod: string): Promise<void>
   /** Opens a UDP socket in the pod's network for 20 s, as a process that has the proxy's uid. */
   openSocketAsProxyUser(pod: string): Promise<void>
+  /** Puts a seccomp profile where the kubelet of the node looks for it. */
+  writeSeccompProfile(name: string, profile: object): Promise<void>
   /** What the proxy's process holds in memory, in MiB. */
   proxyMemoryMib(pod: string): Promise<number>
 }
@@ -30,6 +32,7 @@ export async function openNode(): Promise<NodeAccess> {
   const agent = {
     ...{ name: 'agent', image, imagePullPolicy: 'Never', command: ['sleep', 'infinity'] },
     securityContext: { privileged: true, runAsUser: 0 },
+    volumeMounts: [{ name: 'seccomp', mountPath: '/seccomp' }],
   }
   await apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
@@ -37,7 +40,12 @@ export async function openNode(): Promise<NodeAccess> {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: POD, namespace: NAMESPACE },
-      spec: { hostPID: true, terminationGracePeriodSeconds: 0, containers: [agent] },
+      spec: {
+        ...{ hostPID: true, terminationGracePeriodSeconds: 0, containers: [agent] },
+        volumes: [
+          { name: 'seccomp', hostPath: { path: '/var/lib/kubelet/seccomp', type: 'DirectoryOrCreate' } },
+        ],
+      },
     },
   )
   await kube(['wait', `pod/${POD}`, '-n', NAMESPACE, '--for=condition=Ready', '--timeout=60s'])
@@ -65,6 +73,11 @@ export async function openNode(): Promise<NodeAccess> {
       const open = `require('dgram').createSocket('udp4').bind(5999);setTimeout(() => process.exit(), 20000)`
       const uid = await proxyUidOf(pod)
       await atProxy(pod, `nsenter -t $1 -n node -e "process.setuid(${uid});${open}"`)
+    },
+    async writeSeccompProfile(name, profile) {
+      const write = `cat > /seccomp/${name} <<'END'\n${JSON.stringify(profile)}\nEND`
+      const { code, stderr } = await exec({ pod: POD, namespace: NAMESPACE }, ['sh', '-c', write])
+      if (code !== 0) throw new Error(stderr)
     },
     async proxyMemoryMib(pod) {
       const [, kib = ''] = /^VmRSS:\s+(\d+)/m.exec(await atProxy(pod, 'cat /proc/$1/status')) ?? []

@@ -12,4 +12,5 @@ export const GUARD_OPTIONS: GuardOptions = {
   dns: INJECT_OPTIONS.dns,
   cooperativeGateways: [],
   strictGateways: [],
+  seccompProfiles: [],
 }

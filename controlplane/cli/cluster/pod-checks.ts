@@ -104,7 +104,10 @@ function proxyCheck({ initContainerStatuses }: Status, logs: string): Check {
   const found = initContainerStatuses.find(({ name }) => name === PROXY)
   const restarts = found?.restartCount ?? 0
   const times = restarts === 0 ? '' : `, restarted ${restarts} times`
-  if (found?.ready !== true) return problem('sidecar', `not ready${times}: requests are refused`, logs)
+  const last = found?.lastState.terminated?.message ?? ''
+  const reason = last === '' ? '' : `; the last one ended with: ${last}`
+  if (found?.ready !== true)
+    return problem('sidecar', `not ready${times}: requests are refused${reason}`, logs)
   return restarts === 0 ? ok('sidecar', 'ready') : warning('sidecar', `ready${times}`, `${logs} --previous`)
 }
 

@@ -6,6 +6,9 @@ const ContainerStatus = z.looseObject({
   ready: z.boolean().default(false),
   restartCount: z.number().default(0),
   state: z.looseObject({ terminated: z.looseObject({ exitCode: z.number() }).optional() }).default({}),
+  lastState: z
+    .looseObject({ terminated: z.looseObject({ message: z.string().optional() }).optional() })
+    .default({}),
 })
 const Container = z.looseObject({ name: z.string(), image: z.string().default('') })
 const Texts = z.record(z.string(), z.string()).default({})

@@ -30,7 +30,7 @@ function pod(name: string, shape: Shape = {}): GovernedPod {
   } as never)
 }
 
-const NOTHING = { cooperative: 0, changingUser: 0, unknownUser: 0, notReady: [], sharedAgents: [] }
+const NOTHING = { cooperative: 0, changingUser: 0, unknownUser: 0, vsock: 0, notReady: [], sharedAgents: [] }
 
 describe('the index of governed pods', () => {
   test('counts pods until they end, and as ready when their sidecar is', () => {
@@ -60,6 +60,20 @@ describe('the index of governed pods', () => {
     expect(index.factsOf('team/prod')).toMatchObject({ governed: 4, unknownUser: 2 })
     index.set('team/unsaid', undefined)
     expect(index.factsOf('team/prod')).toMatchObject({ governed: 3, unknownUser: 1 })
+  })
+
+  test('counts pods with a container that may open AF_VSOCK sockets', () => {
+    const index = createPodIndex()
+    const local = { seccompProfile: { type: 'Localhost', localhostProfile: 'agent.json' } }
+    const plain = { seccompProfile: { type: 'RuntimeDefault' } }
+    const sidecar = { name: 'chaperone-proxy', securityContext: plain }
+    const specs = {
+      plain: { securityContext: plain, containers: [{ name: 'agent' }] },
+      one: { securityContext: local, containers: [{ name: 'agent', securityContext: plain }] },
+      closed: { securityContext: local, containers: [{ name: 'agent' }], initContainers: [sidecar] },
+    }
+    for (const [name, spec] of Object.entries(specs)) index.set(`team/${name}`, pod(name, { spec }))
+    expect(index.factsOf('team/prod')).toMatchObject({ governed: 3, vsock: 2 })
   })
 
   test('reports the own Gateway of a changed pod, and none for an event that changes nothing of it', () => {

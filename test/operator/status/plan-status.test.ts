@@ -42,7 +42,7 @@ const ofProd = (...given: Parameters<typeof state>) => {
 const reply = (changes: object = {}) =>
   PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
 const PODS = {
-  ...{ governed: 0, ready: 0, cooperative: 0, changingUser: 0, unknownUser: 0 },
+  ...{ governed: 0, ready: 0, cooperative: 0, changingUser: 0, unknownUser: 0, vsock: 0 },
   ...{ notReady: [], sharedAgents: [] },
 }
 const facts = (
@@ -183,7 +183,10 @@ describe('the status of an object', () => {
     expect(said(named)).toContain('BypassPossible=True/PodsChangeUser')
     const unknown = planStatus('Gateway', gateway(), ofGateway({ pods: { changingUser: 2, unknownUser: 1 } }))
     expect(said(unknown)).toContain('BypassPossible=True/ImageUserUnknown')
-    expect(messageOf(unknown, 'BypassPossible')).toContain('image user unknown')
+    expect(messageOf(unknown, 'BypassPossible')).toMatch(/image user unknown.*change their user/)
+    const vsock = planStatus('Gateway', gateway(), ofGateway({ pods: { vsock: 1 } }))
+    expect(said(vsock)).toContain('BypassPossible=True/VsockAdmitted')
+    expect(messageOf(vsock, 'BypassPossible')).toContain('spec.agents.seccompProfile')
     const conditions = ['BypassDetected', 'BypassDetected/ProxyUser']
     const impostor = ofProd([process({ process_id: 'p3', agent: 'team/bot', conditions })])
     const shared = planStatus('Gateway', gateway(), ofGateway({ state: impostor }))

@@ -13,6 +13,8 @@ const POD = {
   spec: { containers: [{ name: 'agent', image: 'node:24' }] },
 }
 
+const PRIVILEGED = { 'pod-security.kubernetes.io/enforce': 'privileged' }
+
 async function open(more: Partial<WebhookDeps> = {}) {
   const outcomes: string[] = []
   const failures: unknown[] = []
@@ -62,6 +64,27 @@ function review(object: unknown, more: object = {}) {
 }
 
 describe('the webhook', () => {
+  it.each(['baseline', 'restricted'])(
+    'refuses a captured pod where PodSecurity is %s, with the ways out',
+    async (level) => {
+      const labels = { 'pod-security.kubernetes.io/enforce': level }
+      await using hook = await open({ namespaceLabels: () => labels })
+      const { response } = (await hook.ask('/pods/annotated', review(POD))).body
+      expect(response?.allowed).toBe(false)
+      expect(response?.status?.message).toContain(
+        `metadata.namespace: the namespace team enforces PodSecurity ${level}`,
+      )
+      expect(response?.status?.message).toMatch(/enforce=privileged.*interception: proxyEnv/)
+      await using cooperative = await open({
+        namespaceLabels: () => labels,
+        gateways: gatewayLookup({ interception: 'proxyEnv' }),
+      })
+      expect((await cooperative.ask('/pods/annotated', review(POD))).body.response?.allowed).toBe(true)
+      await using privileged = await open({ namespaceLabels: () => PRIVILEGED })
+      expect((await privileged.ask('/pods/annotated', review(POD))).body.response?.allowed).toBe(true)
+    },
+  )
+
   it('returns the uid of the request and a patch', async () => {
     await using it = await open()
     const { status, body } = await it.ask('/pods/annotated', review(POD))
