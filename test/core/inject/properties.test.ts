@@ -105,7 +105,7 @@ const pods: fc.Arbitrary<Pod> = fc
 const gateways = fc
   .record({
     interception: fc.constantFrom('transparent' as const, 'proxyEnv' as const),
-    agents: fc.record({ allowServiceAccountToken: fc.boolean() }),
+    agents: fc.record({ allowServiceAccountToken: fc.boolean(), startOnlyWithRules: fc.boolean() }),
   })
   .map((spec) => gateway('team', 'main', spec))
 const options = { ...INJECT_OPTIONS, keepsUid: () => true }

@@ -143,7 +143,11 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
 
   it('requires the seccomp profile of the Gateway', async () => {
     const by = gateway('team', 'profiled', {
-      agents: { allowServiceAccountToken: false, seccompProfile: 'profiles/agent.json' },
+      agents: {
+        allowServiceAccountToken: false,
+        startOnlyWithRules: false,
+        seccompProfile: 'profiles/agent.json',
+      },
     })
     expect(await create(governedPod('profiled', undefined, by))).toBeNull()
     const plain = { seccompProfile: { type: 'RuntimeDefault' } }
