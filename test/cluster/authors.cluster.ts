@@ -129,8 +129,13 @@ test('deleted objects of the guard are back within 5 s, with an Event', async ()
     const { stdout } = await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], pod)
     return stdout.includes('chaperone-proxy') ? true : null
   })
-  const events = await kube(['get', 'events', '-A', '--field-selector=reason=GuardDeleted', '-o', 'name'])
-  expect(events.trim().split('\n').length).toBeGreaterThanOrEqual(objects.length)
+  const named = ['get', 'events', '-A', '--field-selector=reason=GuardDeleted', '-o']
+  const kinds = '{range .items[*]}{.involvedObject.kind}{"\\n"}{end}'
+  const wanted = ['ConfigMap', 'MutatingWebhookConfiguration', 'ValidatingAdmissionPolicy']
+  await eventually('an Event each', async () => {
+    const about = (await kube([...named, `jsonpath=${kinds}`])).split('\n')
+    return [...wanted, 'ValidatingAdmissionPolicyBinding'].every((kind) => about.includes(kind)) ? true : null
+  })
 })
 
 test('the seccomp profile of the Gateway closes AF_VSOCK, and without it the Gateway says so', async () => {
