@@ -57,6 +57,8 @@ const NO_PODS: PodFacts = {
   ready: 0,
   cooperative: 0,
   changingUser: 0,
+  unknownUser: 0,
+  vsock: 0,
   notReady: [],
   sharedAgents: [],
 }
