@@ -81,6 +81,7 @@ async function startOperator({ server }: Pick<World, 'server'>, given: Start): P
       HEALTH_PORT: '0',
       LOG_LEVEL: 'error',
       SIDECAR_IMAGE: 'example/chaperone:1',
+      SIDECAR_DNS_RESOLVERS: '10.96.0.10',
     },
     ...{ WEBHOOK_HOST: '127.0.0.1', WEBHOOK_PORT: '0', WEBHOOK_ADDRESS: '127.0.0.1' },
   })

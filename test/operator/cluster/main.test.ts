@@ -52,6 +52,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
 
   test('reconciles, injects, serves readiness and metrics, and releases the lease on SIGTERM', async () => {
     const { child, message } = start({
+      ...{ SIDECAR_DNS_RESOLVERS: '10.96.0.10' },
       ...{ SIDECAR_IMAGE: 'example/chaperone:1', WEBHOOK_HOST: '127.0.0.1', WEBHOOK_PORT: '0' },
       ...{ WEBHOOK_ADDRESS: '127.0.0.1', LOG_LEVEL: 'silent' },
     })

@@ -50,6 +50,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
       CONTROL_PLANE_CA_FILE: join(folder, 'ca.crt'),
       OPERATOR_TOKEN_FILE: join(folder, 'token'),
       SIDECAR_IMAGE: image,
+      SIDECAR_DNS_RESOLVERS: '10.96.0.10',
       WEBHOOK_HOST: '127.0.0.1',
       WEBHOOK_PORT: '0',
       WEBHOOK_ADDRESS: '127.0.0.1',
