@@ -51,7 +51,6 @@ async function restore(
     {
       ...{ type: 'Warning', reason: 'GuardDeleted', action: 'Restore' },
       note: `${kind} ${metadata.name} was deleted, and Chaperone restored it. ${CONSEQUENCES[part]}. The audit log of the API server names who deleted it.`,
-      name: `${metadata.name}-deleted-${metadata.uid}`,
     },
   )
 }

@@ -36,7 +36,7 @@ test('replicas of the operator write one Event about the same finding', async ()
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
   const replicas = ['operator-a', 'operator-b'].map((instance) =>
-    createEventRecorder({ client, log, instance, fallbackNamespace: 'chaperone-system' }),
+    createEventRecorder({ client, log, instance }),
   )
   const recordAll = async (name: string, note: string) => {
     for (const each of replicas) await each.record(pod(name), found(note))
