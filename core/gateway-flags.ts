@@ -9,12 +9,14 @@
  *   caused 7 to 57 full collections in 55,000 requests instead of 2 or 3, a quarter of all CPU time.
  * - `--heap-growing-percent` collects the old generation after it has grown by a third. It saves little under load. Without
  *   it, the C library's limits below and the small thread pool, idle sidecars hold more memory (`test/cluster/figures`).
+ * - `--expose-gc` lets an idle gateway collect its garbage (`sidecar/process/idle-collection.ts`).
  */
 export const GATEWAY_FLAGS: readonly string[] = [
   '--min-semi-space-size=2',
   '--max-semi-space-size=2',
   '--no-allocation-site-pretenuring',
   '--heap-growing-percent=30',
+  '--expose-gc',
 ]
 
 /**

@@ -25,6 +25,7 @@ import type { PipelinePorts } from './pipeline/ports.ts'
 import { createRefusals } from './pipeline/refusal/refusals.ts'
 import type { Pod } from './pod.ts'
 import { systemClock } from './process/clock.ts'
+import { createIdleCollection, garbageCollector } from './process/idle-collection.ts'
 import { createIds } from './process/ids.ts'
 import { bodyBudget, memoryLimit } from './process/memory-limit.ts'
 import { createWatchdog } from './process/watchdog.ts'
@@ -148,6 +149,7 @@ export function createCore(config: GatewayConfig, given: Made) {
     bodyBudget: { totalBytes: bodyBudget(config.bodyBudgetBytes, memoryLimit()) },
   })
   const execute = createOrderExecutor({ ports, handle })
+  const idleCollection = createIdleCollection({ live, clock, collect: garbageCollector() })
   return {
     lock,
     address,
@@ -162,6 +164,7 @@ export function createCore(config: GatewayConfig, given: Made) {
     rate,
     refusals,
     watchdog,
+    idleCollection,
     renewLeaves() {
       leaf.clear()
       leaf.preMint(terminatedHosts(control.snapshots.current()?.hosts ?? NO_HOSTS))

@@ -191,10 +191,12 @@ async function shutDown({
   rate,
   refusals,
   watchdog,
+  idleCollection,
   lock,
   log,
 }: Running): Promise<void> {
   watchdog.close()
+  idleCollection.close()
   control.close()
   const stopping = new ChaperoneError('not_ready', { detail: 'The gateway is stopping.', retryAfterS: 2 })
   control.holds.failAll(stopping)

@@ -21,6 +21,9 @@ export function assembleSidecarProgram(root: string, bin: string): void {
     target: 'node24',
     format: 'cjs',
     minifySyntax: true,
+    // V8 keeps the text of the program. Without blanks it is 0.5 MiB shorter, and has a quarter of the line ends.
+    minifyWhitespace: true,
+    lineLimit: 200,
     legalComments: 'none',
     logLevel: 'warning',
     write: false,

@@ -6,6 +6,8 @@ import type { LiveExchangePort } from '../pipeline/ports.ts'
 /** All exchanges in progress: requests, streams, tunnels and holds. */
 export type LiveExchanges = LiveExchangePort & {
   readonly size: number
+  /** Number of exchanges since the start of the process. */
+  readonly total: number
   all(): Iterable<Exchange>
   /** Aborts the exchanges for which `match` returns an entry, and returns their number. */
   cut(match: (exchange: Exchange) => KillEntry | null): number
@@ -18,13 +20,18 @@ export type KillAbort = { readonly kind: 'kill'; readonly entry: KillEntry }
 
 export function createLiveExchanges(): LiveExchanges {
   const exchanges = new Registry<Exchange>()
+  let total = 0
   return {
     add(exchange) {
+      total++
       const handle = exchanges.add(exchange)
       return () => exchanges.remove(handle)
     },
     get size() {
       return exchanges.size
+    },
+    get total() {
+      return total
     },
     all: () => exchanges.all(),
     cut(match) {

@@ -48,18 +48,18 @@ test('from the start of its process a sidecar lets its agent start, and says aft
   expect(times.every(Number.isInteger)).toBe(true)
 })
 
-test('a sidecar that has served and is idle holds no more than 95 MiB', async () => {
+test('a sidecar that has served and is idle holds no more than 90 MiB', async () => {
   for (const name of PODS) expect((await inAgent(name, CALLS.node('GET'))).stdout).toMatch(/^200/)
   const memory = await eventually(
     'all have come to rest',
     async () => {
       const found = await Promise.all(PODS.map((name) => node.proxyMemoryMib(name)))
-      return found.every((mib) => mib <= 95) ? found : null
+      return found.every((mib) => mib <= 90) ? found : null
     },
     60_000,
   )
   console.log(`resident memory of idle sidecars, MiB: ${memory.join(' ')}`)
-  expect(Math.max(...memory)).toBeLessThanOrEqual(95)
+  expect(Math.max(...memory)).toBeLessThanOrEqual(90)
 })
 
 const REVIEWS = 300
