@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { replaceSidecar } from '../skew/frozen-image.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { type ClusterEnvironment, clusterEnvironment } from './environment.ts'
 import { apply, get, helm, kube, run } from './kubectl.ts'
@@ -56,6 +57,11 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   }
 }
 
+/** The same installation, whose new pods get sidecars of the frozen version. */
+export function withFrozenSidecars({ values, image }: Installation): Pick<Installation, 'values'> {
+  return { values: [...values, '--set', `image.repository=${frozenImage(image).split(':')[0]}`] }
+}
+
 /** Installs the chart, or leaves the installation that is there. */
 export async function install({ values }: Pick<Installation, 'values'>): Promise<void> {
   const arguments_ = ['chaperone', CHART, '-n', SYSTEM, ...values]
@@ -76,13 +82,14 @@ async function loadImage({ imageLoader }: ClusterEnvironment, image: string): Pr
     const built = await run(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', dist], '')
     if (built.code !== 0) throw new Error(`the image's folder was not built: ${built.stderr}`)
     assemblePostgresImage(join(dist, 'postgres-image'))
-    for (const [folder, name] of [
-      ['image', image],
-      ['postgres-image', postgresImage(image)],
-    ] as const) {
+    const load = async (folder: string, name: string) => {
       const loaded = await run('sh', ['-c', imageLoader, 'loader', join(dist, folder), name], '')
       if (loaded.code !== 0) throw new Error(`CHAPERONE_IMAGE_LOADER: ${loaded.stderr}`)
     }
+    await load('image', image)
+    await load('postgres-image', postgresImage(image))
+    replaceSidecar(join(dist, 'image'))
+    await load('image', frozenImage(image))
   } finally {
     rmSync(dist, { recursive: true, force: true })
   }
@@ -91,6 +98,10 @@ async function loadImage({ imageLoader }: ClusterEnvironment, image: string): Pr
 /** Takes the place of the official image, which the cluster may not be able to pull. */
 function postgresImage(image: string): string {
   return image.replace(':', '-postgres:')
+}
+
+function frozenImage(image: string): string {
+  return image.replace(':', '-frozen:')
 }
 
 /** Chaperone's own pods have to do with what PodSecurity leaves them. */

@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, expect, inject, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { agentPod, CALLS, inAgent, inForce, running, startVendor, VENDOR, type Vendor } from './agents.ts'
+import { type ControlPlane, openControlPlane } from './control-plane.ts'
+import { AGENTS, type Installation, install, SYSTEM, withFrozenSidecars } from './installation.ts'
+import { apply, get, kube } from './kubectl.ts'
+
+const GATEWAY = 'skew'
+const FROZEN = ['reads', 'asks', 'waits'] as const
+const NEW = 'new'
+const APPROVALS = '/api/dashboard/proxy-approvals'
+let vendor: Vendor | undefined
+
+afterAll(async () => {
+  await kube(['delete', 'pod', ...FROZEN, NEW, '-n', AGENTS, '--wait=false', '--ignore-not-found'])
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+/** Installs the chart, and waits for the end of the former operators, which inject sidecars of their own version until then. */
+async function reinstall(installation: Pick<Installation, 'values'>): Promise<void> {
+  await install(installation)
+  type Pods = {
+    readonly items: ReadonlyArray<{
+      readonly metadata: { readonly name: string; readonly deletionTimestamp?: string }
+    }>
+  }
+  const operators = ['get', 'pods', '-n', SYSTEM, '-l', 'app.kubernetes.io/component=operator']
+  await eventually(
+    'the former operators have ended',
+    async () => {
+      const { items } = JSON.parse(await kube([...operators, '-o', 'json'])) as Pods
+      return items.some(({ metadata }) => metadata.deletionTimestamp !== undefined) ? null : true
+    },
+    60_000,
+  )
+}
+
+/** Starts pods with sidecars of the frozen version. */
+async function startFrozen(): Promise<void> {
+  await kube(['delete', 'pod', ...FROZEN, NEW, '-n', AGENTS, '--timeout=60s', '--ignore-not-found'])
+  await reinstall(withFrozenSidecars(inject('installation')))
+  await vendor?.[Symbol.asyncDispose]()
+  vendor = await startVendor(GATEWAY, { rateLimit: { requestsPerMinute: 100_000 } })
+  await apply(...FROZEN.map((name) => agentPod(name, GATEWAY)))
+  await running(...FROZEN)
+  await inForce(GATEWAY)
+}
+
+/** Calls one path after the other until the file `/tmp/end` exists. Prints a line `PATH STATUS` for each. */
+function caller(method: string, prefix: string, pauseMs: number): string {
+  return `
+const { existsSync } = require('node:fs')
+async function call(n) {
+  if (existsSync('/tmp/end')) return
+  const path = '${prefix}' + n
+  const status = await fetch('https://${VENDOR}' + path, { method: '${method}' })
+    .then(async (r) => (await r.text(), r.status), (e) => e.cause?.code ?? e.message)
+  console.log(path, status)
+  setTimeout(call, ${pauseMs}, n + 1)
+}
+call(1)`
+}
+
+type Answers = ReadonlyArray<readonly [path: string, status: string]>
+
+/** Starts calling in a pod. The returned function ends it, and returns the answers. */
+function startCalling(pod: string, script: string): () => Promise<Answers> {
+  const ran = inAgent(pod, ['node', '-e', script])
+  return async () => {
+    await inAgent(pod, ['touch', '/tmp/end'])
+    const lines = (await ran).stdout.trim().split('\n')
+    return lines.map((line) => line.split(' ') as [string, string])
+  }
+}
+
+type Approval = { readonly id: string; readonly agent: string; readonly path: string | null }
+
+async function pendingOf(plane: ControlPlane, pod: string): Promise<readonly Approval[]> {
+  const list = await plane.call<{ readonly approvals: readonly Approval[] }>(
+    'GET',
+    `${APPROVALS}?status=pending`,
+  )
+  return list.approvals.filter(({ agent }) => agent === `${AGENTS}/${pod}`)
+}
+
+/** Every third request is denied. */
+const isApproved = (path: string) => Number(path.split('/').at(-1)) % 3 !== 0
+
+/**
+ * Decides the held requests of a pod until the signal. A decision whose reply is lost with its control plane is made again
+ * where the approval is still pending. Returns the number of decisions, and of lost connections.
+ */
+async function decideUntil(end: AbortSignal, pod: string) {
+  let decided = 0
+  let lost = 0
+  while (!end.aborted) {
+    try {
+      await using plane = await openControlPlane()
+      while (!end.aborted) {
+        for (const { id, path } of await inTime(pendingOf(plane, pod))) {
+          await inTime(plane.call('POST', APPROVALS, { id, approved: isApproved(path ?? '') }))
+          decided += 1
+        }
+        await wait(200)
+      }
+    } catch {
+      lost += 1
+      await wait(500)
+    }
+  }
+  return { decided, lost }
+}
+
+/** kubectl keeps a connection open whose pod has gone. */
+async function inTime<T>(call: Promise<T>): Promise<T> {
+  const late = wait(5_000, null, { ref: false }).then(() => {
+    throw new Error('no answer')
+  })
+  return Promise.race([call, late])
+}
+
+type Row = {
+  readonly path: string | null
+  readonly decision: string
+  readonly note: string | null
+  readonly status: number | null
+}
+
+type Expected = { readonly pod: string; readonly run: string; readonly atLeast: number }
+
+/** Records of the agent of a pod in a run, as `PATH STATUS`, when there are at least so many. */
+async function recordsOf(plane: ControlPlane, { pod, run, atLeast }: Expected): Promise<readonly string[]> {
+  type Page = { readonly traffic: readonly Row[]; readonly next_cursor: string | null }
+  const rows = await eventually(
+    `${pod} has ${atLeast} records`,
+    async () => {
+      const found: Row[] = []
+      for (let cursor = ''; ; ) {
+        const page = await plane.call<Page>(
+          'GET',
+          `/api/dashboard/traffic?limit=500&agent=${encodeURIComponent(`${AGENTS}/${pod}`)}${cursor}`,
+        )
+        found.push(...page.traffic.filter(({ path }) => path?.startsWith(run)))
+        if (page.next_cursor === null) break
+        cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`
+      }
+      return found.length < atLeast ? null : found
+    },
+    30_000,
+  )
+  return rows.map(({ path, status }) => `${path} ${status}`)
+}
+
+async function sidecarOf(pod: string): Promise<{ readonly image: string; readonly restarts: number }> {
+  type Named = { readonly name: string }
+  type Pod = {
+    readonly spec: { readonly initContainers: ReadonlyArray<Named & { readonly image: string }> }
+    readonly status: {
+      readonly initContainerStatuses: ReadonlyArray<Named & { readonly restartCount: number }>
+    }
+  }
+  const found = await get<Pod>('pod', pod, AGENTS)
+  const isOwn = ({ name }: Named) => name === 'chaperone-proxy'
+  return {
+    image: found?.spec.initContainers.find(isOwn)?.image ?? '',
+    restarts: found?.status.initContainerStatuses.find(isOwn)?.restartCount ?? Number.NaN,
+  }
+}
+
+/** Upgrades to the image of this tree, and starts a sidecar of it beside those of the frozen version. */
+async function upgrade(path: string): Promise<void> {
+  await reinstall(inject('installation'))
+  await apply(agentPod(NEW, GATEWAY))
+  await running(NEW)
+  await inForce(GATEWAY)
+  expect((await inAgent(NEW, CALLS.node('GET', path))).stdout).toBe('200 {"ok":true}\n')
+}
+
+test('sidecars of the frozen version work on through an upgrade: no call fails, no decision is lost', async () => {
+  await startFrozen()
+  // Records outlive the pods of an earlier attempt.
+  const run = `/${randomBytes(4).toString('hex')}`
+  const held = inAgent('waits', CALLS.node('POST', `${run}/held`))
+  const stopReading = startCalling('reads', caller('GET', `${run}/get/`, 200))
+  const stopAsking = startCalling('asks', caller('POST', `${run}/post/`, 0))
+  const end = new AbortController()
+  const deciding = decideUntil(end.signal, 'asks')
+  let asks: Answers
+  try {
+    await upgrade(`${run}/new`)
+    await using plane = await openControlPlane()
+    const [approval] = await pendingOf(plane, 'waits')
+    await plane.call('POST', APPROVALS, { id: approval?.id, approved: true })
+    expect((await held).stdout).toBe('200 {"ok":true}\n')
+    asks = await stopAsking()
+  } finally {
+    end.abort()
+  }
+  const { decided, lost } = await deciding
+  const reads = await stopReading()
+  console.log(`calls through the upgrade: ${reads.length}; decisions: ${decided}; connections lost: ${lost}`)
+  expect(reads.length).toBeGreaterThan(50)
+  expect(asks.length).toBeGreaterThan(10)
+  expect(reads.filter(([, status]) => status !== '200')).toEqual([])
+  expect(asks.filter(([path, status]) => status !== (isApproved(path) ? '200' : '403'))).toEqual([])
+
+  await using plane = await openControlPlane()
+  const recorded = async (pod: string, answers: Answers) => {
+    const lines = answers.map((answer) => answer.join(' ')).sort()
+    expect([...(await recordsOf(plane, { pod, run, atLeast: lines.length }))].sort(), pod).toEqual(lines)
+  }
+  await recorded('reads', reads)
+  await recorded('asks', asks)
+  await recorded('waits', [[`${run}/held`, '200']])
+  const passed = [...reads, ...asks].filter(([, status]) => status === '200').map(([path]) => path)
+  expect(vendor?.recorder.seen.map(({ target }) => target).sort()).toEqual(
+    [...passed, `${run}/held`, `${run}/new`].sort(),
+  )
+
+  const sidecars = await Promise.all([...FROZEN, NEW].map(sidecarOf))
+  expect(sidecars.map(({ image }) => image.includes('-frozen:'))).toEqual([true, true, true, false])
+  expect(sidecars.map(({ restarts }) => restarts)).toEqual([0, 0, 0, 0])
+}, 400_000)
