@@ -1,22 +1,10 @@
-import { execFile, execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { hasCommand } from '../support/has-command.ts'
-import { IS_FULL } from '../support/proof.ts'
+import { goProgram } from '../support/go-program.ts'
 import { CHART, helmProgram, LEAST, template } from './chart.ts'
 
-const FOLDER = join(import.meta.dirname, '../../node_modules/.cache/kube-score')
-const PROGRAM = join(FOLDER, 'kube-score')
-const MODULE = 'github.com/zegl/kube-score/cmd/kube-score@v1.20.0'
-
-/** Builds the program, which takes two minutes of CPU time. Later runs of this checkout use the same program. */
-async function build(): Promise<void> {
-  mkdirSync(FOLDER, { recursive: true })
-  const env = { ...process.env, GOBIN: FOLDER, GOFLAGS: '-p=1' }
-  await promisify(execFile)('go', ['install', MODULE], { env, cwd: FOLDER })
-}
+const kubeScore = goProgram('kube-score', 'github.com/zegl/kube-score/cmd/kube-score@v1.20.0')
 
 type Score = { readonly object_name: string; readonly checks: readonly Check[] }
 type Check = {
@@ -27,9 +15,9 @@ type Check = {
   readonly comments: ReadonlyArray<{ readonly path: string; readonly summary: string }> | null
 }
 
-function scores(manifests: string): readonly Score[] {
+function scores(program: string, manifests: string): readonly Score[] {
   try {
-    return parsed(execFileSync(PROGRAM, ['score', '--output-format', 'json', '-'], options(manifests)))
+    return parsed(execFileSync(program, ['score', '--output-format', 'json', '-'], options(manifests)))
   } catch (error) {
     // kube-score exits with 1 when it has a critical finding.
     return parsed((error as { readonly stdout: string }).stdout)
@@ -39,21 +27,22 @@ function scores(manifests: string): readonly Score[] {
 const options = (input: string) => ({ input, encoding: 'utf8', stdio: 'pipe', maxBuffer: 1 << 26 }) as const
 const parsed = (text: string) => JSON.parse(text) as readonly Score[]
 
-const critical = (manifests: string) =>
-  scores(manifests).flatMap(({ object_name, checks }) =>
+const critical = (program: string, manifests: string) =>
+  scores(program, manifests).flatMap(({ object_name, checks }) =>
     checks
       .filter(({ grade, skipped }) => grade === 1 && !skipped)
       .map(({ check, comments }) => `${object_name}: ${check.name} ${comments?.[0]?.summary ?? ''}`),
   )
 
-const canRun = helmProgram !== null && (existsSync(PROGRAM) || (IS_FULL && hasCommand('go')))
-
-describe.skipIf(!canRun)('kube-score (helm, go; built by test:nightly)', () => {
-  test('has no critical finding about the values for production', async () => {
-    if (!existsSync(PROGRAM)) await build()
-    const production = join(CHART, 'values.production.yaml')
-    expect(critical(await template(...LEAST, '-f', production))).toEqual([])
-    // The default values have some, so that the comparison above can fail.
-    expect(critical(await template(...LEAST))).not.toEqual([])
-  }, 900_000)
-})
+describe.skipIf(helmProgram === null || !kubeScore.isAvailable)(
+  'kube-score (helm, go; built by test:nightly)',
+  () => {
+    test('has no critical finding about the values for production', async () => {
+      const program = await kubeScore.install()
+      const production = join(CHART, 'values.production.yaml')
+      expect(critical(program, await template(...LEAST, '-f', production))).toEqual([])
+      // The default values have some, so that the comparison above can fail.
+      expect(critical(program, await template(...LEAST))).not.toEqual([])
+    }, 900_000)
+  },
+)
