@@ -139,6 +139,9 @@ describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSET
     await untilConditions(cluster, ['Permission', 'team', 'good'], ['Ready=True/Ready'])
     await untilConditions(cluster, ['Permission', 'team', 'bad'], ['ResolvedRefs=False/GatewayNotFound'])
     await untilConditions(cluster, ['Policy', 'team', 'p'], ['Ready=True/Ready'])
+    // As a former version left it: the operator removes the finalizer.
+    const finalizers = ['chaperone.dev/gateway']
+    await cluster.patch('Gateway', 'tenant', 'prod', { metadata: { finalizers } })
     await cluster.remove('Gateway', 'tenant', 'prod')
     await eventually('the Gateway is let go', async () =>
       cluster.get('Gateway', 'tenant', 'prod').then(
