@@ -21,6 +21,19 @@ const known = once(() => {
   return { types: connectors, names: [...new Set(names)] }
 })
 
+const MAX_PATTERNS = 256
+const matched = new Map<string, readonly string[]>()
+
+/** Returns the known names that the pattern matches in a tightening rule. Thousands of permissions have equal patterns. */
+function namesMatching(pattern: Pattern): readonly string[] {
+  const found = matched.get(pattern.text)
+  if (found !== undefined) return found
+  const names = known().names.filter((name) => matchesPattern(pattern, name, 'tighten'))
+  if (matched.size >= MAX_PATTERNS) matched.clear()
+  matched.set(pattern.text, names)
+  return names
+}
+
 /**
  * Returns a warning about an action pattern that matches no action of the catalogue; null if there is no warning. A
  * name whose first part is no connector type is an action that an agent defines (`acme.deploy`). This name causes a
@@ -28,8 +41,8 @@ const known = once(() => {
  */
 export function unknownActionWarning(text: string): string | null {
   const pattern = parsePattern(text)
+  if (namesMatching(pattern).length > 0) return null
   const { types, names } = known()
-  if (names.some((name) => matchesPattern(pattern, name, 'tighten'))) return null
   const stem = fold(pattern.prefix)
   if (
     types.some(
@@ -85,9 +98,8 @@ export function unknownConnectorWarning(text: string): string | null {
  */
 export function idleAllowWarning(text: string, declared: readonly string[] = []): string | null {
   const pattern = parsePattern(text)
-  const { names } = known()
   if (isUnmappedPattern(pattern)) return null
-  const tightened = names.filter((name) => matchesPattern(pattern, name, 'tighten'))
+  const tightened = namesMatching(pattern)
   const isIdle = ![...tightened, ...declared].some((name) => matchesPattern(pattern, name, 'allow'))
   if (tightened.length === 0 || !isIdle) return null
   const plain = parsePattern(fold(text))
