@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { SecretCounts } from './cluster/secrets.ts'
 import type { ReflectorMetrics } from './kube/reflector.ts'
 
 /** Functions that return current values at every scrape. */
@@ -13,6 +14,8 @@ export type OperatorGauges = {
   readonly pods: () => ReadonlyMap<string, PodCounts>
   /** Returns the certificates of the webhook, by name. */
   readonly certificates: () => ReadonlyMap<string, Validity>
+  /** Returns the numbers of the Secrets that Connectors refer to. */
+  readonly secrets: () => SecretCounts
 }
 
 /** Numbers of pods of one Gateway. */
@@ -119,6 +122,17 @@ function observe(registry: Registry, gauges: OperatorGauges): void {
   )
   observePods(labelled, gauges)
   observeCertificates(labelled, gauges)
+  gauge('secret_watches', 'Secrets of Connectors that are watched', () => gauges.secrets().watched)
+  labelled(
+    'secrets_unreadable',
+    'Secrets of Connectors that cannot be read, by reason (missing, forbidden, unreadable)',
+    ['reason', () => Object.entries(gauges.secrets().unreadable)],
+  )
+  labelled(
+    'credential_age_seconds',
+    'Seconds since the oldest credential of a namespace was last changed, by namespace',
+    ['namespace', () => gauges.secrets().ageS],
+  )
 }
 
 type Labelled = (name: string, help: string, values: readonly [label: string, () => Values]) => unknown

@@ -121,6 +121,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     killSwitchesBehindS: () => relay.behindMs() / 1_000,
     pods: () => podCounts(informers, admission?.bypassing?.() ?? new Map()),
     certificates: () => admission?.certificates?.() ?? new Map(),
+    secrets: leader.secrets,
   })
   const own = readinessChecks(informers, killWatch, timing.maxStalenessMs ?? MAX_STALENESS_MS)
   const health = await startHealthServer({

@@ -10,7 +10,7 @@ import { splitQueueKey } from './custom-resources.ts'
 import type { LeaderDeps, LeaderTiming } from './leader.ts'
 import { reportNamespaceLabels } from './namespace-labels.ts'
 import { createObjectReconciler } from './object-reconciler.ts'
-import { createConnectorSecrets } from './secrets.ts'
+import { type ConnectorSecrets, createConnectorSecrets } from './secrets.ts'
 import { repeatSweep } from './sweep.ts'
 
 export type Enqueuer = {
@@ -23,6 +23,7 @@ export type Enqueuer = {
 export type Term = {
   readonly queue: WorkQueue
   readonly acknowledgements: Acknowledgements
+  readonly secrets: Pick<ConnectorSecrets, 'counts'>
   /** Runs the periodic work of the term (polls, sweeps, reports) until the signal of the term is aborted. */
   follow(): Promise<void>
 }
@@ -56,7 +57,8 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
     },
     pauseMs: timing.stateMs,
   })
-  const secrets = createConnectorSecrets({ client, caches, enqueue, signal, log, pollMs: timing.secretsMs })
+  const pollMs = timing.secretsMs
+  const secrets = createConnectorSecrets({ client: deps.client, caches, enqueue, signal, log, pollMs })
   const reconciling = {
     caches,
     pushed,
@@ -82,6 +84,7 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
   return {
     queue: createObjectReconciler(reconciling),
     acknowledgements,
+    secrets,
     async follow() {
       const { namespaces } = deps
       const compareMs = timing.stateMs

@@ -13,6 +13,7 @@ import { type InformerCaches, queueKey } from './custom-resources.ts'
 import type { GovernedPod } from './governed-pods.ts'
 import { createTerm, type Term } from './leader-term.ts'
 import type { PodIndex } from './pod-index.ts'
+import { NO_SECRETS, type SecretCounts } from './secrets.ts'
 
 export type LeaderDeps = {
   readonly client: KubeClient
@@ -33,6 +34,7 @@ export type LeaderDeps = {
 
 export type LeaderTiming = {
   readonly sweepMs: number
+  /** Shortest interval between two reads of a Secret that is not watched. */
   readonly secretsMs: number
   /** Shortest interval between two reads of the state of a control plane replica. */
   readonly stateMs: number
@@ -49,11 +51,14 @@ export type Leader = {
   /** Called with the Gateways (`namespace/name`) whose status may change; null: all. */
   gatewaysChanged(gateways: ReadonlySet<string> | null): void
   depth(): number
+  /** Returns the numbers of the Secrets of Connectors; of a replica that does not lead zeros. */
+  secrets(): SecretCounts
 }
 
 export function createLeader(deps: LeaderDeps): Leader {
   const { caches, pods, namespaces, metrics } = deps
   let queue: Term['queue'] | null = null
+  let secrets: Term['secrets'] | null = null
 
   function enqueue(key: string, afterMs = 0): void {
     if (afterMs === 0) queue?.add(key)
@@ -78,9 +83,11 @@ export function createLeader(deps: LeaderDeps): Leader {
     // The first read sets the baseline: acknowledgements from before this term must not count as changes.
     await term.acknowledgements.read()
     queue = term.queue
+    secrets = term.secrets
     enqueueAll()
     await term.follow()
     queue = null
+    secrets = null
     await term.queue.stop()
   }
 
@@ -89,5 +96,6 @@ export function createLeader(deps: LeaderDeps): Leader {
     changed: (key) => enqueue(key),
     gatewaysChanged,
     depth: () => queue?.depth() ?? 0,
+    secrets: () => secrets?.counts() ?? NO_SECRETS,
   }
 }

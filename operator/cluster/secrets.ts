@@ -1,69 +1,185 @@
 import type { Logger } from 'pino'
+import { createBackOff } from '../../core/state/back-off.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
-import { keyOf, pathOf, RESOURCES, splitKey } from '../kube/objects.ts'
+import { keyOf, splitKey } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { SecretReading } from './credentials.ts'
 import { type InformerCaches, queueKey } from './custom-resources.ts'
+import { type ReadSecret, readSecret, SECRET_WATCH_TIMING, watchSecret } from './secret-watch.ts'
 
-/** Reads the Secrets that Connectors refer to. A Secret is read by its name; no Secret is listed or watched. */
+/**
+ * Follows the Secrets that Connectors refer to. A Secret is watched by its name; no Secrets are listed, and the rights
+ * `get` and `watch` on the names suffice.
+ */
 export type ConnectorSecrets = {
-  /** Returns the result of the last read. Reads the Secret when there is no earlier result. */
+  /** Returns the present state. Reads the Secret when no state is known. */
   read(key: string): Promise<SecretReading>
-  /** Polls until the signal is aborted. */
+  /** Follows the Secrets until the signal is aborted. */
   follow(): Promise<void>
+  counts(): SecretCounts
+}
+
+export type SecretCounts = {
+  readonly watched: number
+  /** Numbers of Secrets that cannot be read. */
+  readonly unreadable: Readonly<Record<Exclude<SecretReading['state'], 'found'>, number>>
+  /** Seconds since the oldest credential of a namespace was last changed, by namespace. */
+  readonly ageS: ReadonlyMap<string, number>
+}
+
+export const NO_SECRETS: SecretCounts = {
+  ...{ watched: 0, unreadable: { missing: 0, forbidden: 0, unreadable: 0 }, ageS: new Map() },
 }
 
 export type ConnectorSecretsDeps = {
-  readonly client: Pick<KubeClient, 'call'>
+  readonly client: Pick<KubeClient, 'call' | 'open'>
   readonly caches: Pick<InformerCaches, 'Connector'>
   /** Called with the key of each Connector whose Secret changed. */
   readonly enqueue: (key: string) => void
   readonly signal: AbortSignal
   readonly log: Logger
+  /** Shortest interval between two reads of a Secret that is not watched. */
   readonly pollMs?: number
+  readonly maxWatches?: number
+  readonly watchTiming?: typeof SECRET_WATCH_TIMING
 }
 
-/** Interval of polls. A new credential must be in use within 5 s, which includes the push. */
 const POLL_MS = 3_000
-const CONCURRENCY = 16
-const TIMEOUT_MS = 5_000
+/** Longest interval between two reads of a Secret that is not watched, or is forbidden. */
+const MAX_POLL_MS = 30_000
+/** Maximum number of watches. Each is a connection to the API server. */
+const MAX_WATCHES = 200
+/** Time after which a watch counts as healthy and resets the back-off. */
+const HEALTHY_MS = 10_000
+/** Interval at which the references of Connectors are compared with the Secrets that are followed. */
+const COMPARE_MS = 1_000
 
-type Secret = { readonly data?: Readonly<Record<string, string>> }
+type Followed = { readonly ended: AbortController; readonly done: Promise<void> }
+
+type State = {
+  readonly deps: ConnectorSecretsDeps
+  readonly known: Map<string, ReadSecret>
+  watched: number
+}
 
 export function createConnectorSecrets(deps: ConnectorSecretsDeps): ConnectorSecrets {
-  const { client, caches, enqueue, signal, log, pollMs = POLL_MS } = deps
-  const known = new Map<string, SecretReading>()
+  const { client, caches, signal, pollMs = POLL_MS } = deps
+  const state: State = { deps, known: new Map(), watched: 0 }
+  const { known } = state
+  const followed = new Map<string, Followed>()
 
-  async function refresh(key: string): Promise<SecretReading> {
-    const reading = await fetchSecret(client, key)
-    const before = known.get(key)
-    // A Secret that is unreadable at the moment, for example while the API server is overloaded, keeps its last result.
-    if (reading.state === 'unreadable' && before !== undefined) return before
-    known.set(key, reading)
-    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(reading)) {
-      log.info({ secret: key, state: reading.state }, 'secret changed')
-      for (const connector of connectorsOf(caches, key)) enqueue(connector)
-    }
-    return reading
+  function start(key: string): Followed {
+    const ended = new AbortController()
+    return { ended, done: followSecret(state, key, AbortSignal.any([signal, ended.signal])) }
   }
 
-  async function poll(): Promise<void> {
-    const keys = [...referencedSecrets(caches)]
-    for (const key of known.keys()) if (!keys.includes(key)) known.delete(key)
-    for (let at = 0; at < keys.length && !signal.aborted; at += CONCURRENCY)
-      await Promise.all(keys.slice(at, at + CONCURRENCY).map(refresh))
+  /** Follows exactly the Secrets that Connectors refer to. */
+  function compare(): void {
+    const keys = referencedSecrets(caches)
+    const gone = [...known.keys(), ...followed.keys()].filter((key) => !keys.has(key))
+    for (const key of gone) {
+      known.delete(key)
+      followed.get(key)?.ended.abort()
+      followed.delete(key)
+    }
+    for (const key of keys) if (!followed.has(key)) followed.set(key, start(key))
   }
 
   return {
-    read: async (key) => known.get(key) ?? (await refresh(key)),
+    async read(key) {
+      const before = known.get(key)
+      if (before !== undefined) return before.reading
+      const secret = await readSecret(client, key, signal)
+      // The watch may have sent a newer state meanwhile.
+      if (!known.has(key)) known.set(key, secret)
+      return (known.get(key) ?? secret).reading
+    },
     async follow() {
       while (!signal.aborted) {
-        await poll()
-        await sleep(pollMs, signal)
+        compare()
+        await sleep(Math.min(COMPARE_MS, pollMs), signal)
       }
+      await Promise.all([...followed.values()].map(({ done }) => done))
     },
+    counts: () => countsOf(state),
   }
+}
+
+/** Watches one Secret, or reads it at growing intervals while it cannot be watched. */
+async function followSecret(state: State, key: string, signal: AbortSignal): Promise<void> {
+  const { client, pollMs = POLL_MS, watchTiming: timing = SECRET_WATCH_TIMING } = state.deps
+  const backOff = createBackOff({ minMs: pollMs, maxMs: MAX_POLL_MS, random: Math.random })
+  const logRefusal = createRefusalLog(state.deps, key)
+  const onRead = (secret: ReadSecret) => {
+    if (!signal.aborted && put(state, key, secret)) backOff.reset()
+  }
+  while (!signal.aborted) {
+    const startedAt = performance.now()
+    const failure = await watch(state, () => watchSecret({ client, key, timing, signal, onRead }))
+    if (signal.aborted) return
+    logRefusal(failure)
+    const isHealthy = performance.now() - startedAt > HEALTHY_MS
+    if (isHealthy) backOff.reset()
+    if (failure === null && isHealthy) continue
+    // The first read is not due at once: the Connector of the Secret has just read it.
+    const [beforeMs, afterMs] = failure === TOO_MANY ? [backOff.next(), 0] : [0, backOff.next()]
+    await sleep(beforeMs, signal)
+    onRead(await readSecret(client, key, signal))
+    await sleep(afterMs, signal)
+  }
+}
+
+/** Returns a function that logs the first of several refusals to watch a Secret. */
+function createRefusalLog({ log }: ConnectorSecretsDeps, key: string): (failure: unknown) => void {
+  let wasRefused = false
+  return (failure) => {
+    const isRefused = hasCode(failure, 'forbidden')
+    if (isRefused && !wasRefused)
+      log.warn({ secret: key }, 'secret cannot be watched; the operator needs the verbs get and watch on it')
+    if (isRefused || failure === null) wasRefused = isRefused
+  }
+}
+
+/** Runs a watch if fewer than the maximum are open. Resolves with the reason why the Secret is not watched, else null. */
+async function watch(state: State, open: () => Promise<void>): Promise<unknown> {
+  if (state.watched >= (state.deps.maxWatches ?? MAX_WATCHES)) return TOO_MANY
+  state.watched++
+  try {
+    await open()
+    return null
+  } catch (error) {
+    return error
+  } finally {
+    state.watched--
+  }
+}
+
+const TOO_MANY = new Error('the maximum number of Secrets is watched')
+
+/** Stores a state. Returns true when the content of the Secret changed. */
+function put({ deps, known }: State, key: string, secret: ReadSecret): boolean {
+  const before = known.get(key)
+  const { reading } = secret
+  // A Secret that is unreadable at the moment, for example while the API server is overloaded, keeps its last state.
+  if (reading.state === 'unreadable' && before !== undefined) return false
+  known.set(key, secret)
+  if (before === undefined || JSON.stringify(before.reading) === JSON.stringify(reading)) return false
+  deps.log.info({ secret: key, state: reading.state }, 'secret changed')
+  for (const connector of connectorsOf(deps.caches, key)) deps.enqueue(connector)
+  return true
+}
+
+function countsOf({ known, watched }: State): SecretCounts {
+  const unreadable = { ...NO_SECRETS.unreadable }
+  const ageS = new Map<string, number>()
+  for (const [key, { reading, changedAtMs }] of known) {
+    if (reading.state !== 'found') unreadable[reading.state]++
+    if (changedAtMs === null) continue
+    const { namespace } = splitKey(key)
+    ageS.set(namespace, Math.max(ageS.get(namespace) ?? 0, (Date.now() - changedAtMs) / 1_000))
+  }
+  return { watched, unreadable, ageS }
 }
 
 function referencedSecrets({ Connector }: Pick<InformerCaches, 'Connector'>): ReadonlySet<string> {
@@ -78,16 +194,4 @@ function connectorsOf({ Connector }: Pick<InformerCaches, 'Connector'>, secret: 
   return Connector.list()
     .filter(({ metadata, spec }) => `${metadata.namespace}/${spec.credential?.secretRef.name}` === secret)
     .map((connector) => queueKey('Connector', keyOf(connector)))
-}
-
-async function fetchSecret(client: Pick<KubeClient, 'call'>, key: string): Promise<SecretReading> {
-  const { namespace, name } = splitKey(key)
-  try {
-    const path = pathOf(RESOURCES.Secret, namespace, name)
-    const { data = {} } = await client.call<Secret>({ method: 'GET', path, timeoutMs: TIMEOUT_MS })
-    return { state: 'found', data }
-  } catch (error) {
-    if (hasCode(error, 'not_found')) return { state: 'missing' }
-    return { state: hasCode(error, 'forbidden') ? 'forbidden' : 'unreadable' }
-  }
 }

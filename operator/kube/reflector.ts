@@ -220,7 +220,7 @@ function watchQuery(
 }
 
 /** Creates a signal that aborts after `idleMs` without data, which detects a half-open connection. */
-function watchdog(idleMs: number, parent: AbortSignal) {
+export function watchdog(idleMs: number, parent: AbortSignal) {
   const dead = new AbortController()
   const expire = () => dead.abort(new Error(`the watch received no data for ${idleMs} ms`))
   let timer = setTimeout(expire, idleMs)

@@ -1,4 +1,5 @@
 import { exposition } from '../../controlplane/features/health/metrics-exposition.ts'
+import { NO_SECRETS } from '../../operator/cluster/secrets.ts'
 import { createOperatorMetrics } from '../../operator/metrics.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'
 import { IDLE_GAUGES } from './idle-gauges.ts'
@@ -20,6 +21,7 @@ export async function metricFamilies(): Promise<MetricFamilies> {
   operator.observe({
     ...{ staleness: () => new Map(), queueDepth: () => 0, isLeader: () => false },
     ...{ killSwitchesBehindS: () => 0, pods: () => new Map(), certificates: () => new Map() },
+    secrets: () => NO_SECRETS,
   })
   const controlPlane = await exposition({
     counts: { total: 0, lastHour: 0, decisions24h: { allow: 0, deny: 0, requires_approval: 0 } },

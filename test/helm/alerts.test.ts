@@ -126,6 +126,11 @@ const CASES: readonly Case[] = [
   { alert: 'ChaperoneKillSwitchNotApplied', ...one('svc_gateway_processes_kill_pending', 0, 1) },
   { alert: 'ChaperoneKillSwitchNotApplied', ...one('svc_operator_stops_behind_seconds', 5, 60) },
   {
+    alert: 'ChaperoneCredentialUnreadable',
+    ...one('svc_operator_secrets_unreadable{reason="forbidden"}', 0, 2),
+    labels: { reason: 'forbidden' },
+  },
+  {
     alert: 'ChaperoneOperatorStale',
     ...one('svc_operator_staleness_seconds{resource="gateways"}', 60, 400),
     labels: { resource: 'gateways' },

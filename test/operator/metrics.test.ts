@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { podCounts } from '../../operator/cluster/pod-counts.ts'
 import type { PodFacts } from '../../operator/cluster/pod-index.ts'
+import { NO_SECRETS } from '../../operator/cluster/secrets.ts'
 import { createOperatorMetrics, type OperatorGauges } from '../../operator/metrics.ts'
 
 const GAUGES: OperatorGauges = {
@@ -10,6 +11,7 @@ const GAUGES: OperatorGauges = {
   killSwitchesBehindS: () => 1,
   pods: () => new Map(),
   certificates: () => new Map(),
+  secrets: () => NO_SECRETS,
 }
 
 async function rowsOf(
@@ -90,4 +92,16 @@ test('pods are counted by Gateway; a Gateway that does not exist is no label, an
   expect(text).not.toContain('invented')
   gateways = []
   expect(await metrics.scrape()).not.toContain('gateway="team/main"')
+})
+
+test('Secrets of Connectors are counted by the reason why they cannot be read, with the age of credentials', async () => {
+  const unreadable = { missing: 1, forbidden: 2, unreadable: 0 }
+  const rows = await rowsOf({ secrets: () => ({ watched: 5, unreadable, ageS: new Map([['team', 60]]) }) })
+  for (const row of [
+    'svc_operator_secret_watches 5',
+    'svc_operator_secrets_unreadable{reason="forbidden"} 2',
+    'svc_operator_secrets_unreadable{reason="missing"} 1',
+    'svc_operator_credential_age_seconds{namespace="team"} 60',
+  ])
+    expect(rows).toContain(row)
 })

@@ -32,7 +32,7 @@ const OWN_RULES: readonly Rule[] = [
   },
 ]
 /** Bound in single namespaces. */
-const SECRET_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]
+const SECRET_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'watch'] }]
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const ACCOUNT = { kind: 'ServiceAccount', name: 'operator', namespace: SYSTEM }
@@ -153,7 +153,7 @@ describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSET
     const calls = await world.callsBy(USER)
     const denied = calls.filter(({ status }) => status === 403)
     expect(new Set(denied.map(({ call, namespace }) => `${call} in ${namespace}`))).toEqual(
-      new Set(['get :secrets in tenant']),
+      new Set(['get :secrets in tenant', 'watch :secrets in tenant']),
     )
     const granted = [...CLUSTER_RULES, ...OWN_RULES, ...SECRET_RULES].flatMap(
       ({ apiGroups, resources, verbs }) =>
