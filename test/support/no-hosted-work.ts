@@ -1,4 +1,3 @@
-import type { HostedWorkCounts } from '../../sidecar/admin/metrics/hosted-work-metrics.ts'
 import type { Cancellations } from '../../sidecar/control/hosted-work/cancellations.ts'
 
 /** Cancellations of a gateway whose agents start no work at providers. */
@@ -10,5 +9,3 @@ export const NO_CANCELLATIONS: Cancellations = {
   }),
   close: () => undefined,
 }
-
-export const NO_HOSTED_WORK: HostedWorkCounts = { size: 0, dropped: 0, unidentifiedCount: 0 }
