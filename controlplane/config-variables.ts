@@ -183,6 +183,11 @@ export const CONFIG_VARIABLES = {
     meaning:
       'In a cluster: minimum strictness of Gateways outside of the platform namespaces, as JSON (`{"enforcementLevel": "full_enforce"}`)',
   },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    fallback: 'none',
+    meaning:
+      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded: the member `resource` of every log line. A value with an error is ignored',
+  },
   LOG_LEVEL: {
     fallback: '`info`',
     meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { failureReason } from '../core/failure-reason.ts'
+import { resourceFields } from '../core/resource-attributes.ts'
 import { readConfig } from './config.ts'
 import { type ControlPlane, createControlPlane } from './controlplane.ts'
 
@@ -14,7 +15,7 @@ async function start(): Promise<ControlPlane> {
   const config = readConfig(process.env)
   // Log lines omit the values of these keys, because the values are secret.
   const redact = ['*.password', '*.token', '*.api_key', '*.authorization', '*.cookie', 'req.headers']
-  const log = pino({ level: config.logLevel, redact })
+  const log = pino({ level: config.logLevel, redact, ...resourceFields(process.env) })
   const controlPlane = await createControlPlane(config, log)
   log.info({ url: controlPlane.url }, 'control plane serves')
   return controlPlane

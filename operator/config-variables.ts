@@ -14,6 +14,11 @@ export const CONFIG_VARIABLES = {
     fallback: 'public roots',
     meaning: 'Certificate authorities of the control plane (PEM)',
   },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    fallback: 'none',
+    meaning:
+      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded: the member `resource` of every log line. A value with an error is ignored',
+  },
   LOG_LEVEL: {
     fallback: '`info`',
     meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',

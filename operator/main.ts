@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import pino from 'pino'
 import { failureReason } from '../core/failure-reason.ts'
+import { resourceFields } from '../core/resource-attributes.ts'
 import { readConfig, readInjection } from './config.ts'
 import { createOperator } from './operator.ts'
 
@@ -14,7 +15,10 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   const name = config.mode === 'folder' ? 'manifests' : 'operator'
   // Log lines are written synchronously, so that problems of manifests are logged even if the process is killed.
-  const log = pino({ name, level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
+  const log = pino(
+    { name, level: config.logLevel, ...resourceFields(process.env) },
+    pino.destination({ dest: 2, sync: true }),
+  )
   const injection = readInjection(config, process.env)
   const operator = await createOperator({ config, injection, log })
   const stop = () => {

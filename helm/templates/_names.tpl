@@ -109,3 +109,10 @@ helm.sh/hook: {{ first . }}
 helm.sh/hook-weight: {{ last . | quote }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end -}}
+
+{{/* Resource attributes of OpenTelemetry as `key=value,...`, percent-encoded and sorted by key. */}}
+{{- define "chaperone.resourceAttributes" -}}
+{{- $pairs := list }}
+{{- range $key, $value := . }}{{ $pairs = append $pairs (printf "%s=%s" $key ($value | urlquery | replace "+" "%20")) }}{{ end }}
+{{- join "," $pairs }}
+{{- end }}

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readConfig } from '../../controlplane/config.ts'
 import { TOKEN_AUDIENCE, TOKEN_TTL_S } from '../../core/capture/pod-contract.ts'
+import { resourceFields } from '../../core/resource-attributes.ts'
 import { guardNames } from '../../operator/guard/guard-names.ts'
 import { MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../../operator/webhook/configuration.ts'
 import { KINDS } from '../../scripts/crds/kinds.ts'
@@ -328,6 +329,24 @@ describe.skipIf(helmProgram === null)('the chart', () => {
       expect(names(role, 'mutatingwebhookconfigurations')).toEqual([WEBHOOK_CONFIGURATION])
       expect(names(role, 'validatingwebhookconfigurations')).toEqual([MANIFESTS_CONFIGURATION])
     }
+  })
+
+  test('gives the resource attributes of OpenTelemetry to operator and control plane, and none by default', async () => {
+    const given = async (...args: readonly string[]) =>
+      (await resources(...LEAST, ...args)).flatMap(({ kind, metadata, spec }) =>
+        kind === 'Deployment' && JSON.stringify(spec).includes('OTEL_RESOURCE_ATTRIBUTES')
+          ? [[metadata.name, /"OTEL_RESOURCE_ATTRIBUTES","value":"([^"]*)"/.exec(JSON.stringify(spec))?.[1]]]
+          : [],
+      )
+    expect(await given()).toEqual([])
+    const attributes = { team: 'a,b=c d', 'k8s.cluster.name': 'prod-1' }
+    const set = ['--set-json', `openTelemetry.resourceAttributes=${JSON.stringify(attributes)}`]
+    const value = 'k8s.cluster.name=prod-1,team=a%2Cb%3Dc%20d'
+    expect((await given(...set)).sort()).toEqual([
+      ['chaperone-control-plane', value],
+      ['chaperone-operator', value],
+    ])
+    expect(resourceFields({ OTEL_RESOURCE_ATTRIBUTES: value }).mixin?.().resource).toEqual(attributes)
   })
 
   test('contains the alerts of the file as a PrometheusRule', async () => {

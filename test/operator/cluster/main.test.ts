@@ -20,6 +20,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
   let world: ClusterWorld
   let folder: string
   const children: ChildProcess[] = []
+  const logged: string[] = []
   beforeAll(async () => {
     world = await startClusterWorld()
     folder = await mkdtemp(join(tmpdir(), 'chaperone-main-'))
@@ -43,8 +44,9 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
         ...{ CONTROL_PLANE_URL: world.replica.url, OPERATOR_TOKEN_FILE: join(folder, 'token') },
         ...env,
       },
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
+    child.stderr?.on('data', (chunk: Buffer) => void logged.push(chunk.toString()))
     children.push(child)
     const message = once(child, 'message').then(([first]) => first as Record<string, unknown>)
     return { child, message }
@@ -54,9 +56,15 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
     const { child, message } = start({
       ...{ SIDECAR_DNS_RESOLVERS: '10.96.0.10' },
       ...{ SIDECAR_IMAGE: 'example/chaperone:1', WEBHOOK_HOST: '127.0.0.1', WEBHOOK_PORT: '0' },
-      ...{ WEBHOOK_ADDRESS: '127.0.0.1', LOG_LEVEL: 'silent' },
+      ...{ WEBHOOK_ADDRESS: '127.0.0.1', LOG_LEVEL: 'info' },
+      OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=prod-1',
     })
     const ready = await message
+    const lines = await eventually('it logs', () =>
+      logged.join('').includes('operator started') ? logged.join('').trim().split('\n') : null,
+    )
+    for (const line of lines)
+      expect(JSON.parse(line)).toMatchObject({ resource: { 'k8s.cluster.name': 'prod-1' } })
     expect(ready).toMatchObject({ type: 'ready', health_port: expect.any(Number) })
     const health = async (path: string) => {
       const answer = await fetch(`http://127.0.0.1:${ready['health_port']}${path}`)
