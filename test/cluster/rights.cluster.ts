@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type Rule, resources } from '../helm/chart.ts'
 import { eventually } from '../support/eventually.ts'
+import { SANDBOX_DEFINITION, TEMPLATE_DEFINITION } from '../support/sandbox-definitions.ts'
 import { agentPod, inForce, ours, podTemplate, running, startVendor, type Vendor } from './agents.ts'
 import { openControlPlane } from './control-plane.ts'
 import { AGENTS, install, SYSTEM, uninstall } from './installation.ts'
@@ -79,6 +80,8 @@ test.skipIf(record === null)(
 async function live(): Promise<void> {
   const refused = podTemplate(GATEWAY, { spec: { hostNetwork: true } })
   const labels = { app: 'refused' }
+  // The operator uses its rights on agent-sandbox only where agent-sandbox is installed.
+  await apply(SANDBOX_DEFINITION, TEMPLATE_DEFINITION)
   await apply(
     agentPod('used', GATEWAY),
     ours('Policy', 'used', { rules: [{ name: 'r', conditions: ['false'], decision: 'deny' }] }),
@@ -102,6 +105,8 @@ async function live(): Promise<void> {
     const policy = await get<{ readonly status?: object }>('cpol', 'used', AGENTS)
     return policy?.status ?? null
   })
+  for (const { metadata } of [SANDBOX_DEFINITION, TEMPLATE_DEFINITION])
+    await kube(['delete', 'customresourcedefinition', metadata.name])
   await kube(['delete', 'replicaset/refused', 'pod/used', 'cpol/used', 'serviceaccount/caller', '-n', AGENTS])
 }
 

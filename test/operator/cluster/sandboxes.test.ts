@@ -9,6 +9,7 @@ import {
   kubeAssets,
   startKubeApiServer,
 } from '../../support/kube-api-server.ts'
+import { SANDBOX_DEFINITION, TEMPLATE_DEFINITION } from '../../support/sandbox-definitions.ts'
 import { type Cluster, openCluster } from '../kube/cluster.ts'
 
 const CRDS = { base: '/apis/apiextensions.k8s.io/v1', plural: 'customresourcedefinitions' }
@@ -16,38 +17,13 @@ const SANDBOXES = { base: '/apis/agents.x-k8s.io/v1beta1', plural: 'sandboxes' }
 const TEMPLATES = { base: '/apis/extensions.agents.x-k8s.io/v1beta1', plural: 'sandboxtemplates' }
 const QUICK = { watchS: [60, 60], idleMs: 60_000, minMs: 50, maxMs: 500 } as const
 
-/** A definition with the names of agent-sandbox and without its schema. */
-function definition(group: string, plural: string, kind: string) {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
-  return {
-    metadata: {
-      name: `${plural}.${group}`,
-      // Required for groups of the Kubernetes project.
-      annotations: { 'api-approved.kubernetes.io': 'unapproved, a test' },
-    },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-      versions: [
-        { name: 'v1alpha1', served: true, storage: false, schema },
-        { name: 'v1beta1', served: true, storage: true, schema },
-      ],
-    },
-  }
-}
-
 let server: KubeApiServer
 let cluster: Cluster
 let sandboxes: Sandboxes
 
 async function install(): Promise<void> {
-  await cluster.createRaw(CRDS, undefined, definition('agents.x-k8s.io', 'sandboxes', 'Sandbox'))
-  await cluster.createRaw(
-    CRDS,
-    undefined,
-    definition('extensions.agents.x-k8s.io', 'sandboxtemplates', 'SandboxTemplate'),
-  )
+  await cluster.createRaw(CRDS, undefined, SANDBOX_DEFINITION)
+  await cluster.createRaw(CRDS, undefined, TEMPLATE_DEFINITION)
   for (const resource of [SANDBOXES, TEMPLATES])
     await eventually(`${resource.plural} are served`, () =>
       cluster.client.call({ method: 'GET', path: pathOf(resource) }).then(
@@ -139,7 +115,7 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
         () => true,
       ),
     )
-    await cluster.createRaw(CRDS, undefined, definition('agents.x-k8s.io', 'sandboxes', 'Sandbox'))
+    await cluster.createRaw(CRDS, undefined, SANDBOX_DEFINITION)
     await eventually(
       'a new Sandbox is accepted',
       () => cluster.createRaw(SANDBOXES, 'team', sandbox('lab')).catch(() => null),
