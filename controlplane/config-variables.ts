@@ -26,7 +26,8 @@ export const CONFIG_VARIABLES = {
   HTTP_PROXY: { fallback: 'none', meaning: 'The same for http addresses' },
   NO_PROXY: {
     fallback: 'none',
-    meaning: 'Hosts that are called directly, separated by commas: names, suffixes, addresses, ranges, or `*`',
+    meaning:
+      'Hosts that are called directly, separated by commas: names, suffixes, addresses, ranges, or `*`',
   },
   DATABASE_CA_FILE: {
     fallback: 'public roots, with `sslmode` in the URL',

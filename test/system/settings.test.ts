@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { readConfig as readControlPlane } from '../../controlplane/config.ts'
 import { CONFIG_VARIABLES as CONTROL_PLANE } from '../../controlplane/config-variables.ts'
+import { resourceFields } from '../../core/resource-attributes.ts'
 import { readInjection, readConfig as readOperator } from '../../operator/config.ts'
 import { CONFIG_VARIABLES as OPERATOR } from '../../operator/config-variables.ts'
 import { readConfig as readGateway } from '../../sidecar/config.ts'
@@ -22,7 +23,7 @@ const PROGRAMS = [
   {
     program: 'control plane',
     known: CONTROL_PLANE,
-    read: readControlPlane,
+    read: (env: Env) => [readControlPlane(env), resourceFields(env)],
     env: { DATABASE_URL: 'postgres://u:p@h/db', MASTER_KEY: 'ab'.repeat(32) },
   },
   {
@@ -34,7 +35,7 @@ const PROGRAMS = [
   {
     program: 'operator',
     known: OPERATOR,
-    read: (env: Env) => readInjection(readOperator(env), env),
+    read: (env: Env) => [readInjection(readOperator(env), env), resourceFields(env)],
     env: { ...SERVER, POD_NAMESPACE: 'n', OPERATOR_TOKEN_FILE: '/token', SIDECAR_IMAGE: 'image' },
   },
 ]
