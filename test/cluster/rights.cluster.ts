@@ -6,7 +6,7 @@ import { SANDBOX_DEFINITION, TEMPLATE_DEFINITION } from '../support/sandbox-defi
 import { agentPod, inForce, ours, podTemplate, running, startVendor, type Vendor } from './agents.ts'
 import { openControlPlane } from './control-plane.ts'
 import { AGENTS, install, SYSTEM, uninstall } from './installation.ts'
-import { apply, get, helm, kube } from './kubectl.ts'
+import { apply, get, helm, type KubeObject, kube } from './kubectl.ts'
 
 const GATEWAY = 'rights'
 const record = inject('installation').environment.auditRecord
@@ -51,8 +51,10 @@ test.skipIf(record === null)(
   async () => {
     await live()
     const [rendered, lent] = [await rightsOf(), await rightsOfTheCluster()]
+    await apply(formerGateway('last'))
     const leavingAt = new Date().toISOString()
     await uninstall()
+    await kube(['delete', 'cgw/last', '-n', AGENTS])
     // Whatever the installations of this cluster have done since it is there.
     const calls = callsOfOurs()
     // While a chart is installed or removed programs may run for which no role is there.
@@ -81,7 +83,7 @@ async function live(): Promise<void> {
   const refused = podTemplate(GATEWAY, { spec: { hostNetwork: true } })
   const labels = { app: 'refused' }
   // The operator uses its rights on agent-sandbox only where agent-sandbox is installed.
-  await apply(SANDBOX_DEFINITION, TEMPLATE_DEFINITION)
+  await apply(SANDBOX_DEFINITION, TEMPLATE_DEFINITION, formerGateway('former'))
   await apply(
     agentPod('used', GATEWAY),
     ours('Policy', 'used', { rules: [{ name: 'r', conditions: ['false'], decision: 'deny' }] }),
@@ -107,7 +109,23 @@ async function live(): Promise<void> {
   })
   for (const { metadata } of [SANDBOX_DEFINITION, TEMPLATE_DEFINITION])
     await kube(['delete', 'customresourcedefinition', metadata.name])
-  await kube(['delete', 'replicaset/refused', 'pod/used', 'cpol/used', 'serviceaccount/caller', '-n', AGENTS])
+  await kube([
+    'delete',
+    'replicaset/refused',
+    'pod/used',
+    'cpol/used',
+    'cgw/former',
+    'serviceaccount/caller',
+    '-n',
+    AGENTS,
+  ])
+}
+
+/** A Gateway of a former version, whose finalizer the operator takes off at its start, and the chart when it is removed. */
+function formerGateway(name: string): KubeObject {
+  const gateway = ours('Gateway', name, {})
+  const metadata = { ...gateway.metadata, finalizers: ['chaperone.dev/gateway'] }
+  return { ...gateway, metadata }
 }
 
 /** By a token of the cluster: the control plane asks whose it is, and what they may do. */
