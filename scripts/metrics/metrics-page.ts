@@ -58,7 +58,7 @@ ${table(controlPlane)}
 ${table(operator)}
 
 ## Alerts
-\`critical\` should wake somebody. The tests \`test/helm/alerts.test.ts\` let each of them fire.
+\`critical\` should page the person on call. \`test/helm/alerts.test.ts\` makes each of them fire.
 
 ${(await readAlerts()).map(alertText).join('\n\n')}
 `
