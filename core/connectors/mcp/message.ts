@@ -178,12 +178,31 @@ function nameResponse(message: Readonly<Record<string, unknown>>, config: Connec
 
 /**
  * True if the response to the server contains data, such as the result of sampling. A result without members (of a
- * ping), a declined question and an error without data contain none.
+ * ping), a declined question, a list of local folders and an error without data contain none.
  */
 function returnsData({ result, error }: Readonly<Record<string, unknown>>): boolean {
   const isRefused = isRecord(result) && (result['action'] === 'decline' || result['action'] === 'cancel')
   if (isRecord(result) && Object.keys(result).length <= (isRefused ? 1 : 0)) return false
+  if (isRecord(result) && isRootsList(result)) return false
   return result !== undefined || (isRecord(error) && error['data'] !== undefined)
+}
+
+/** Limits that leave the client's answer to `roots/list` no room for files: many programs answer it at each start. */
+const MAX_ROOTS = 16
+const MAX_ROOT = 512
+/** Matches the URI of a local folder whose path contains no data but itself: no host, query or fragment. */
+const LOCAL_FOLDER = /^file:\/\/\/[^?#]*$/i
+
+/** True for a result of `roots/list`: folders on the client's machine, each with a URI and perhaps a name. */
+function isRootsList(result: Readonly<Record<string, unknown>>): boolean {
+  const { roots, ...rest } = result
+  if (!Array.isArray(roots) || roots.length > MAX_ROOTS || Object.keys(rest).length > 0) return false
+  return roots.every((root: unknown) => isRecord(root) && isLocalFolder(root))
+}
+
+function isLocalFolder({ uri, name = '', ...rest }: Readonly<Record<string, unknown>>): boolean {
+  if (typeof uri !== 'string' || typeof name !== 'string' || Object.keys(rest).length > 0) return false
+  return LOCAL_FOLDER.test(uri) && uri.length <= MAX_ROOT && name.length <= MAX_ROOT
 }
 
 function judgeName(name: string, where: string): Refusal | null {

@@ -89,21 +89,20 @@ describe('under the rules of the first start', () => {
     },
   )
 
-  it('what an MCP server offers, and a tool that reads, are', async () => {
+  it('what an MCP server offers, a tool that reads, and the folders of the client are', async () => {
     const json = ['Content-Type', 'application/json']
-    for (const [method, params] of [
-      [
-        'initialize',
-        { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
-      ],
-      ['resources/list', {}],
-      ['resources/read', { uri: 'file:///readme.md' }],
-      ['prompts/get', { name: 'p' }],
-      ['tools/list', {}],
-      ['tools/call', { name: 'read_file', arguments: { path: 'x' } }],
-    ] as const) {
+    const clientInfo = { name: 'c', version: '1' }
+    for (const message of [
+      { method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } },
+      { method: 'resources/list', params: {} },
+      { method: 'resources/read', params: { uri: 'file:///readme.md' } },
+      { method: 'prompts/get', params: { name: 'p' } },
+      { method: 'tools/list', params: {} },
+      { method: 'tools/call', params: { name: 'read_file', arguments: { path: 'x' } } },
+      { result: { roots: [{ uri: 'file:///home/a/project', name: 'project' }] } },
+    ]) {
       const world = await start(WITH_MCP)
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...message })
       const { reply } = await world.send({
         method: 'POST',
         host: USUAL_HOST.mcp,
@@ -111,7 +110,7 @@ describe('under the rules of the first start', () => {
         headers: json,
         body,
       })
-      expect(reply.status, method).toBe(200)
+      expect(reply.status, body).toBe(200)
     }
   })
 
