@@ -1,6 +1,7 @@
 import { ANNOTATIONS, INJECT_LABEL, LAYER_LABEL, PROXY_UIDS } from '../capture/pod-contract.ts'
 import { agentName } from './agent-name.ts'
 import { hardenPod, keepsApiToken, seccompProfileOf, withoutApiToken } from './harden.ts'
+import { outsideMeshes } from './mesh.ts'
 import type { InjectGateway, InjectOptions } from './options.ts'
 import type { Pod } from './pod.ts'
 import type { Refusal } from './refusal.ts'
@@ -127,7 +128,7 @@ function markedMetadata(
   const reference = `${gateway.namespace}/${gateway.name}`
   const done = { gateway: reference, agent, workload, interception, hardening }
   const { [ANNOTATIONS.bypassPossible]: _stale, ...annotations } = metadata.annotations ?? {}
-  return {
+  return outsideMeshes({
     ...metadata,
     labels: {
       ...metadata.labels,
@@ -142,7 +143,7 @@ function markedMetadata(
       [ANNOTATIONS.injected]: JSON.stringify(done),
       [ANNOTATIONS.proxyUid]: String(proxyUid),
     },
-  }
+  })
 }
 
 function warningsOf(pod: Pod, interception: 'transparent' | 'proxyEnv'): readonly string[] {

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, PROBE_PORTS, TOKEN_AUDIENCE } from '../capture/pod-contract.ts'
+import { meshContainer, meshOptIns } from './mesh.ts'
 import type { InjectGateway } from './options.ts'
 import type { Pod, Volume } from './pod.ts'
 import { annotationField, type Refusal } from './refusal.ts'
@@ -49,12 +50,15 @@ const HOST_SWITCHES = {
 export function refusePod(pod: Pod, gateway: InjectGateway, proxyUid: number): readonly Refusal[] {
   return [
     ...annotations(pod),
+    ...meshOptIns(pod),
     ...hostSwitches(pod),
     ...operatingSystem(pod),
     ...refuseSecurity(pod.spec.securityContext, 'spec.securityContext', proxyUid),
     ...sysctls(pod),
     ...volumes(pod, gateway),
-    ...everyContainer(pod).flatMap(({ path, container }) => refuseContainer(container, path, proxyUid)),
+    ...everyContainer(pod).flatMap(
+      ({ path, container }) => meshContainer(container, path) ?? refuseContainer(container, path, proxyUid),
+    ),
     ...(gateway.spec.hardening === 'strict' ? nonRoot(pod) : []),
     ...otherSeccomp(pod, gateway.spec.agents?.seccompProfile),
   ]

@@ -7,6 +7,7 @@ import {
   TOKEN_AUDIENCE,
   VOLUMES,
 } from '../../core/capture/pod-contract.ts'
+import { AMBIENT_LABEL } from '../../core/inject/mesh.ts'
 import { NOT_SYSTEM, outside } from '../webhook/configuration.ts'
 import { containerRules } from './container-rules.ts'
 import { demand, metadataOf, text, texts, type Validation, type Variable } from './expressions.ts'
@@ -112,6 +113,10 @@ function changes(): Policy {
       demand(
         [...kept, ...labels].join(' && '),
         'metadata: only the injector sets its labels and annotations, and they cannot change while the pod exists',
+      ),
+      demand(
+        isKept('labels')(AMBIENT_LABEL),
+        `metadata.labels[${AMBIENT_LABEL}]: a governed pod stays outside of the mesh while it exists, because only one proxy can capture its traffic`,
       ),
     ],
   }

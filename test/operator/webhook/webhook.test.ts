@@ -32,6 +32,7 @@ import {
   startKubeApiServer,
 } from '../../support/kube-api-server.ts'
 import { clientOf, createNamespace, createPod, refusalOf, untilAccount } from '../../support/kube-objects.ts'
+import { ISTIO, LINKERD, startMesh } from './mesh-webhooks.ts'
 
 type CheckedPolicy = {
   status?: { observedGeneration?: number; typeChecking?: { expressionWarnings?: unknown[] } }
@@ -318,6 +319,67 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
       expect(says).toContain('ValidatingAdmissionPolicy')
       expect(says).toContain('spec.initContainers')
     })
+  })
+
+  describe.each([
+    ['Istio', ISTIO, { labels: { 'sidecar.istio.io/inject': 'false' } }],
+    ['Linkerd', LINKERD, { annotations: { 'linkerd.io/inject': 'disabled' } }],
+  ] as const)('the webhook of %s, in a namespace that is in the mesh,', (mesh, webhook, optOut) => {
+    const meshed = (given: object) =>
+      client.call<StoredPod & { spec: { containers: { name: string }[] } }>(
+        createPod('team', given, { dryRun: 'All' }),
+      )
+    const namesOf = ({ spec }: Awaited<ReturnType<typeof meshed>>) =>
+      [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name)
+    const GOVERNED = ['chaperone-rules', 'chaperone-proxy', 'agent']
+    /** Waits until the API server calls the webhook, shown by an ungoverned pod. */
+    const untilMeshed = () =>
+      eventually('the mesh takes in an ungoverned pod', async () => {
+        const names = namesOf(await meshed({ metadata: { generateName: 'm-' }, spec: SPEC }))
+        return names.some((name) => name.startsWith(mesh.toLowerCase())) ? true : null
+      })
+    const governed = (more: { labels?: object; annotations?: object } = {}) => {
+      const { metadata, ...pod } = annotated()
+      const annotations = { ...metadata.annotations, ...more.annotations }
+      return { ...pod, metadata: { ...metadata, ...more, annotations } }
+    }
+
+    it('leaves a governed pod out when it is called after the injector', async () => {
+      shape = {}
+      await using _ = await startMesh(client, webhook, { name: 'zz-mesh', namespace: 'team' })
+      await untilMeshed()
+      const stored = await meshed(governed())
+      expect(namesOf(stored)).toEqual(GOVERNED)
+      expect(stored.metadata).toMatchObject({
+        labels: { 'sidecar.istio.io/inject': 'false', 'istio.io/dataplane-mode': 'none' },
+        annotations: { 'linkerd.io/inject': 'disabled' },
+      })
+    })
+
+    it('makes the injector refuse with the opt-out when it is called before, and admit a pod that has it', async () => {
+      shape = {}
+      await using _ = await startMesh(client, webhook, { name: 'aa-mesh', namespace: 'team' })
+      await untilMeshed()
+      const says = await refusalOf(client, createPod('team', governed()))
+      const [name, value] = Object.entries({ ...Object.values(optOut)[0] })[0] ?? []
+      expect(says).toContain(`is a container of ${mesh}, whose webhook was called before the injector`)
+      expect(says).toContain(`${name}: ${value === 'false' ? '"false"' : value} in the pod template`)
+      expect(says).not.toContain('capabilities')
+      expect(namesOf(await meshed(governed(optOut)))).toEqual(GOVERNED)
+    })
+  })
+
+  it('keeps a running pod out of the ambient mode of Istio', async () => {
+    shape = {}
+    await post('team', annotated({}, { name: 'not-ambient' }))
+    const label = (value: string | null) => ({
+      ...{ method: 'PATCH' as const, path: '/api/v1/namespaces/team/pods/not-ambient' },
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { labels: { 'istio.io/dataplane-mode': value, own: 'yes' } } },
+    })
+    for (const value of ['ambient', null])
+      expect(await refusalOf(client, label(value))).toContain('metadata.labels[istio.io/dataplane-mode]')
+    expect(await refusalOf(client, label('none'))).toBeNull()
   })
 
   describe('the certificates', () => {
