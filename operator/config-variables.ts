@@ -86,6 +86,11 @@ export const CONFIG_VARIABLES = {
     fallback: '`CONTROL_PLANE_URL`',
     meaning: 'Address of the control plane for sidecars',
   },
+  SIDECAR_DNS_PODS: {
+    fallback: '`kube-system/k8s-app=kube-dns`',
+    meaning:
+      'Pods of the DNS servers, `NAMESPACE/KEY=VALUE,...`, for the NetworkPolicy of governed pods of agent-sandbox',
+  },
   SIDECAR_DNS_RESOLVERS: {
     fallback: 'the DNS servers of `/etc/resolv.conf` of the operator, which are those of the cluster',
     meaning:

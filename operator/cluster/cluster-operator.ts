@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { SandboxLookup } from '../../core/inject/sandbox.ts'
 import { loadKubeconfig } from '../../kube/kubeconfig-access.ts'
 import { createPodAccess } from '../../kube/pod-access.ts'
 import type { KubeAccess } from '../../kube/transport.ts'
@@ -24,7 +23,7 @@ import { createLeader, type LeaderTiming } from './leader.ts'
 import { podCounts } from './pod-counts.ts'
 import type { PodIndex } from './pod-index.ts'
 import { readinessChecks } from './readiness-checks.ts'
-import { startSandboxes } from './sandboxes.ts'
+import { type Sandboxes, startSandboxes } from './sandboxes.ts'
 
 export type ClusterOperator = AsyncDisposable & {
   /** Resolves when every informer cache has its first complete list. */
@@ -55,6 +54,8 @@ export type AdmissionComponent = AsyncDisposable & {
   readonly certificates?: () => ReadonlyMap<string, Validity>
   /** Called when a Gateway was added, changed or deleted. */
   readonly gatewaysChanged?: () => void
+  /** Called when a SandboxTemplate was added, changed or deleted. */
+  readonly templatesChanged?: () => void
 }
 export type AdmissionDeps = {
   readonly client: KubeClient
@@ -64,7 +65,8 @@ export type AdmissionDeps = {
   readonly caches: InformerCaches
   readonly namespaces: Omit<Namespaces, 'stop'>
   readonly podIndex: Pick<PodIndex, 'agentElsewhere'>
-  readonly sandboxes: SandboxLookup
+  readonly sandboxes: Omit<Sandboxes, 'stop'>
+  readonly isLeader: () => boolean
   /** Called with the Gateways (`namespace/name`) whose set of ungoverned pods changed. */
   readonly onBypassing: (gateways: ReadonlySet<string>) => void
   readonly onReview: OperatorMetrics['reviewed']
@@ -107,10 +109,16 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   })
   // Only the admission of pods needs the objects of agent-sandbox.
   const sandboxes =
-    openAdmission === null ? null : startSandboxes({ client, log, metrics, timing: timing.watch })
+    openAdmission === null
+      ? null
+      : startSandboxes({
+          ...{ client, log, metrics, timing: timing.watch },
+          onTemplate: () => getAdmission()?.templatesChanged?.(),
+        })
   if (openAdmission !== null && sandboxes !== null)
     admission = await openAdmission({
       ...{ client, config, log, instance, caches, namespaces, podIndex, sandboxes },
+      isLeader: election.isLeader,
       onBypassing: leader.gatewaysChanged,
       onReview: metrics.reviewed,
     })

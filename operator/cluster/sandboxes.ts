@@ -18,6 +18,8 @@ import {
 } from '../kube/reflector.ts'
 
 export type Sandboxes = SandboxLookup & {
+  /** Returns the namespaces with a SandboxTemplate; null before the cache is filled. */
+  templateNamespaces(): ReadonlySet<string> | null
   stop(): Promise<void>
 }
 
@@ -26,6 +28,8 @@ export type SandboxesDeps = {
   readonly log: Logger
   readonly metrics: ReflectorMetrics
   readonly timing?: ReflectorTiming | undefined
+  /** Called when a SandboxTemplate was added, changed or deleted. */
+  readonly onTemplate: () => void
 }
 
 const DEFINITIONS = { base: '/apis/apiextensions.k8s.io/v1', plural: 'customresourcedefinitions' }
@@ -39,12 +43,14 @@ export function startSandboxes(deps: SandboxesDeps): Sandboxes {
     group: SANDBOX_GROUP,
     plural: 'sandboxes',
     isMetadataOnly: true,
+    onChange: () => undefined,
     trim: (object) => ({ ...identityOf(object), sandbox: readSandbox(object.metadata) }),
   })
   const templates = startOptional<TemplateObject>(deps, {
     group: SANDBOX_EXTENSIONS_GROUP,
     plural: 'sandboxtemplates',
     isMetadataOnly: false,
+    onChange: deps.onTemplate,
     trim: (object) => ({ ...identityOf(object), template: { agent: agentOf(object as FullTemplate) } }),
   })
   return {
@@ -53,6 +59,15 @@ export function startSandboxes(deps: SandboxesDeps): Sandboxes {
       const cache = templates.cache()
       if (cache?.isSynced() !== true) return undefined
       return cache.get(`${namespace}/${name}`)?.template ?? { agent: null }
+    },
+    templateNamespaces() {
+      if (!templates.isKnown()) return null
+      return new Set(
+        templates
+          .cache()
+          ?.list()
+          .map(({ metadata: { namespace = '' } }) => namespace),
+      )
     },
     async stop() {
       await Promise.all([sandboxes.stop(), templates.stop()])
@@ -80,6 +95,7 @@ type OptionalResource<T> = {
   readonly group: string
   readonly plural: string
   readonly isMetadataOnly: boolean
+  readonly onChange: () => void
   readonly trim: (object: KubeObject) => T
 }
 
@@ -94,7 +110,7 @@ type FullDefinition = KubeObject & {
 /** Watches a resource that exists only while its CustomResourceDefinition is installed. */
 function startOptional<T extends KubeObject>(
   { client, log, metrics, timing }: SandboxesDeps,
-  { group, plural, isMetadataOnly, trim }: OptionalResource<T>,
+  { group, plural, isMetadataOnly, onChange, trim }: OptionalResource<T>,
 ) {
   const common = { client, log, metrics, ...(timing === undefined ? {} : { timing }) }
   const name = `${plural}.${group}`
@@ -113,7 +129,10 @@ function startOptional<T extends KubeObject>(
     const version = definitions.get(name)?.version
     if (version === open?.version) return
     stopCache()
-    if (version === undefined) return
+    if (version === undefined) {
+      onChange()
+      return
+    }
     const path = pathOf({ base: `/apis/${group}/${version}`, plural })
     const selection = { path, metadataOnly: isMetadataOnly }
     const cache = createReflector<T>({
@@ -121,7 +140,7 @@ function startOptional<T extends KubeObject>(
       resource: plural,
       selection,
       trim,
-      onChange: () => undefined,
+      onChange,
     })
     open = { version, cache }
   }
@@ -137,6 +156,8 @@ function startOptional<T extends KubeObject>(
   return {
     /** Informer cache; null while the resource does not exist. */
     cache: () => open?.cache ?? null,
+    /** True when the objects are known: the cache is filled, or the resource does not exist. */
+    isKnown: () => definitions.isSynced() && open?.cache.isSynced() !== false,
     async stop() {
       await definitions.stop()
       stopCache()

@@ -6,9 +6,11 @@ import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-opera
 import type { CustomResource } from '../cluster/custom-resources.ts'
 import { createGuard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
+import { type NetworkPolicies, startNetworkPolicies } from '../network/network-policies.ts'
+import { sandboxPolicy } from '../network/sandbox-policy.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
-import { createTrustPublisher } from './control-plane-trust.ts'
+import { createTrustPublisher, governedNamespaces } from './control-plane-trust.ts'
 import { startGuardRestoration } from './guard-restoration.ts'
 import { installedDns } from './installed-dns.ts'
 import { startPodWatchdog } from './pod-watchdog.ts'
@@ -38,9 +40,18 @@ export function admissionComponent(
       ...{ client, log, recorder, namespaces, ownNamespace, config, ...timing },
       onChange: deps.onBypassing,
     })
+    const networkPolicies = startNetworkPolicies({ client, log, onChange: () => maintenance.soon() }, [
+      sandboxPolicy({
+        ownNamespace,
+        dns: { ...dns, pods: config.dns.pods },
+        governed: () => governedNamespaces(gateways(), namespaces.list()),
+        withTemplates: deps.sandboxes.templateNamespaces,
+      }),
+    ])
     const maintenance = createMaintenance(config, deps, {
       dns,
       gateways,
+      networkPolicies,
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
     })
     const injector = await openInjector({
@@ -79,8 +90,10 @@ export function admissionComponent(
       bypassing: watchdog.bypassing,
       certificates: injector.certificates,
       gatewaysChanged: maintenance.soon,
+      templatesChanged: maintenance.soon,
       async [Symbol.asyncDispose]() {
         maintenance.stop()
+        await networkPolicies.stop()
         await restoration.stop()
         await watchdog.stop()
         await injector[Symbol.asyncDispose]()
@@ -128,14 +141,15 @@ function endpointOf({ address, service }: InjectionConfig, namespace: string) {
 type MaintenanceOptions = {
   readonly dns: InjectOptions['dns']
   readonly gateways: () => readonly InjectGateway[]
+  readonly networkPolicies: Pick<NetworkPolicies, 'reconcile'>
   readonly maintenanceMs: number
 }
 
-/** Writes the admission policies and the trust bundles after Gateways changed, and periodically. */
+/** Writes the admission policies, the trust bundles and the NetworkPolicies after Gateways changed, and periodically. */
 function createMaintenance(
   injection: InjectionConfig,
-  { client, config, log, caches, namespaces }: AdmissionDeps,
-  { dns, gateways, maintenanceMs }: MaintenanceOptions,
+  { client, config, log, caches, namespaces, isLeader }: AdmissionDeps,
+  { dns, gateways, networkPolicies, maintenanceMs }: MaintenanceOptions,
 ) {
   const { images, serviceAccount } = injection
   const { namespace, controlPlaneCaFile } = config
@@ -161,6 +175,7 @@ function createMaintenance(
     const supplied = { gateways: gateways(), namespaces: namespaces.list() }
     if (controlPlaneCaFile !== null) await trust.publish(supplied, await readFile(controlPlaneCaFile, 'utf8'))
     await guard.reconcile(gateways())
+    if (isLeader()) await networkPolicies.reconcile()
   }
 
   async function pass(): Promise<void> {

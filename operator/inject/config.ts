@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { ChaperoneError } from '../../core/errors.ts'
 import { DEFAULT_PROXY_COMMAND, type SidecarImages } from '../../core/inject/options.ts'
+import type { LabelledPods } from '../network/sandbox-policy.ts'
 
 export type InjectionConfig = {
   /** `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, separated by blanks; `SIDECAR_PULL_POLICY`; `SIDECAR_PULL_SECRETS`. */
@@ -11,7 +12,12 @@ export type InjectionConfig = {
    * `SIDECAR_DNS_RESOLVERS`, addresses separated by commas, and `SIDECAR_CLUSTER_DOMAIN`. Empty and null: those of the
    * operator's own `/etc/resolv.conf`.
    */
-  readonly dns: { readonly resolvers: readonly string[]; readonly clusterDomain: string | null }
+  readonly dns: {
+    readonly resolvers: readonly string[]
+    readonly clusterDomain: string | null
+    /** `SIDECAR_DNS_PODS`: pods behind the DNS servers, `NAMESPACE/KEY=VALUE,…`; default `kube-system/k8s-app=kube-dns`. */
+    readonly pods: LabelledPods
+  }
   /** `SIDECAR_LOG_LEVEL`, default info. */
   readonly logLevel: string
   /** `WEBHOOK_HOST` and `WEBHOOK_PORT`, default 0.0.0.0 and 8443; 0: any free port. */
@@ -45,7 +51,11 @@ export function readInjectionConfig(env: Env): InjectionConfig {
       pullPolicy: pullPolicy(text(env, 'SIDECAR_PULL_POLICY') ?? 'IfNotPresent'),
     },
     controlPlaneUrl: text(env, 'SIDECAR_CONTROL_PLANE_URL'),
-    dns: { resolvers: resolvers(env), clusterDomain: text(env, 'SIDECAR_CLUSTER_DOMAIN') },
+    dns: {
+      resolvers: resolvers(env),
+      clusterDomain: text(env, 'SIDECAR_CLUSTER_DOMAIN'),
+      pods: labelledPods(text(env, 'SIDECAR_DNS_PODS') ?? 'kube-system/k8s-app=kube-dns'),
+    },
     logLevel: text(env, 'SIDECAR_LOG_LEVEL') ?? 'info',
     host: text(env, 'WEBHOOK_HOST') ?? '0.0.0.0',
     port: port(env, 'WEBHOOK_PORT', 8443),
@@ -72,6 +82,16 @@ function resolvers(env: Env): readonly string[] {
   if (bad === undefined) return given
   throw invalid(
     `SIDECAR_DNS_RESOLVERS has ${JSON.stringify(bad)}; give IP addresses of DNS servers, separated by commas, such as 10.96.0.10 or [fd00::10]:5353`,
+  )
+}
+
+function labelledPods(value: string): LabelledPods {
+  const [, namespace, labels] = /^([a-z0-9-]+)\/(.+)$/.exec(value) ?? []
+  const pairs = (labels ?? '').split(',').map((pair) => pair.split('='))
+  if (namespace !== undefined && pairs.every(({ length }) => length === 2))
+    return { namespace, labels: Object.fromEntries(pairs) }
+  throw invalid(
+    `SIDECAR_DNS_PODS is ${JSON.stringify(value)}; give the namespace and the labels of the pods of the DNS servers, such as kube-system/k8s-app=kube-dns`,
   )
 }
 

@@ -8,7 +8,7 @@ import { pathOf, RESOURCES } from '../kube/objects.ts'
 import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 
 /** Returns the namespaces in which a pod may be governed: those of the Gateways, and those that Gateways admit. */
-function governedNamespaces(
+export function governedNamespaces(
   gateways: readonly InjectGateway[],
   namespaces: readonly RequestingNamespace[],
 ): ReadonlySet<string> {

@@ -11,7 +11,7 @@ const RESOLV_CONF = '/etc/resolv.conf'
  * the DNS of the cluster or its cache on the node. Throws `validation` when neither names a server.
  */
 export async function installedDns(
-  { resolvers, clusterDomain }: InjectionConfig['dns'],
+  { resolvers, clusterDomain }: Omit<InjectionConfig['dns'], 'pods'>,
   file: string = RESOLV_CONF,
 ): Promise<InjectOptions['dns']> {
   const text = await readFile(file, 'utf8').catch(() => '')

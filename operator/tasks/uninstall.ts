@@ -6,6 +6,8 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { listPages } from '../kube/list-pages.ts'
 import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
+import { deletePolicies } from '../network/network-policies.ts'
+import { SANDBOX_POLICY } from '../network/sandbox-policy.ts'
 import { MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../webhook/configuration.ts'
 import type { TaskContext } from './task.ts'
 
@@ -15,7 +17,7 @@ const POLL_MS = 500
 
 /**
  * Prepares the removal of the operator: stops its pods, which would write the rest again, then deletes the webhook
- * configurations and admission policies, then removes the finalizers of former versions. Custom resources stay.
+ * configurations, admission policies and NetworkPolicies, then removes the finalizers of former versions. Custom resources stay.
  */
 export async function uninstall({ client, namespace, signal, print }: TaskContext): Promise<void> {
   await stopOperator(client, namespace, signal)
@@ -25,6 +27,7 @@ export async function uninstall({ client, namespace, signal, print }: TaskContex
   for (const { kind, name } of guardNames())
     await remove(client, pathOf(GUARD_RESOURCES[kind], undefined, name))
   print('webhook and admission policies deleted')
+  await deletePolicies(client, SANDBOX_POLICY, signal)
   const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES.Gateway) }, signal)
   const released = await removeFormerFinalizers(client, items)
   if (released > 0) print(`finalizer of a former version removed from ${released} Gateways`)

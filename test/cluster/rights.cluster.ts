@@ -51,10 +51,12 @@ test.skipIf(record === null)(
   async () => {
     await live()
     const [rendered, lent] = [await rightsOf(), await rightsOfTheCluster()]
-    await apply(formerGateway('last'))
+    await apply(formerGateway('last'), SANDBOX_DEFINITION, TEMPLATE_DEFINITION)
+    await withTemplate()
     const leavingAt = new Date().toISOString()
     await uninstall()
     await kube(['delete', 'cgw/last', '-n', AGENTS])
+    await removeAgentSandbox()
     // Whatever the installations of this cluster have done since it is there.
     const calls = callsOfOurs()
     // While a chart is installed or removed programs may run for which no role is there.
@@ -107,8 +109,11 @@ async function live(): Promise<void> {
     const policy = await get<{ readonly status?: object }>('cpol', 'used', AGENTS)
     return policy?.status ?? null
   })
-  for (const { metadata } of [SANDBOX_DEFINITION, TEMPLATE_DEFINITION])
-    await kube(['delete', 'customresourcedefinition', metadata.name])
+  await withTemplate()
+  await removeAgentSandbox()
+  await eventually('the operator deletes its NetworkPolicy', async () =>
+    (await sandboxPolicy()) === null ? true : null,
+  )
   await kube([
     'delete',
     'replicaset/refused',
@@ -119,6 +124,27 @@ async function live(): Promise<void> {
     '-n',
     AGENTS,
   ])
+}
+
+/** A SandboxTemplate beside a Gateway, for which the operator writes a NetworkPolicy. */
+async function withTemplate(): Promise<void> {
+  const metadata = { name: 'template', namespace: AGENTS }
+  await eventually('a SandboxTemplate is admitted', () =>
+    apply({ apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxTemplate', metadata }).then(
+      () => true,
+      () => null,
+    ),
+  )
+  await eventually('the operator writes its NetworkPolicy', sandboxPolicy, 30_000)
+}
+
+function sandboxPolicy(): Promise<object | null> {
+  return get<object>('networkpolicy', 'chaperone-agent-sandbox', AGENTS)
+}
+
+async function removeAgentSandbox(): Promise<void> {
+  for (const { metadata } of [SANDBOX_DEFINITION, TEMPLATE_DEFINITION])
+    await kube(['delete', 'customresourcedefinition', metadata.name])
 }
 
 /** A Gateway of a former version, whose finalizer the operator takes off at its start, and the chart when it is removed. */

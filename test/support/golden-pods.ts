@@ -4,7 +4,7 @@ import { type GatewayLookup, governance } from '../../core/inject/governance.ts'
 import { inject } from '../../core/inject/inject.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { PodSchema } from '../../core/inject/pod.ts'
-import type { SandboxLookup } from '../../core/inject/sandbox.ts'
+import type { AdmissionDeps } from '../../operator/cluster/cluster-operator.ts'
 
 /** A pod of the golden corpus. `expect` is the result of the injection. */
 export type GoldenPod = {
@@ -35,7 +35,11 @@ export function goldenPods(): readonly GoldenPod[] {
 }
 
 /** Look-up of a cluster without agent-sandbox. */
-export const NO_SANDBOXES: SandboxLookup = { sandboxOf: () => undefined, templateOf: () => undefined }
+export const NO_SANDBOXES: AdmissionDeps['sandboxes'] = {
+  sandboxOf: () => undefined,
+  templateOf: () => undefined,
+  templateNamespaces: () => new Set(),
+}
 
 export function gateway(namespace: string, name: string, spec: Partial<GatewaySpec> = {}): InjectGateway {
   return { namespace, name, spec: { ...GatewaySpec.parse({}), ...spec } }

@@ -20,6 +20,7 @@ const QUICK = { watchS: [60, 60], idleMs: 60_000, minMs: 50, maxMs: 500 } as con
 let server: KubeApiServer
 let cluster: Cluster
 let sandboxes: Sandboxes
+let changes = 0
 
 async function install(): Promise<void> {
   await cluster.createRaw(CRDS, undefined, SANDBOX_DEFINITION)
@@ -62,6 +63,9 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
       log: pino({ level: 'silent' }),
       metrics: { restarted: () => undefined, relisted: () => undefined },
       timing: QUICK,
+      onTemplate: () => {
+        changes++
+      },
     })
   }, 120_000)
   afterAll(async () => {
@@ -70,9 +74,10 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
     await server?.[Symbol.asyncDispose]()
   })
 
-  test('are unknown without agent-sandbox', () => {
+  test('are unknown without agent-sandbox', async () => {
     expect(sandboxes.sandboxOf('team', 'alice')).toBeUndefined()
     expect(sandboxes.templateOf('team', 'research')).toBeUndefined()
+    await eventually('no template is known', () => (sandboxes.templateNamespaces()?.size === 0 ? true : null))
   })
 
   test('are known soon after agent-sandbox was installed, and change with their objects', async () => {
@@ -96,6 +101,8 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
       return each?.agent ? each : null
     })
     expect(found).toEqual({ agent: 'librarian' })
+    expect(sandboxes.templateNamespaces()).toEqual(new Set(['team']))
+    expect(changes).toBeGreaterThan(0)
     expect(sandboxes.templateOf('team', 'another')).toEqual({ agent: null })
     await cluster.client.call({ method: 'DELETE', path: pathOf(SANDBOXES, 'team', 'alice') })
     await eventually('the deleted Sandbox is forgotten', () =>

@@ -39,10 +39,11 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
   let gateways = [main]
   const watched: Namespaces[] = []
   const bypassing: string[][] = []
+  let templates: ReadonlySet<string> | null = null
 
   const start = (
     image: string,
-    { known = () => gateways, maintenanceMs = 50, evicts = false, floors = '' } = {},
+    { known = () => gateways, maintenanceMs = 50, evicts = false, floors = '', leads = false } = {},
   ) => {
     const env = {
       POD_NAMESPACE: 'chaperone-system',
@@ -83,8 +84,8 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     watched.push(namespaces)
     const podIndex = { agentElsewhere: () => undefined }
     const onBypassing = (gateways: ReadonlySet<string>) => bypassing.push([...gateways])
-    const called = { onBypassing, onReview: () => undefined }
-    const sandboxes = NO_SANDBOXES
+    const called = { onBypassing, onReview: () => undefined, isLeader: () => leads }
+    const sandboxes = { ...NO_SANDBOXES, templateNamespaces: () => templates }
     return open({
       ...{ client: own, config, log, instance: 'test', caches, namespaces, podIndex, sandboxes },
       ...called,
@@ -125,7 +126,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     own = await operatorClient(server, client)
     // Created before the guard exists, so without admission.
     await client.call(createPod('team', pod('slipped')))
-    component = await start('registry.example:5000/chaperone:1')
+    component = await start('registry.example:5000/chaperone:1', { leads: true })
     await ready(component)
   }, 120_000)
 
@@ -321,6 +322,89 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     await strict[Symbol.asyncDispose]()
   })
 
+  it('keeps the NetworkPolicy of governed pods of agent-sandbox where there are SandboxTemplates', async () => {
+    const resource = '/apis/networking.k8s.io/v1'
+    const path = `${resource}/namespaces/team/networkpolicies/chaperone-agent-sandbox`
+    type Policy = { metadata: { uid: string; resourceVersion: string }; spec: { podSelector: object } }
+    const read = () => client.call<Policy>({ method: 'GET', path }).catch(() => null)
+    const all = async () => {
+      const { items } = await client.call<{ items: { metadata: { namespace: string } }[] }>({
+        ...{ method: 'GET', path: `${resource}/networkpolicies` },
+      })
+      return items.map(({ metadata }) => metadata.namespace)
+    }
+    await createNamespace(client, 'plain')
+    templates = new Set(['team', 'plain'])
+    const first = await eventually('it is written', read)
+    expect(await all()).toEqual(['team'])
+    expect(first.spec).toEqual({
+      podSelector: {
+        matchLabels: { 'chaperone.dev/inject': 'injected' },
+        matchExpressions: [{ key: 'agents.x-k8s.io/sandbox-template-ref-hash', operator: 'Exists' }],
+      },
+      policyTypes: ['Egress'],
+      egress: [
+        {
+          to: [
+            {
+              namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'chaperone-system' } },
+              podSelector: {
+                matchLabels: {
+                  'app.kubernetes.io/component': 'control-plane',
+                  'app.kubernetes.io/part-of': 'chaperone',
+                },
+              },
+            },
+          ],
+          ports: [{ protocol: 'TCP', port: 3443 }],
+        },
+        {
+          to: [
+            {
+              namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
+              podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } },
+            },
+          ],
+          ports: [
+            { protocol: 'UDP', port: 53 },
+            { protocol: 'TCP', port: 53 },
+          ],
+        },
+        {
+          to: [{ ipBlock: { cidr: '10.96.0.10/32' } }],
+          ports: [
+            { protocol: 'UDP', port: 53 },
+            { protocol: 'TCP', port: 53 },
+          ],
+        },
+      ],
+    })
+    const body = { spec: { podSelector: { matchLabels: { other: 'yes' } } } }
+    await client.call({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body })
+    await eventually('a change is undone', async () => {
+      const now = await read()
+      return JSON.stringify(now?.spec) === JSON.stringify(first.spec) ? true : null
+    })
+    await client.call({ method: 'DELETE', path })
+    await eventually('it is back', async () => {
+      const now = await read()
+      return now !== null && now.metadata.uid !== first.metadata.uid ? true : null
+    })
+    const writes = async () => {
+      const lines = (await readFile(server.auditLogPath, 'utf8')).trim().split('\n')
+      const events = lines.map((line) => JSON.parse(line) as AuditEvent)
+      return events.filter(
+        ({ verb, objectRef, user }) =>
+          user.username === OPERATOR_USER && verb === 'patch' && objectRef?.resource === 'networkpolicies',
+      ).length
+    }
+    const before = await writes()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(await writes()).toBe(before)
+    templates = new Set()
+    await eventually('it is deleted', async () => ((await read()) === null ? true : null))
+  })
+
   it('has exactly the rights that it uses', async () => {
     const lines = (await readFile(server.auditLogPath, 'utf8')).trim().split('\n')
     const events = lines.map((line) => JSON.parse(line) as AuditEvent)
@@ -356,6 +440,11 @@ const OPERATOR_RULES = {
     { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
     { apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch', 'create', 'patch'] },
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+    {
+      apiGroups: ['networking.k8s.io'],
+      resources: ['networkpolicies'],
+      verbs: ['list', 'watch', 'create', 'patch', 'delete'],
+    },
     {
       apiGroups: [ADMISSION],
       resources: ['mutatingwebhookconfigurations'],

@@ -1,0 +1,90 @@
+import { isIP } from 'node:net'
+import { INJECT_LABEL } from '../../core/capture/pod-contract.ts'
+import type { WantedPolicy } from './network-policies.ts'
+
+/** Name of the NetworkPolicy that lets the sidecars of agent-sandbox's pods reach the control plane and DNS. */
+export const SANDBOX_POLICY = 'chaperone-agent-sandbox'
+/** Label of the pods of a SandboxTemplate. The NetworkPolicy that agent-sandbox makes for the template selects it. */
+const TEMPLATE_HASH_LABEL = 'agents.x-k8s.io/sandbox-template-ref-hash'
+/** Port of the control plane's pods. NetworkPolicies apply to ports of pods, not of Services. */
+const CONTROL_PLANE_PORT = 3443
+const DNS_PORT = 53
+
+/** Pods of one namespace, by their labels. */
+export type LabelledPods = {
+  readonly namespace: string
+  readonly labels: Readonly<Record<string, string>>
+}
+
+export type SandboxPolicyOptions = {
+  /** The namespace of the control plane. */
+  readonly ownNamespace: string
+  readonly dns: {
+    /** DNS servers of sidecars, `IP` or `IP:PORT`. */
+    readonly resolvers: readonly string[]
+    /** Pods behind the address of the Service of the DNS servers. NetworkPolicies apply to pods, not to Services. */
+    readonly pods: LabelledPods
+  }
+  /** Returns the namespaces in which a pod may be governed. */
+  readonly governed: () => ReadonlySet<string>
+  /** Returns the namespaces with a SandboxTemplate; null while they are not known. */
+  readonly withTemplates: () => ReadonlySet<string> | null
+}
+
+/**
+ * Returns the NetworkPolicy for governed pods of SandboxTemplates, in every namespace with both. The policy that agent-sandbox
+ * makes for a template admits public addresses only, so the sidecar would reach neither control plane nor DNS.
+ */
+export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
+  const spec = specOf(options)
+  return {
+    name: SANDBOX_POLICY,
+    wanted() {
+      const templates = options.withTemplates()
+      if (templates === null) return null
+      const namespaces = new Set([...options.governed()].filter((namespace) => templates.has(namespace)))
+      return { namespaces, spec }
+    },
+  }
+}
+
+/** Both labels select only pods that the policy of their template isolates, so no pod is isolated by this policy alone. */
+function specOf({ ownNamespace, dns }: SandboxPolicyOptions): object {
+  const controlPlane = {
+    'app.kubernetes.io/component': 'control-plane',
+    'app.kubernetes.io/part-of': 'chaperone',
+  }
+  return {
+    podSelector: {
+      matchLabels: { [INJECT_LABEL]: 'injected' },
+      matchExpressions: [{ key: TEMPLATE_HASH_LABEL, operator: 'Exists' }],
+    },
+    policyTypes: ['Egress'],
+    egress: [
+      {
+        to: [podsOf({ namespace: ownNamespace, labels: controlPlane })],
+        ports: [{ protocol: 'TCP', port: CONTROL_PLANE_PORT }],
+      },
+      { to: [podsOf(dns.pods)], ports: dnsPorts(DNS_PORT) },
+      ...dns.resolvers.map(serverOf),
+    ],
+  }
+}
+
+function podsOf({ namespace, labels }: LabelledPods): object {
+  return {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+    podSelector: { matchLabels: labels },
+  }
+}
+
+function dnsPorts(port: number): readonly object[] {
+  return ['UDP', 'TCP'].map((protocol) => ({ protocol, port }))
+}
+
+function serverOf(server: string): object {
+  const bracketed = /^\[(.+)\](?::(\d+))?$/.exec(server)
+  const [, address = server, port = String(DNS_PORT)] = bracketed ?? /^([\d.]+):(\d+)$/.exec(server) ?? []
+  const cidr = `${address}/${isIP(address) === 6 ? 128 : 32}`
+  return { to: [{ ipBlock: { cidr } }], ports: dnsPorts(Number(port)) }
+}
