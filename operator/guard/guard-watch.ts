@@ -1,19 +1,27 @@
 import type { Logger } from 'pino'
 import { VOLUMES } from '../../core/capture/pod-contract.ts'
 import type { KubeClient } from '../kube/client.ts'
+import { isChangedByOthers, managedFieldsOf } from '../kube/managed-fields.ts'
 import { type KubeObject, pathOf, RESOURCES, type ResourcePath, splitKey } from '../kube/objects.ts'
 import { createReflector, type ReflectorMetrics } from '../kube/reflector.ts'
 import { CONFIGURATIONS, MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../webhook/configuration.ts'
 import { GUARD_RESOURCES } from './apply-guard.ts'
 import { guardNames } from './guard-names.ts'
 
-/** A deleted object without which pods can start ungoverned, or cannot start. */
-export type DeletedGuard = {
+/** An object without which pods can start ungoverned, or cannot start. */
+export type GuardPart = {
   /** `webhook`: a webhook configuration. `policy`: a policy or binding. `trust`: the trust bundle of a namespace. */
   readonly part: 'webhook' | 'policy' | 'trust'
   readonly apiVersion: string
   readonly kind: string
-  /** Name and UID that the object had; the namespace only of a trust bundle. */
+}
+
+/** A part of the guard that is not as the operator wrote it. */
+export type GuardLoss = GuardPart & {
+  readonly change: 'deleted' | 'changed'
+  /** Path of the object in the API. */
+  readonly path: string
+  /** Metadata of the object; of a deleted one its name and UID, and the namespace of a trust bundle. */
   readonly metadata: KubeObject['metadata']
 }
 
@@ -21,10 +29,11 @@ export type GuardWatchDeps = {
   readonly client: KubeClient
   readonly log: Logger
   readonly metrics: ReflectorMetrics
-  readonly onDeleted: (deleted: DeletedGuard) => void
+  /** Called for each deletion, and for each change by another client. */
+  readonly onLoss: (loss: GuardLoss) => void
 }
 
-type Watched = Pick<DeletedGuard, 'part' | 'apiVersion' | 'kind'> & {
+type Watched = GuardPart & {
   readonly name: string
   readonly resource: ResourcePath
 }
@@ -32,9 +41,8 @@ type Watched = Pick<DeletedGuard, 'part' | 'apiVersion' | 'kind'> & {
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 
 /**
- * Watches the objects that the guard consists of, each by its name: the operator has no right to list others. Only
- * deletions are reported. A changed object is written again by the timer of the guard, because replicas of two
- * versions would otherwise overwrite each other without a pause.
+ * Watches the objects that the guard consists of, each by its name: the operator has no right to list others. Writes of
+ * the operator are not reported, because replicas of two versions would otherwise overwrite each other without a pause.
  */
 export function watchGuardObjects(deps: GuardWatchDeps): { stop(): Promise<void> } {
   const watches = watchedObjects().map((watched) => watchOne(watched, deps))
@@ -66,29 +74,27 @@ function watchedObjects(): readonly Watched[] {
   ]
 }
 
-function watchOne(
-  { resource, name, ...about }: Watched,
-  { client, log, metrics, onDeleted }: GuardWatchDeps,
-) {
-  const uids = new Map<string, string>()
+function watchOne({ resource, name, ...about }: Watched, { client, log, metrics, onLoss }: GuardWatchDeps) {
+  const seen = new Map<string, KubeObject>()
   const reflector = createReflector<KubeObject>({
     ...{ client, log, metrics, resource: `${about.kind} ${name}` },
     selection: { path: pathOf(resource), fieldSelector: `metadata.name=${name}`, metadataOnly: true },
     onChange(key) {
-      const found = reflector.get(key)
-      if (found !== undefined) {
-        uids.set(key, found.metadata.uid)
-        return
-      }
-      const uid = uids.get(key) ?? ''
-      uids.delete(key)
       const { namespace } = splitKey(key)
       const place = namespace === '' ? {} : { namespace }
-      onDeleted({ ...about, metadata: { name, uid, resourceVersion: '', ...place } })
+      const path = pathOf(resource, place.namespace, name)
+      const [before, now] = [seen.get(key), reflector.get(key)]
+      if (now === undefined) {
+        seen.delete(key)
+        const uid = before?.metadata.uid ?? ''
+        onLoss({ ...about, change: 'deleted', path, metadata: { name, uid, resourceVersion: '', ...place } })
+        return
+      }
+      seen.set(key, now)
+      const known = before === undefined ? null : managedFieldsOf(before)
+      if (isChangedByOthers(known, managedFieldsOf(now)))
+        onLoss({ ...about, change: 'changed', path, metadata: now.metadata })
     },
-    trim: ({ metadata: { name: own, namespace, uid, resourceVersion } }) => ({
-      metadata: { name: own, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) },
-    }),
   })
   return reflector
 }

@@ -1,7 +1,10 @@
 import type { Logger } from 'pino'
-import { type DeletedGuard, watchGuardObjects } from '../guard/guard-watch.ts'
+import { type BackOff, createBackOff } from '../../core/state/back-off.ts'
+import { type GuardLoss, type GuardPart, watchGuardObjects } from '../guard/guard-watch.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { hasCode } from '../kube/kube-failure.ts'
+import { claimFields, managedFieldsOf, otherManagers } from '../kube/managed-fields.ts'
 
 export type GuardRestorationDeps = {
   readonly client: KubeClient
@@ -17,40 +20,118 @@ export type GuardRestorationDeps = {
 
 /** Reflector metrics that discard all counts, because the operator's metrics cover the watches of custom resources only. */
 const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
-const CONSEQUENCES: Readonly<Record<DeletedGuard['part'], string>> = {
-  webhook: 'While it is away, pods with the annotation chaperone.dev/gateway are refused',
-  policy: 'While it and the webhook are away, pods can start ungoverned',
-  trust: 'While it is away, new governed pods of the namespace cannot start',
+const CONSEQUENCES: Readonly<Record<GuardLoss['change'], Readonly<Record<GuardPart['part'], string>>>> = {
+  deleted: {
+    webhook: 'While it is away, pods with the annotation chaperone.dev/gateway are refused',
+    policy: 'While it and the webhook are away, pods can start ungoverned',
+    trust: 'While it is away, new governed pods of the namespace cannot start',
+  },
+  changed: {
+    webhook: 'While it differs, pods with the annotation chaperone.dev/gateway may be refused',
+    policy: 'While it and the webhook differ, pods can start ungoverned',
+    trust: 'While it differs, new sidecars of the namespace cannot verify the control plane',
+  },
 }
 
-/** Restores deleted objects of the guard at once, and writes an Event about each deletion. */
+/** Shortest and longest pause between two restorations of an object that another client changes again and again. */
+const PAUSE = { minMs: 1_000, maxMs: 5 * 60_000, random: Math.random }
+/** Time without a change after which the next change is restored at once again. */
+const QUIET_MS = 10 * 60_000
+
+type Pace = {
+  readonly backOff: BackOff
+  lastAt: number
+  /** Change that waits for the end of the pause; null without a pause. */
+  pending: GuardLoss | null
+}
+
+/**
+ * Restores objects of the guard that were deleted or changed, and writes an Event about each. The first change of an object
+ * is restored at once; a client that changes it again and again is met at growing intervals.
+ */
 export function startGuardRestoration(deps: GuardRestorationDeps): { stop(): Promise<void> } {
   const { client, log } = deps
-  return watchGuardObjects({
+  const timers = new Set<NodeJS.Timeout>()
+  const paces = new Map<string, Pace>()
+
+  function restoreNow(loss: GuardLoss): void {
+    const { kind, change, metadata } = loss
+    restore(loss, deps).catch((error: unknown) => {
+      log.error({ err: error, kind, name: metadata.name, change }, 'guard object could not be restored')
+    })
+  }
+
+  function restorePaced(loss: GuardLoss): void {
+    const now = performance.now()
+    const pace = paces.get(loss.path) ?? { backOff: createBackOff(PAUSE), lastAt: -QUIET_MS, pending: null }
+    paces.set(loss.path, pace)
+    if (pace.pending !== null) {
+      pace.pending = loss
+      return
+    }
+    const isQuiet = now - pace.lastAt >= QUIET_MS
+    if (isQuiet) pace.backOff.reset()
+    pace.pending = loss
+    const timer = setTimeout(
+      () => {
+        timers.delete(timer)
+        const latest = pace.pending
+        Object.assign(pace, { pending: null, lastAt: performance.now() })
+        if (latest !== null) restoreNow(latest)
+      },
+      isQuiet ? 0 : pace.backOff.next(),
+    )
+    timers.add(timer)
+  }
+
+  const watch = watchGuardObjects({
     ...{ client, log, metrics: UNCOUNTED },
-    onDeleted(deleted) {
-      const { kind, metadata } = deleted
-      restore(deleted, deps).catch((error: unknown) => {
-        log.error({ err: error, kind, name: metadata.name }, 'deleted guard object could not be restored')
-      })
-    },
+    onLoss: (loss) => (loss.change === 'deleted' ? restoreNow : restorePaced)(loss),
   })
+  return {
+    async stop() {
+      for (const timer of timers) clearTimeout(timer)
+      await watch.stop()
+    },
+  }
 }
 
-async function restore(
-  deleted: DeletedGuard,
-  { log, recorder, restorers }: GuardRestorationDeps,
-): Promise<void> {
-  const { part, apiVersion, kind, metadata } = deleted
+async function restore(loss: GuardLoss, deps: GuardRestorationDeps): Promise<void> {
+  const { part, apiVersion, kind, metadata, change } = loss
+  const { log, recorder, restorers } = deps
   if (part === 'trust') {
     if (!(await restorers.trust(metadata.namespace ?? ''))) return
-  } else await restorers[part]()
-  log.warn({ kind, name: metadata.name, namespace: metadata.namespace }, 'deleted guard object restored')
+  } else {
+    if (change === 'changed') await claim(loss, deps)
+    await restorers[part]()
+  }
+  const { name, namespace } = metadata
+  log.warn({ kind, name, namespace, change }, 'guard object restored')
+  const by = change === 'deleted' ? '' : byWhom(loss)
+  const done = change === 'deleted' ? 'deleted it' : 'changed it'
   await recorder.record(
     { apiVersion, kind, metadata },
     {
-      ...{ type: 'Warning', reason: 'GuardDeleted', action: 'Restore' },
-      note: `${kind} ${metadata.name} was deleted, and Chaperone restored it. ${CONSEQUENCES[part]}. The audit log of the API server names who deleted it.`,
+      ...{
+        type: 'Warning',
+        reason: change === 'deleted' ? 'GuardDeleted' : 'GuardChanged',
+        action: 'Restore',
+      },
+      note: `${kind} ${name} was ${change}${by}, and Chaperone restored it. ${CONSEQUENCES[change][part]}. The audit log of the API server names who ${done}.`,
     },
   )
+}
+
+function byWhom({ metadata }: GuardLoss): string {
+  const managers = otherManagers(managedFieldsOf({ metadata }))
+  return managers.length === 0 ? '' : ` by ${managers.join(', ')}`
+}
+
+/** Claims the fields that another client added. A conflict means that the object changed again, which is a further event. */
+async function claim({ path, metadata }: GuardLoss, { client }: GuardRestorationDeps): Promise<void> {
+  try {
+    await claimFields(client, path, { metadata })
+  } catch (error) {
+    if (!hasCode(error, 'conflict')) throw error
+  }
 }

@@ -246,6 +246,91 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     await second[Symbol.asyncDispose]()
   })
 
+  it('restores changed objects of the guard within 5 s, with one Event each', async () => {
+    const admission = '/apis/admissionregistration.k8s.io/v1'
+    const merge = (path: string, body: object, by = client) =>
+      by.call({
+        ...{ method: 'PATCH' as const, path, body, query: { fieldManager: 'intruder' } },
+        contentType: 'application/merge-patch+json',
+      })
+    type Stored = {
+      readonly metadata: object
+      readonly [field: string]: unknown
+    }
+    const read = async (path: string) => {
+      const { metadata, ...content } = await client.call<Stored>({ method: 'GET', path })
+      // Each replica of this test writes its own port.
+      return JSON.stringify({ ...content, status: undefined }).replaceAll(/127\.0\.0\.1:\d+/g, '')
+    }
+    const open = { apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['pods'] }
+    const changes = [
+      [`${admission}/mutatingwebhookconfigurations/chaperone-injector`, { webhooks: [] }],
+      [
+        `${admission}/validatingadmissionpolicybindings/chaperone-pods`,
+        { spec: { validationActions: ['Warn'] } },
+      ],
+      // A field that the operator does not write, so that an apply alone keeps it.
+      [
+        `${admission}/validatingadmissionpolicies/chaperone-pods`,
+        { spec: { matchConstraints: { excludeResourceRules: [open] } } },
+      ],
+    ] as const
+    const trust = '/api/v1/namespaces/team/configmaps/chaperone-control-plane-ca'
+    const paths = [...changes.map(([path]) => path), trust]
+    const second = await start('registry.example:5000/chaperone:1')
+    await ready(second)
+    const before = await Promise.all(paths.map(read))
+    for (const [path, body] of changes) await merge(path, body)
+    // The admission policies refuse everyone but the operator.
+    await merge(trust, { data: { 'ca.crt': 'other' } }, own)
+    for (const [at, path] of paths.entries())
+      await eventually(
+        `${path} is as before`,
+        async () => ((await read(path)) === before[at] ? true : null),
+        5_000,
+      )
+    const kinds = await eventually('the Events are written', async () => {
+      const listed = await Promise.all(
+        ['team', 'default'].map((namespace) =>
+          client.call<{ items: Event[] }>({
+            method: 'GET',
+            path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+          }),
+        ),
+      )
+      const about = listed.flatMap(({ items }) => items).filter(({ reason }) => reason === 'GuardChanged')
+      return about.length >= paths.length ? about : null
+    })
+    expect(kinds.map(({ regarding }) => `${regarding.kind} ${regarding.name}`).sort()).toEqual([
+      'ConfigMap chaperone-control-plane-ca',
+      'MutatingWebhookConfiguration chaperone-injector',
+      'ValidatingAdmissionPolicy chaperone-pods',
+      'ValidatingAdmissionPolicyBinding chaperone-pods',
+    ])
+    const named = kinds.filter(({ note }) => note.includes('changed by intruder'))
+    // The API server names no client that only removes fields.
+    expect(named.map(({ regarding }) => regarding.kind).sort()).toEqual([
+      'ConfigMap',
+      'ValidatingAdmissionPolicy',
+      'ValidatingAdmissionPolicyBinding',
+    ])
+    // The two replicas do not go on to overwrite each other.
+    const versions = () =>
+      Promise.all(
+        paths.map(async (path) => {
+          const { metadata } = await client.call<{ metadata: { resourceVersion: string } }>({
+            method: 'GET',
+            path,
+          })
+          return metadata.resourceVersion
+        }),
+      )
+    const restored = await versions()
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(await versions()).toEqual(restored)
+    await second[Symbol.asyncDispose]()
+  })
+
   it('restores no trust bundle in a namespace that is being deleted', async () => {
     await createNamespace(client, 'ending')
     const path = '/api/v1/namespaces/ending/configmaps/chaperone-control-plane-ca'
