@@ -51,6 +51,8 @@ export const CONDITIONS = {
       'a gateway process has not applied the published configuration for over 60 s; the message names it',
     AgentShared: 'pods of another Gateway have the same agent name; the message lists them',
     PodsNotReady: 'the sidecar of a governed pod has not been ready for over 60 s; the message names the pod',
+    DefinitionOutdated:
+      'the custom resource definition is older than the operator; the message names the fields that the status lacks',
   },
   /** Stale: the control plane does not respond, so the status may be outdated. */
   Stale: {

@@ -1,3 +1,4 @@
+import { API_VERSION } from '../../core/crd/schemas.ts'
 import type { PodRef } from '../../core/wire/operator/operator.ts'
 import { type Acknowledgements, createAcknowledgements } from '../control/acknowledgements.ts'
 import { boundTo } from '../kube/bound-client.ts'
@@ -6,7 +7,7 @@ import type { WorkQueue } from '../kube/queue.ts'
 import { createPush } from '../reconcile/push.ts'
 import { createPushedObjects } from '../reconcile/pushed-objects.ts'
 import { createStatusWriter } from '../status/status-writer.ts'
-import { splitQueueKey } from './custom-resources.ts'
+import { type CustomResource, splitQueueKey } from './custom-resources.ts'
 import type { LeaderDeps, LeaderTiming } from './leader.ts'
 import { reportNamespaceLabels } from './namespace-labels.ts'
 import { createObjectReconciler } from './object-reconciler.ts'
@@ -58,7 +59,14 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
     pauseMs: timing.stateMs,
   })
   const pollMs = timing.secretsMs
-  const secrets = createConnectorSecrets({ client: deps.client, caches, enqueue, signal, log, pollMs })
+  const secrets = createConnectorSecrets({
+    ...{ client: deps.client, caches, enqueue, signal, log, pollMs },
+    onForbidden: (connector) =>
+      void events.record(
+        { ...connector, apiVersion: API_VERSION, kind: 'Connector' },
+        forbiddenSecret(connector),
+      ),
+  })
   const reconciling = {
     caches,
     pushed,
@@ -73,6 +81,7 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
     push: createPush(controlPlane, pushed, signal),
     statuses: createStatusWriter({
       ...{ client, log, onWrite: metrics.statusWritten, countsMs: timing.countsMs },
+      onUndeclared: enqueueAll,
     }),
     onResult: (key: string, result: 'ok' | 'failed') => metrics.reconciled(splitQueueKey(key).kind, result),
     queue: { log, concurrency: CONCURRENCY },
@@ -103,6 +112,16 @@ const REFUSED: EventNote = {
   reason: 'SidecarRefused',
   action: 'Authenticate',
   note: 'The control plane refuses the sidecar of this pod: the metadata that the injector writes is missing or was changed. Create the pod again so that it is injected. The sidecar keeps trying.',
+}
+
+function forbiddenSecret({ spec, metadata: { namespace } }: CustomResource<'Connector'>): EventNote {
+  const name = spec.credential?.secretRef.name ?? ''
+  return {
+    type: 'Warning',
+    reason: 'SecretForbidden',
+    action: 'Watch',
+    note: `The operator has no right to watch Secret ${namespace}/${name}, so a changed credential is in use late or not at all. Bind its ServiceAccount to the ClusterRole chaperone-secret-reader with a RoleBinding in namespace ${namespace}.`,
+  }
 }
 
 function podTarget({ podUid: uid, namespace, name }: PodRef): EventTarget {

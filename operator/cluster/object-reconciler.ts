@@ -121,9 +121,10 @@ function factsOf(
   deps: ObjectReconcilerDeps,
   kind: ResourceKind,
   object: CustomResource,
-): Pick<StatusFacts, 'isStale' | 'gateway' | 'now'> {
+): Pick<StatusFacts, 'isStale' | 'undeclared' | 'gateway' | 'now'> {
   return {
     isStale: deps.acknowledgements.isStale(),
+    undeclared: deps.statuses.undeclared(kind),
     gateway: kind === 'Gateway' ? gatewayFacts(deps, object as CustomResource<'Gateway'>) : null,
     now: `${new Date().toISOString().slice(0, 19)}Z`,
   }

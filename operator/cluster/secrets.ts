@@ -5,7 +5,7 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { keyOf, splitKey } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { SecretReading } from './credentials.ts'
-import { type InformerCaches, queueKey } from './custom-resources.ts'
+import { type CustomResource, type InformerCaches, queueKey } from './custom-resources.ts'
 import { type ReadSecret, readSecret, SECRET_WATCH_TIMING, watchSecret } from './secret-watch.ts'
 
 /**
@@ -37,6 +37,8 @@ export type ConnectorSecretsDeps = {
   readonly caches: Pick<InformerCaches, 'Connector'>
   /** Called with the key of each Connector whose Secret changed. */
   readonly enqueue: (key: string) => void
+  /** Called once for each Connector whose Secret the operator may not watch. */
+  readonly onForbidden: (connector: CustomResource<'Connector'>) => void
   readonly signal: AbortSignal
   readonly log: Logger
   /** Shortest interval between two reads of a Secret that is not watched. */
@@ -110,7 +112,7 @@ export function createConnectorSecrets(deps: ConnectorSecretsDeps): ConnectorSec
 async function followSecret(state: State, key: string, signal: AbortSignal): Promise<void> {
   const { client, pollMs = POLL_MS, watchTiming: timing = SECRET_WATCH_TIMING } = state.deps
   const backOff = createBackOff({ minMs: pollMs, maxMs: MAX_POLL_MS, random: Math.random })
-  const logRefusal = createRefusalLog(state.deps, key)
+  const reportRefusal = createRefusalReport(state.deps, key)
   const onRead = (secret: ReadSecret) => {
     if (!signal.aborted && put(state, key, secret)) backOff.reset()
   }
@@ -118,7 +120,7 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
     const startedAt = performance.now()
     const failure = await watch(state, () => watchSecret({ client, key, timing, signal, onRead }))
     if (signal.aborted) return
-    logRefusal(failure)
+    reportRefusal(failure)
     const isHealthy = performance.now() - startedAt > HEALTHY_MS
     if (isHealthy) backOff.reset()
     if (failure === null && isHealthy) continue
@@ -130,13 +132,18 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
   }
 }
 
-/** Returns a function that logs the first of several refusals to watch a Secret. */
-function createRefusalLog({ log }: ConnectorSecretsDeps, key: string): (failure: unknown) => void {
+/** Returns a function that reports the first of several refusals to watch a Secret. */
+function createRefusalReport(deps: ConnectorSecretsDeps, key: string): (failure: unknown) => void {
   let wasRefused = false
   return (failure) => {
     const isRefused = hasCode(failure, 'forbidden')
-    if (isRefused && !wasRefused)
-      log.warn({ secret: key }, 'secret cannot be watched; the operator needs the verbs get and watch on it')
+    if (isRefused && !wasRefused) {
+      deps.log.warn(
+        { secret: key },
+        'secret cannot be watched; the operator needs the verbs get and watch on it',
+      )
+      for (const connector of connectorsOf(deps.caches, key)) deps.onForbidden(connector)
+    }
     if (isRefused || failure === null) wasRefused = isRefused
   }
 }
@@ -166,7 +173,8 @@ function put({ deps, known }: State, key: string, secret: ReadSecret): boolean {
   known.set(key, secret)
   if (before === undefined || JSON.stringify(before.reading) === JSON.stringify(reading)) return false
   deps.log.info({ secret: key, state: reading.state }, 'secret changed')
-  for (const connector of connectorsOf(deps.caches, key)) deps.enqueue(connector)
+  for (const connector of connectorsOf(deps.caches, key))
+    deps.enqueue(queueKey('Connector', keyOf(connector)))
   return true
 }
 
@@ -190,8 +198,11 @@ function referencedSecrets({ Connector }: Pick<InformerCaches, 'Connector'>): Re
   )
 }
 
-function connectorsOf({ Connector }: Pick<InformerCaches, 'Connector'>, secret: string): readonly string[] {
-  return Connector.list()
-    .filter(({ metadata, spec }) => `${metadata.namespace}/${spec.credential?.secretRef.name}` === secret)
-    .map((connector) => queueKey('Connector', keyOf(connector)))
+function connectorsOf(
+  { Connector }: Pick<InformerCaches, 'Connector'>,
+  secret: string,
+): ReadonlyArray<CustomResource<'Connector'>> {
+  return Connector.list().filter(
+    ({ metadata, spec }) => `${metadata.namespace}/${spec.credential?.secretRef.name}` === secret,
+  )
 }

@@ -3,7 +3,7 @@ import type { ConnectorSpec } from '../../core/crd/connector-spec.ts'
 import type { ResourceKind } from '../../core/crd/schemas.ts'
 import type { CustomResource, ResourceStatus } from '../cluster/custom-resources.ts'
 import { commonVerdicts, staleVerdict } from './common-status.ts'
-import { conditionsOf, type Verdict } from './conditions.ts'
+import { conditionsOf, type Verdict, verdict } from './conditions.ts'
 import { type GatewayPart, gatewayPart } from './gateway-status.ts'
 import type { StatusFacts } from './status-facts.ts'
 
@@ -12,7 +12,8 @@ export function planStatus(kind: ResourceKind, object: CustomResource, facts: St
   if (isUnconfirmed(object, facts)) return keptStatus(object, facts)
   const own = ownPart(kind, object, facts)
   const generation = object.metadata.generation ?? 1
-  const verdicts = withDegraded([...commonVerdicts(facts), ...own.verdicts], own)
+  const warnings = own.warnings ?? undeclaredVerdict(kind, facts)
+  const verdicts = withDegraded([...commonVerdicts(facts), ...own.verdicts], { ...own, warnings })
   return {
     observedGeneration: generation,
     conditions: conditionsOf(verdicts, object.status?.conditions ?? [], { generation, now: facts.now }),
@@ -57,7 +58,7 @@ function ownPart(kind: ResourceKind, object: CustomResource, facts: StatusFacts)
 
 /**
  * Completes the `Degraded` condition, which has one reason: a problem of gateways and pods takes precedence over
- * warnings about the object, and those over warnings of gateways.
+ * warnings about the object, those over warnings of gateways, and those over fields that the status lacks.
  */
 function withDegraded(
   verdicts: readonly Verdict[],
@@ -67,6 +68,13 @@ function withDegraded(
     if (each.type !== 'Degraded') return each
     return worst ?? (each.status === 'True' ? each : (warnings ?? each))
   })
+}
+
+function undeclaredVerdict(kind: ResourceKind, { undeclared }: StatusFacts): Verdict | null {
+  if (undeclared.length === 0) return null
+  const fields = undeclared.map((field) => `status.${field}`).join(', ')
+  const text = `the custom resource definition of ${kind} is older than the operator, so the status lacks ${fields}; apply the definitions of the operator's version (crds/)`
+  return verdict('Degraded', 'True', ['DefinitionOutdated', text])
 }
 
 const MAX_DOMAINS_TEXT = 4_096

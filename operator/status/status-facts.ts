@@ -14,6 +14,8 @@ export type StatusFacts = {
   readonly credential: Credential | null
   /** True when no replica of the control plane has answered for 30 s. */
   readonly isStale: boolean
+  /** Fields of the status that the custom resource definition lacks, because it is older than the operator. */
+  readonly undeclared: readonly string[]
   /** Facts about the gateways and pods of a Gateway; null for the other kinds. */
   readonly gateway: GatewayFacts | null
   /** Current time (RFC 3339). */

@@ -11,11 +11,13 @@ import { createLimit } from './concurrency-limit.ts'
 export type StatusWriter = {
   /**
    * Writes the status unless it equals the current one. A change of counts alone is delayed until the last write of
-   * counts is `countsMs` old; the method then returns the milliseconds until the write is due, otherwise null.
+   * counts is `countsMs` old. Returns the milliseconds until the next write is due, otherwise null.
    */
   write(kind: ResourceKind, object: CustomResource, status: ResourceStatus): Promise<number | null>
   /** Returns the object's status. A newer write of this process has precedence until the watch delivers it. */
   current(kind: ResourceKind, object: CustomResource): ResourceStatus | undefined
+  /** Returns the fields of the status that the custom resource definition of the kind lacks. */
+  undeclared(kind: ResourceKind): readonly string[]
   /** Discards the last written status of a deleted object (`namespace/name`). */
   discard(kind: ResourceKind, key: string): void
 }
@@ -25,21 +27,26 @@ export type StatusWriterDeps = {
   readonly onWrite: (kind: ResourceKind) => void
   /** Shortest interval between two writes for counts of one object. */
   readonly countsMs: number
+  /** Called when the fields that a custom resource definition lacks have changed, so that every status names them. */
+  readonly onUndeclared: () => void
   readonly log: Pick<Logger, 'warn'>
 }
 
 /** Time for which a write of this process has precedence over the cached object. */
 const ECHO_MS = 5_000
 const WRITES_AT_A_TIME = 8
+/** Time after which a field that was not declared is written again: the custom resource definition may be newer then. */
+const UNDECLARED_MS = 10 * 60_000
 
 type Written = { readonly uid: string; readonly status: ResourceStatus; readonly at: number }
 
-export function createStatusWriter({ client, onWrite, countsMs, log }: StatusWriterDeps): StatusWriter {
+export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
+  const { client, onWrite, countsMs } = deps
   const written = new Map<string, Written>()
   /** Time of the last write of each Gateway. */
   const countedAt = new Map<string, number>()
   const limit = createLimit(WRITES_AT_A_TIME)
-  const reported = new Set<string>()
+  const undeclared = createUndeclaredFields(deps)
   const keyOf = (kind: ResourceKind, { metadata }: CustomResource) =>
     `${kind}/${metadata.namespace}/${metadata.name}`
 
@@ -52,34 +59,74 @@ export function createStatusWriter({ client, onWrite, countsMs, log }: StatusWri
     return object.status
   }
 
-  function reportUndeclared(kind: ResourceKind, fields: readonly string[]): void {
-    if (fields.length === 0 || reported.has(kind)) return
-    reported.add(kind)
-    log.warn({ kind, fields }, 'the custom resource definition is older and lacks these fields of the status')
-  }
-
   return {
     current,
-    async write(kind, object, status) {
+    undeclared: undeclared.fieldsOf,
+    async write(kind, object, planned) {
+      const leftOut = undeclared.leftOut(kind)
+      const status = without(planned, leftOut)
+      const tried = undeclared.fieldsOf(kind).filter((field) => field in status)
       const before = current(kind, object) ?? {}
-      if (isDeepStrictEqual(plain(before), plain(status))) return null
+      if (isDeepStrictEqual(plain(before), plain(status))) return undeclared.dueMs(kind)
       const key = keyOf(kind, object)
       const isCountsOnly = isDeepStrictEqual(plain(withoutCounts(before)), plain(withoutCounts(status)))
       const leftMs = (countedAt.get(key) ?? Number.NEGATIVE_INFINITY) + countsMs - performance.now()
       if (isCountsOnly && leftMs > 0) return leftMs
       const to = { client, resource: RESOURCES[kind], apiVersion: 'chaperone.dev/v1alpha1', kind }
-      reportUndeclared(kind, await limit(() => applyStatus(to, object, status)))
+      const missing = await limit(() => applyStatus(to, object, status))
       onWrite(kind)
       const at = performance.now()
-      written.set(key, { uid: object.metadata.uid, status, at })
+      written.set(key, { uid: object.metadata.uid, status: without(status, missing), at })
+      undeclared.put(kind, tried, missing)
       if (kind === 'Gateway') countedAt.set(key, at)
-      return null
+      return undeclared.dueMs(kind)
     },
     discard(kind, key) {
       written.delete(`${kind}/${key}`)
       countedAt.delete(`${kind}/${key}`)
     },
   }
+}
+
+/**
+ * Remembers the fields of the status that custom resource definitions lack, so that these fields are not written again and
+ * again. They are tried again at intervals.
+ */
+function createUndeclaredFields({ onUndeclared, log }: StatusWriterDeps) {
+  type Known = { readonly fields: readonly string[]; readonly at: number }
+  const known = new Map<ResourceKind, Known>()
+  const fieldsOf = (kind: ResourceKind) => known.get(kind)?.fields ?? []
+  /** Milliseconds until the fields are tried again; null without such fields. */
+  const dueMs = (kind: ResourceKind) => {
+    const found = known.get(kind)
+    return found === undefined ? null : Math.max(0, found.at + UNDECLARED_MS - performance.now())
+  }
+  return {
+    fieldsOf,
+    dueMs,
+    /** Fields that are left out of a write now. */
+    leftOut: (kind: ResourceKind) => (dueMs(kind) === 0 ? [] : fieldsOf(kind)),
+    /** Stores the result of a write: known fields that it tried again, and the fields that were missing. */
+    put(kind: ResourceKind, tried: readonly string[], missing: readonly string[]): void {
+      if (tried.length === 0 && missing.length === 0) return
+      const before = fieldsOf(kind)
+      const kept = before.filter((field) => !tried.includes(field))
+      const fields = [...new Set([...kept, ...missing])].sort()
+      if (fields.length === 0) known.delete(kind)
+      else known.set(kind, { fields, at: performance.now() })
+      if (isDeepStrictEqual(before, fields)) return
+      if (fields.length > 0)
+        log.warn(
+          { kind, fields },
+          'the custom resource definition is older and lacks these fields of the status',
+        )
+      onUndeclared()
+    },
+  }
+}
+
+function without(status: ResourceStatus, fields: readonly string[]): ResourceStatus {
+  return Object.fromEntries(Object.entries(status).filter(([name]) => !fields.includes(name)))
 }
 
 /** Returns the status without the numbers of gateway processes and pods. */

@@ -32,6 +32,8 @@ type Followed = {
   readonly enqueued: readonly string[]
   /** Messages of the log at the level of warnings. */
   readonly warnings: readonly string[]
+  /** Names of the Connectors whose Secret the operator may not watch. */
+  readonly forbidden: readonly string[]
   /** The Connectors, by the name of their Secret. */
   readonly names: string[]
   stop(): Promise<void>
@@ -44,6 +46,7 @@ function follow(
 ): Followed {
   const enqueued: string[] = []
   const warnings: string[] = []
+  const forbidden: string[] = []
   const stopped = new AbortController()
   const write = (line: string) => void warnings.push(JSON.parse(line).msg)
   const connectors = () =>
@@ -55,6 +58,7 @@ function follow(
     client,
     caches: { Connector: { list: connectors } } as unknown as ConnectorSecretsDeps['caches'],
     enqueue: (key) => void enqueued.push(key),
+    onForbidden: ({ metadata }) => void forbidden.push(metadata.name),
     signal: stopped.signal,
     log: pino({ level: 'warn' }, { write }),
     ...options,
@@ -64,7 +68,7 @@ function follow(
     stopped.abort()
     await following
   }
-  return { ...{ secrets, enqueued, warnings, names }, stop }
+  return { ...{ secrets, enqueued, warnings, forbidden, names }, stop }
 }
 
 async function tokenOf({ secrets }: Followed, name: string): Promise<string> {
@@ -174,6 +178,7 @@ describe.skipIf(kubeAssets() === null)(`Secrets of Connectors (${KUBE_ASSETS_HIN
     expect(refused.length).toBeGreaterThanOrEqual(3)
     expect(refused.length).toBeLessThan(9)
     expect(followed.warnings).toHaveLength(1)
+    expect(followed.forbidden).toEqual(['of-secret'])
     await grant('given', ['secret'])
     await bind('given')
     await until(followed, 'secret', 'hidden')

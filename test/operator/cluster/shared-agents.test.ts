@@ -123,7 +123,7 @@ describe('a Gateway that shares an agent with another', () => {
     } as CustomResource<'Gateway'>
     const status = planStatus('Gateway', gateway, {
       reply: PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/main'] }),
-      ...{ failure: null, credential: null, isStale: false, now: '2026-01-01T00:00:00Z' },
+      ...{ failure: null, credential: null, isStale: false, undeclared: [], now: '2026-01-01T00:00:00Z' },
       gateway: { state: null, pods: indexOf(pods).factsOf('team/main'), bypassing: [], belowFloor: [] },
     })
     const found = status.conditions?.find(({ type }) => type === 'Degraded')

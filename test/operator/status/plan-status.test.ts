@@ -49,7 +49,7 @@ const facts = (
   changes: Partial<StatusFacts> = {},
   { pods = {}, ...gatewayChanges }: Partial<Omit<GatewayFacts, 'pods'>> & { pods?: object } = {},
 ): StatusFacts => ({
-  ...{ reply: reply(), failure: null, credential: null, isStale: false },
+  ...{ reply: reply(), failure: null, credential: null, isStale: false, undeclared: [] },
   gateway: {
     state: ofProd([]),
     bypassing: [],
@@ -141,6 +141,17 @@ describe('the status of an object', () => {
     expect(said(stale)?.sort()).toEqual(expected?.sort())
     const changed = { ...gateway({}, { ...before, observedGeneration: 2 }) }
     expect(said(planStatus('Gateway', changed, away))).toContain('Accepted=Unknown/Pending')
+  })
+
+  test('names the fields that an older custom resource definition lacks, unless there is a more severe problem', () => {
+    const undeclared = ['layer', 'pods']
+    const status = planStatus('Gateway', gateway(), facts({ undeclared }))
+    expect(said(status)).toContain('Degraded=True/DefinitionOutdated')
+    expect(messageOf(status, 'Degraded')).toContain('status.layer, status.pods')
+    const warned = reply({ warnings: ['something'] })
+    expect(said(planStatus('Gateway', gateway(), facts({ undeclared, reply: warned })))).toContain(
+      'Degraded=True/Warnings',
+    )
   })
 
   test('of a Gateway below a floor names the floor that is in force', () => {
