@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { LogDecision } from './decision/vocabulary.ts'
 import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
+import { Instance } from './wire/gateway/instance.ts'
 import { openWord } from './wire/open-word.ts'
 
 /** Decisions of this version. Records of newer gateways may have others. */
@@ -87,6 +88,8 @@ export const RecordSchema = z.object({
   time: z.iso.datetime(),
   gateway: z.string().max(300),
   agent: z.string().max(300).nullable(),
+  /** Instance of the agent when the request arrived; absent for a request from outside of a pod. */
+  instance: Instance.nullish(),
   connector: z.string().max(300).nullable(),
   /**
    * Action that represents the request. Of several actions, it is the riskiest; of several candidates, the one with

@@ -13,6 +13,7 @@ import { createFetchHandleOwners, createHandleRegistry } from './control/handle-
 import { createKilledWork } from './control/hosted-work/killed-work.ts'
 import { createKillState } from './control/kill-switch/kill-state.ts'
 import { createLiveExchanges } from './control/live-exchanges.ts'
+import { createOwnInstance } from './control/own-instance.ts'
 import { createAcquireQuotaLease } from './control/quota/quota-lease-client.ts'
 import { createRateLimits } from './control/quota/rate-limits.ts'
 import { createUploader, type Uploader } from './control/records/record-uploader.ts'
@@ -60,6 +61,7 @@ export function createCore(config: GatewayConfig, given: Made) {
   const metrics = createMetrics()
   const recent = createRecentRecords()
   const unlistedPorts = createUnlistedPorts()
+  const instance = createOwnInstance(config.pod)
   const events = createEvents({ metrics, recent, unlistedPorts, log })
   const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
   const handleLater: typeof handle = (exchange) => handle(exchange)
@@ -116,6 +118,7 @@ export function createCore(config: GatewayConfig, given: Made) {
       if (issuer?.isReady ?? true) leaf.preMint(hosts)
     },
     onQuota: rate.share,
+    onInstance: instance.set,
     execute: (order) => execute(order),
   })
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
@@ -137,6 +140,7 @@ export function createCore(config: GatewayConfig, given: Made) {
     ...stopped,
     lookUps: upstream.lookUps,
     snapshot: control.snapshots.current,
+    instance: instance.current,
     lease: { step: control.leaseStep },
     handles: createHandleRegistry({
       fetchOwners: createFetchHandleOwners(() => control.client),

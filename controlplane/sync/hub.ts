@@ -28,6 +28,7 @@ import { createPeerRegistry, type PeerRegistry } from './peer-registry.ts'
 import {
   createPodSessions,
   type PodPresence,
+  type PodSessions,
   type PodSessionTiming,
   type SessionOwner,
 } from './pod-sessions.ts'
@@ -165,7 +166,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     ...{ refreshMailbox: mailbox.refresh, refreshPods: sessions.refresh, onMailbox: mailbox.receive },
   })
   const beats = setInterval(manifests.beat, beatMs)
-  const streams = { ...registries, kill, sharedAgents, manifests, verdicts, clock, steady, log }
+  const streams = { ...registries, kill, sharedAgents, manifests, verdicts, sessions, clock, steady, log }
 
   return {
     open: (owner, sink) => connect(streams, owner, sink),
@@ -201,7 +202,7 @@ function gatewaysOf(processes: readonly { readonly gatewayId: string }[]): Reado
   return new Set(processes.map(({ gatewayId }) => gatewayId))
 }
 
-const NO_PODS: PodPresence = { ended: async () => () => null }
+const NO_PODS: PodPresence = { ended: async () => () => null, instances: async () => new Map() }
 
 type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
   /** Clock for the times in greetings and beats. The clock never runs backwards. */
@@ -212,6 +213,7 @@ type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
   readonly sharedAgents: SharedAgentsBroadcaster
   readonly manifests: SectionBroadcaster
   readonly verdicts: VerdictBroadcaster
+  readonly sessions: Pick<PodSessions, 'greet'>
 }
 
 /**
@@ -234,6 +236,7 @@ function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () =>
     log.error({ ...place, err: error }, 'initial state could not be sent to the gateway')
   manifests.greet(peer).catch(failed)
   verdicts.greet(peer).catch(failed)
+  deps.sessions.greet(peer).catch(failed)
   log.info({ ...place, ...peer.greeting }, 'gateway connected')
   return () => {
     if (peerRegistry.remove(peer)) {

@@ -1,5 +1,6 @@
 import { type Greeting, NO_GREETING } from '../../core/wire/gateway/greeting.ts'
 import type { HostedWorkReport } from '../../core/wire/gateway/hosted-work.ts'
+import type { Instance } from '../../core/wire/gateway/instance.ts'
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 
@@ -45,6 +46,8 @@ export type Peer = {
    * agents.
    */
   sentSharing: string
+  /** Instance of the pod that was last sent; null before the first one, and for a process outside a pod. */
+  sentInstance: Instance | null
   /** Reason why the process rejected the newest configuration; null when it was not rejected. */
   rejected: string | null
   /** Error conditions that the process reported. */
@@ -104,6 +107,7 @@ export function createPeer(init: PeerInit): Peer {
     sentKill: null,
     killState: null,
     sentSharing: '[]',
+    sentInstance: null,
     rejected: null,
     conditions: [],
     warnings: [],

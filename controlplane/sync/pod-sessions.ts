@@ -1,5 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { Clock } from '../../core/state/clock.ts'
+import { INSTANCE_PROTOCOL } from '../../core/wire/gateway/field-additions.ts'
+import type { Instance } from '../../core/wire/gateway/instance.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
@@ -7,11 +10,17 @@ import { createSerial } from './serial.ts'
 
 /**
  * Ends the sessions of sidecars whose pod is deleted, whose Gateway does not admit the pod's namespace, or whose token
- * the cluster rejects. Sessions continue while the cluster or the database is unavailable.
+ * the cluster rejects. Sessions continue while the cluster or the database is unavailable. Sends each sidecar the
+ * instance of its pod.
  */
 export type PodSessions = Disposable & {
-  /** Ends the sessions of pods that are deleted or no longer admitted by their Gateway. */
+  /**
+   * Ends the sessions of pods that are deleted or no longer admitted by their Gateway. Sends instances to sidecars whose
+   * Sandbox has been adopted.
+   */
   refresh(): Promise<void>
+  /** Sends its instance to a sidecar that has connected. */
+  greet(peer: Peer): Promise<void>
   /** Adopts the token of a call when the call presents a newer token than the session has. */
   seen(owner: SessionOwner): void
 }
@@ -21,11 +30,12 @@ export type SessionOwner = Pick<Peer, 'processId' | 'gatewayId'> & {
 }
 
 /**
- * Returns a function that gives the reason why a pod may not act, or null for a pod that may act. Implemented by
- * `PodIdentities`.
+ * `ended` returns a function that gives the reason why a pod may not act, or null for a pod that may act. `instances`
+ * returns the instances of pods by their UIDs. Implemented by `PodIdentities`.
  */
 export type PodPresence = {
   ended(pods: readonly SessionPod[]): Promise<(pod: SessionPod) => string | null>
+  instances(podUids: readonly string[]): Promise<ReadonlyMap<string, Instance>>
 }
 type SessionPod = { readonly podUid: string; readonly gatewayId: string; readonly namespace: string }
 
@@ -91,6 +101,10 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
         const reason = reasonOf(pod)
         if (reason !== null) end(peer, reason)
       }
+      await sendInstances(sessions().filter(canBeAdopted), pods)
+    },
+    async greet(peer) {
+      if (isSidecar(peer)) await sendInstances([peer].filter(canBeAdopted), pods)
     },
     seen({ processId, gatewayId, sidecar }) {
       const peer = peerRegistry.peers.get(processId)
@@ -112,6 +126,26 @@ function podOf({ gatewayId, pod }: SidecarPeer): SessionPod {
 
 function isSidecar(peer: Peer): peer is SidecarPeer {
   return peer.pod !== null
+}
+
+/** Returns whether the instance of the sidecar was not sent yet, or waits for a claim. */
+function canBeAdopted({ sentInstance, greeting }: SidecarPeer): boolean {
+  if (greeting.protocol < INSTANCE_PROTOCOL) return false
+  return sentInstance === null || (sentInstance.sandbox !== undefined && sentInstance.claim === undefined)
+}
+
+async function sendInstances(
+  peers: readonly SidecarPeer[],
+  pods: Pick<PodPresence, 'instances'>,
+): Promise<void> {
+  if (peers.length === 0) return
+  const found = await pods.instances([...new Set(peers.map(({ pod }) => pod.sidecar.podUid))])
+  for (const peer of peers) {
+    const instance = found.get(peer.pod.sidecar.podUid)
+    if (instance === undefined || isDeepStrictEqual(instance, peer.sentInstance)) continue
+    peer.sentInstance = instance
+    peer.send({ type: 'instance', instance })
+  }
 }
 
 /** Ends the stream, so that the sidecar connects again with the token that the kubelet has renewed. */

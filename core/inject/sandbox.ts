@@ -8,8 +8,9 @@ export const SANDBOX_EXTENSIONS_GROUP = 'extensions.agents.x-k8s.io'
 
 /** Annotation of a Sandbox in which the controllers of pools and claims write the name of the SandboxTemplate. */
 const TEMPLATE_ANNOTATION = 'agents.x-k8s.io/sandbox-template-ref'
+const CLAIM = 'SandboxClaim'
 /** Kinds that create Sandboxes from a SandboxTemplate. */
-const TEMPLATED = ['SandboxWarmPool', 'SandboxClaim']
+const TEMPLATED = ['SandboxWarmPool', CLAIM]
 
 /** Sandbox, reduced to the fields that determine the agent of its pod. */
 export type Sandbox = {
@@ -18,6 +19,8 @@ export type Sandbox = {
   readonly isTemplated: boolean
   /** Name of the SandboxTemplate; null without one. */
   readonly template: string | null
+  /** SandboxClaim that owns the Sandbox; null for a Sandbox without a claim, such as one that waits in a pool. */
+  readonly claim: { readonly name: string; readonly uid: string } | null
 }
 
 /** SandboxTemplate, reduced to the agent name in its pod metadata; null without an agent name. */
@@ -50,13 +53,18 @@ export function isSandboxWorkload(workload: string): boolean {
 
 /** Reads a Sandbox from its metadata. */
 export function readSandbox({ uid, annotations = {}, ownerReferences = [] }: SandboxMetadata): Sandbox {
-  const isTemplated = ownerReferences.some(
+  const owner = ownerReferences.find(
     ({ apiVersion, kind, controller }) =>
       controller === true &&
       apiVersion.startsWith(`${SANDBOX_EXTENSIONS_GROUP}/`) &&
       TEMPLATED.includes(kind),
   )
-  return { uid, isTemplated, template: (isTemplated && annotations[TEMPLATE_ANNOTATION]) || null }
+  return {
+    uid,
+    isTemplated: owner !== undefined,
+    template: (owner !== undefined && annotations[TEMPLATE_ANNOTATION]) || null,
+    claim: owner?.kind === CLAIM && owner.uid !== undefined ? { name: owner.name, uid: owner.uid } : null,
+  }
 }
 
 export type SandboxMetadata = Pick<OwnedMetadata, 'annotations' | 'ownerReferences'> & {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { SandboxLookup } from '../../core/inject/sandbox.ts'
 import { loadKubeconfig } from '../../kube/kubeconfig-access.ts'
 import { createPodAccess } from '../../kube/pod-access.ts'
 import type { KubeAccess } from '../../kube/transport.ts'
@@ -94,8 +95,10 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   const instance = `${config.podName}-${randomBytes(3).toString('hex')}`
   const informers = startInformers({ client, log, metrics, timing: timing.watch })
   const { caches, namespaces, podIndex } = informers
-  const control = startControl({ client, config, log, timing, metrics, informers })
-  const { relay, killWatch } = control
+  let sandboxes: Sandboxes | null = null
+  const sandboxOf: SandboxLookup['sandboxOf'] = (...name) => sandboxes?.sandboxOf(...name)
+  const control = startControl({ client, config, log, timing, metrics, informers, sandboxOf })
+  const { relay, killWatch, podReports } = control
   let admission: AdmissionComponent | null = null
   const getAdmission = () => admission
   const { leader, election } = startLeader({
@@ -108,20 +111,18 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     getAdmission,
   })
   // Only the admission of pods needs the objects of agent-sandbox.
-  const sandboxes =
-    openAdmission === null
-      ? null
-      : startSandboxes({
-          ...{ client, log, metrics, timing: timing.watch },
-          onTemplate: () => getAdmission()?.templatesChanged?.(),
-        })
-  if (openAdmission !== null && sandboxes !== null)
+  if (openAdmission !== null) {
+    sandboxes = startSandboxes({
+      ...{ client, log, metrics, timing: timing.watch, onSandbox: podReports.sandboxChanged },
+      onTemplate: () => getAdmission()?.templatesChanged?.(),
+    })
     admission = await openAdmission({
       ...{ client, config, log, instance, caches, namespaces, podIndex, sandboxes },
       isLeader: election.isLeader,
       onBypassing: leader.gatewaysChanged,
       onReview: metrics.reviewed,
     })
+  }
   metrics.observe({
     staleness: informers.stalenessS,
     queueDepth: leader.depth,
@@ -213,10 +214,11 @@ type ControlDeps = {
   readonly timing: ClusterTiming
   readonly metrics: OperatorMetrics
   readonly informers: Informers
+  readonly sandboxOf: SandboxLookup['sandboxOf']
 }
 
 /** Composes the connection to the control plane, and the reports of every replica, with or without the Lease. */
-function startControl({ client, config, log, timing, metrics, informers }: ControlDeps) {
+function startControl({ client, config, log, timing, metrics, informers, sandboxOf }: ControlDeps) {
   const { caches, podMetadata: pods } = informers
   const { kill, podCompareMs: compareMs } = timing
   const http = createControlPlaneHttp(config)
@@ -233,7 +235,7 @@ function startControl({ client, config, log, timing, metrics, informers }: Contr
     governedPods: pods.list,
     ...(kill === undefined ? {} : { timing: kill }),
   })
-  const podReports = createPodReports({ client, controlPlane, log, pods, compareMs })
+  const podReports = createPodReports({ client, controlPlane, log, pods, sandboxOf, compareMs })
   return {
     controlPlane,
     replicas,

@@ -1,5 +1,5 @@
 import { API_VERSION } from '../../core/crd/schemas.ts'
-import type { PodRef } from '../../core/wire/operator/operator.ts'
+import type { PodRef } from '../../core/wire/operator/pods.ts'
 import { type Acknowledgements, createAcknowledgements } from '../control/acknowledgements.ts'
 import { boundTo } from '../kube/bound-client.ts'
 import { createEventRecorder, type EventNote, type EventTarget } from '../kube/events.ts'

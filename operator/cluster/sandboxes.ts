@@ -30,6 +30,8 @@ export type SandboxesDeps = {
   readonly timing?: ReflectorTiming | undefined
   /** Called when a SandboxTemplate was added, changed or deleted. */
   readonly onTemplate: () => void
+  /** Called with the key (`namespace/name`) of every Sandbox that was added, changed or deleted. */
+  readonly onSandbox: (key: string) => void
 }
 
 const DEFINITIONS = { base: '/apis/apiextensions.k8s.io/v1', plural: 'customresourcedefinitions' }
@@ -43,8 +45,10 @@ export function startSandboxes(deps: SandboxesDeps): Sandboxes {
     group: SANDBOX_GROUP,
     plural: 'sandboxes',
     isMetadataOnly: true,
-    onChange: () => undefined,
     trim: (object) => ({ ...identityOf(object), sandbox: readSandbox(object.metadata) }),
+    onChange(key) {
+      if (key !== null) deps.onSandbox(key)
+    },
   })
   const templates = startOptional<TemplateObject>(deps, {
     group: SANDBOX_EXTENSIONS_GROUP,
@@ -95,8 +99,9 @@ type OptionalResource<T> = {
   readonly group: string
   readonly plural: string
   readonly isMetadataOnly: boolean
-  readonly onChange: () => void
   readonly trim: (object: KubeObject) => T
+  /** Called with the key of a changed object, or with null when all objects are gone with their definition. */
+  readonly onChange: (key: string | null) => void
 }
 
 type Definition = KubeObject & {
@@ -130,7 +135,7 @@ function startOptional<T extends KubeObject>(
     if (version === open?.version) return
     stopCache()
     if (version === undefined) {
-      onChange()
+      onChange(null)
       return
     }
     const path = pathOf({ base: `/apis/${group}/${version}`, plural })

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import type { OperatorState, PodRef } from '../../core/wire/operator/operator.ts'
+import type { OperatorState } from '../../core/wire/operator/operator.ts'
+import type { PodRef } from '../../core/wire/operator/pods.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { ControlPlaneClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'

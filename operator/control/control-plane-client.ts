@@ -3,19 +3,17 @@ import {
   ChangeSetReply,
   type KillRelayBody,
   KillRelayReply,
-  type KnownPod,
-  KnownPods,
   type NamespacesBody,
   NamespacesReply,
   OPERATOR_PATHS,
   OperatorState,
-  type PodIdentityReport,
   type PushBody,
   PushReply,
   STATE_WAIT_MS,
   type SweepBody,
   SweepReply,
 } from '../../core/wire/operator/operator.ts'
+import { type KnownPod, KnownPods, type PodIdentityReport } from '../../core/wire/operator/pods.ts'
 import type { ControlPlaneHttp, Replica } from './control-plane-http.ts'
 
 /**

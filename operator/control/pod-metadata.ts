@@ -1,19 +1,34 @@
 import * as z from 'zod'
 import { ANNOTATIONS, INJECT_LABEL } from '../../core/capture/pod-contract.ts'
-import { governedWorkload } from '../../core/inject/agent-name.ts'
+import { governedWorkload, owningController } from '../../core/inject/agent-name.ts'
+import { isSandbox } from '../../core/inject/sandbox.ts'
 import type { KubeObject } from '../kube/objects.ts'
 
 /** Agent and Gateway of a pod, both as `namespace/name`, and its workload as `KIND NAME`. */
 export type Injection = { readonly agent: string; readonly gateway: string; readonly workload: string }
 
-/** Cached metadata of an injected pod. `injection` is null when the annotations contradict each other. */
-export type InjectedPod = KubeObject & { readonly injection: Injection | null }
+/** Cached metadata of an injected pod. */
+export type InjectedPod = KubeObject & {
+  /** Null when the annotations contradict each other. */
+  readonly injection: Injection | null
+  /** Sandbox that owns the pod; null for other pods. */
+  readonly sandbox: { readonly name: string; readonly uid: string } | null
+}
 
 const Injected = z.object({ gateway: z.string().min(1), agent: z.string().min(1) })
 
 export function injectedPod({ metadata }: KubeObject): InjectedPod {
   const { name, uid, resourceVersion, namespace = '' } = metadata
-  return { metadata: { name, namespace, uid, resourceVersion }, injection: injectionOf(metadata) }
+  return {
+    metadata: { name, namespace, uid, resourceVersion },
+    injection: injectionOf(metadata),
+    sandbox: sandboxOf(metadata),
+  }
+}
+
+function sandboxOf(metadata: KubeObject['metadata']): InjectedPod['sandbox'] {
+  const owner = owningController(metadata)
+  return owner?.uid !== undefined && isSandbox(owner) ? { name: owner.name, uid: owner.uid } : null
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import type { KnownPod, PodIdentityReport } from '../../core/wire/operator/operator.ts'
+import type { SandboxLookup } from '../../core/inject/sandbox.ts'
+import type { KnownPod, PodIdentityReport } from '../../core/wire/operator/pods.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
@@ -12,18 +13,21 @@ import { createOutageLog } from './outage-log.ts'
 import type { InjectedPod } from './pod-metadata.ts'
 
 /**
- * Reports injected pods to the control plane: agent and Gateway of each, and deletions. Runs on every replica of the
- * operator, leader or not: a repeated report changes nothing.
+ * Reports injected pods to the control plane: agent and Gateway of each, the claim that adopts its Sandbox, and
+ * deletions. Runs on every replica of the operator, leader or not: a repeated report changes nothing.
  */
 export type PodReports = AsyncDisposable & {
   /** Called when the metadata of a pod changed in its informer cache. */
   changed(key: string): void
+  /** Called when a Sandbox (`namespace/name`) changed in its informer cache. */
+  sandboxChanged(key: string): void
 }
 
 export type PodReportsDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly controlPlane: Pick<ControlPlaneClient, 'putPods' | 'knownPods'>
   readonly pods: Pick<Reflector<InjectedPod>, 'get' | 'list' | 'synced'>
+  readonly sandboxOf: SandboxLookup['sandboxOf']
   readonly log: Logger
   /** Interval of the complete comparison, which also runs without changes. */
   readonly compareMs?: number | undefined
@@ -39,13 +43,19 @@ const BATCH = 500
 /** For each `namespace/name`, the pods of this name that the control plane counts as existing. */
 type Reported = Map<string, readonly KnownPod[]>
 
-type Reporting = PodReportsDeps & { readonly reported: Reported; readonly signal: AbortSignal }
+type Reporting = PodReportsDeps & {
+  readonly reported: Reported
+  /** Keys of the Sandboxes that own pods, by key of the pod. */
+  readonly sandboxes: Map<string, string>
+  readonly signal: AbortSignal
+}
 
 export function createPodReports(deps: PodReportsDeps): PodReports {
   const { pods, log, compareMs = COMPARE_MS } = deps
   const stopped = new AbortController()
   const { signal } = stopped
-  const reporting: Reporting = { ...deps, reported: new Map(), signal }
+  const sandboxes = new Map<string, string>()
+  const reporting: Reporting = { ...deps, reported: new Map(), sandboxes, signal }
   const outages = createOutageLog({ log, message: 'pods could not be compared with the control plane' })
   let isComparing = false
   const queue = createWorkQueue({
@@ -79,6 +89,9 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
     changed(key) {
       if (isComparing) queue.add(key)
     },
+    sandboxChanged(key) {
+      for (const [pod, sandbox] of sandboxes) if (sandbox === key) queue.add(pod)
+    },
     async [Symbol.asyncDispose]() {
       stopped.abort()
       await running
@@ -87,32 +100,41 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
   }
 }
 
-async function reportPod(
-  { client, controlPlane, pods, reported, signal }: Reporting,
-  key: string,
-): Promise<void> {
+async function reportPod(reporting: Reporting, key: string): Promise<void> {
+  const { client, controlPlane, pods, reported, sandboxes, signal } = reporting
+  sandboxes.delete(key)
   const before = reported.get(key) ?? []
-  const now = knownPod(pods.get(key))
+  const now = knownPod(reporting, pods.get(key))
   const others = before.filter(({ podUid }) => podUid !== now?.podUid)
   const deleted = await deletedOf(client, others, signal)
-  const isNew = now !== null && others.length === before.length
-  const added = isNew ? [now] : []
+  const known = before.find(({ podUid }) => podUid === now?.podUid)
+  const added = now !== null && isUnreported(now, known) ? [now] : []
   const reports = [...deleted.map(asDeleted), ...added.map(asPresent)]
   if (reports.length > 0) await controlPlane.putPods(reports, signal)
-  const kept = [...before.filter((pod) => !deleted.includes(pod)), ...added]
+  const replaced = added.length > 0 ? before.filter((pod) => pod !== known) : before
+  const kept = [...replaced.filter((pod) => !deleted.includes(pod)), ...added]
   if (kept.length > 0) reported.set(key, kept)
   else reported.delete(key)
 }
+
+/** Reports whether the control plane lacks the pod, its Sandbox or its claim. It keeps the first claim of a pod. */
+function isUnreported(now: KnownPod, known: KnownPod | undefined): boolean {
+  if (known === undefined) return true
+  return OWNERS.some((owner) => Boolean(now[owner]) && !known[owner])
+}
+
+const OWNERS = ['sandbox', 'claim'] as const
 
 /**
  * Reports pods that the control plane does not count as existing. Returns the keys of pods that it counts as existing
  * and that the informer cache does not contain.
  */
-async function compare({ controlPlane, pods, reported, signal }: Reporting): Promise<readonly string[]> {
+async function compare(reporting: Reporting): Promise<readonly string[]> {
+  const { controlPlane, pods, reported, signal } = reporting
   const known = await controlPlane.knownPods(signal)
-  const uids = new Set(known.map(({ podUid }) => podUid))
-  const present = pods.list().flatMap((pod) => knownPod(pod) ?? [])
-  const unknown = present.filter(({ podUid }) => !uids.has(podUid))
+  const byUid = new Map(known.map((pod) => [pod.podUid, pod]))
+  const present = pods.list().flatMap((pod) => knownPod(reporting, pod) ?? [])
+  const unknown = present.filter((pod) => isUnreported(pod, byUid.get(pod.podUid)))
   for (let at = 0; at < unknown.length; at += BATCH)
     await controlPlane.putPods(unknown.slice(at, at + BATCH).map(asPresent), signal)
   const missing: string[] = []
@@ -149,10 +171,16 @@ function absent(error: unknown): null {
   throw error
 }
 
-function knownPod(pod: InjectedPod | undefined): KnownPod | null {
+function knownPod({ sandboxOf, sandboxes }: Reporting, pod: InjectedPod | undefined): KnownPod | null {
   if (pod === undefined || pod.injection === null) return null
   const { uid: podUid, namespace = '', name } = pod.metadata
-  return { podUid, namespace, name, ...pod.injection }
+  const known = { podUid, namespace, name, ...pod.injection }
+  const { sandbox } = pod
+  if (sandbox === null) return known
+  sandboxes.set(`${namespace}/${name}`, `${namespace}/${sandbox.name}`)
+  const found = sandboxOf(namespace, sandbox.name)
+  const claim = found?.uid === sandbox.uid ? found.claim : null
+  return { ...known, sandbox, ...(claim === null ? {} : { claim }) }
 }
 
 function asDeleted(pod: KnownPod): PodIdentityReport {

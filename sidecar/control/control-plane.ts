@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { Clock } from '../../core/state/clock.ts'
 import { type LeaseStep, leaseStep } from '../../core/state/lease.ts'
+import type { Instance } from '../../core/wire/gateway/instance.ts'
 import {
   type DownMessage,
   type ResultBody,
@@ -36,6 +37,8 @@ export type ControlPlaneDeps = ClientDeps & {
   readonly onSnapshot: (snapshot: Snapshot) => void
   /** Called with the number of processes that serve each agent. */
   readonly onQuota: (agents: Message<'quota'>['agents']) => void
+  /** Called with the instance of the agent in this pod: after connecting, and when a claim adopts the pod. */
+  readonly onInstance?: (instance: Instance) => void
   /**
    * Cancels work that killed agents started at providers. The acknowledgement of a kill switch contains a report of
    * earlier cancellations; new cancellations start after it.
@@ -124,6 +127,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       },
       verdict: ({ verdict }) => holds.verdict(verdict),
       quota: ({ agents }) => deps.onQuota(agents),
+      instance: ({ instance }) => deps.onInstance?.(instance),
       execute: (order) => void carryOut(order, deps.execute, { client, log }),
     },
   })

@@ -12,6 +12,7 @@ import type { Sliced } from '../../core/sliced.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { RefusalRow } from '../../core/state/refusal-windows.ts'
 import type { GivenHandle } from '../../core/wire/gateway/handles.ts'
+import type { Instance } from '../../core/wire/gateway/instance.ts'
 import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import type { MessageRoom } from './body/body-budget.ts'
 import type { BodyScan } from './body/body-scan.ts'
@@ -21,6 +22,7 @@ import type { ExchangeAbort } from './exchange-abort.ts'
 import type { OpenIntent } from './ports.ts'
 import type { RefusalRecord } from './record/refusal-record.ts'
 import type { EchoMask } from './response/echo-mask.ts'
+import type { SystemOrder } from './system-order.ts'
 
 /** Transport on which a request arrived. All transports use the same pipeline. */
 export type Transport =
@@ -202,6 +204,8 @@ export type Exchange = {
   losesParameter?: boolean | undefined
   snapshot?: Snapshot | undefined
   agent?: AgentEntry | undefined
+  /** Instance of the agent when the request arrived; absent outside of a pod. */
+  instance?: Instance | undefined
   connector?: BoundConnector | undefined
   /** Classification by the request line; undefined when the body was needed. */
   provisional?: ProvisionalClassification | undefined
@@ -259,16 +263,6 @@ export type Exchange = {
   /** Name of the current or last stage. */
   stage?: string | undefined
   outcome: Outcome
-}
-
-/** Request of the gateway itself that cancels work of an agent at a provider. */
-export type SystemOrder = {
-  /** The agent when the work started. The agent may be suspended or deleted since. */
-  readonly agent: AgentEntry
-  /** Connector through which the work was started. The request is sent only through this connector. */
-  readonly connectorId: string
-  /** Scope of the kill switch that causes the request. */
-  readonly scope: string
 }
 
 /** An open WebSocket connection, as the exchange of one of its messages uses it. */

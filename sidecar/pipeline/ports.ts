@@ -7,6 +7,7 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../core/state/lease.ts'
 import type { Taken } from '../../core/state/sliding-window.ts'
 import type { HoldBody } from '../../core/wire/gateway/hold.ts'
+import type { Instance } from '../../core/wire/gateway/instance.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import type { RegistryHandle } from '../collections/registry.ts'
@@ -18,6 +19,8 @@ import type { ExchangeSignal } from './exchange-abort.ts'
 export type PipelinePorts = {
   /** Returns the current snapshot; null before the first one was applied. */
   snapshot(): Snapshot | null
+  /** Returns the instance of the agent in this pod; null outside of a pod. */
+  instance(): Instance | null
   readonly kill: KillPort
   readonly lease: { step(): LeaseStep }
   readonly rate: { take(agent: string, perMinute: number): Taken | Promise<Taken> }

@@ -683,6 +683,8 @@ create table traffic (
   org_id           text not null,
   gateway          text not null,
   agent            text,
+  -- {pod, pod_uid, sandbox, claim, claim_uid}; null for a request from outside of a pod
+  instance         jsonb,
   connector        text,
   action_type      text,
   decision         text not null,
@@ -810,6 +812,9 @@ create table pod_identities (
   gateway         text not null,
   -- KIND NAME, such as "Deployment web"
   workload        text,
+  -- {name, uid} in the namespace of the pod: the Sandbox that owns it, and the SandboxClaim that has the Sandbox
+  sandbox         jsonb,
+  claim           jsonb,
   reported_at     timestamptz not null default clock_timestamp(),
   -- the object is gone; a terminating pod is not deleted yet
   deleted_at      timestamptz,

@@ -14,20 +14,17 @@ import {
   type GatewayProcess,
   KillRelayBody,
   KillRelayReply,
-  KnownPods,
   NamespacesBody,
   NamespacesReply,
   OPERATOR_PATHS,
   OperatorState,
-  type PodRef,
-  PodsBody,
-  PodsReply,
   PushBody,
   PushReply,
   StateQuery,
   SweepBody,
   SweepReply,
 } from '../../../core/wire/operator/operator.ts'
+import { KnownPods, type PodRef, PodsBody, PodsReply } from '../../../core/wire/operator/pods.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
 import type { KillRelay } from '../kill-switch/relay.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { KnownPod, PodIdentityReport, PodRef } from '../../../core/wire/operator/operator.ts'
+import type { Instance } from '../../../core/wire/gateway/instance.ts'
+import type { KnownPod, PodIdentityReport, PodRef } from '../../../core/wire/operator/pods.ts'
 import { sha256, syncKeyOf } from '../../crypto/tokens.ts'
 import { labelsOf } from '../../db/namespaces.ts'
 import type { Db } from '../../db/query.ts'
@@ -12,6 +13,7 @@ import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 import { getGateways } from '../gateways/rows.ts'
 import { tokenTimes } from '../tokens/times.ts'
 import { admitsAgents, bindPod, type PodBinding } from './binding.ts'
+import { listInstances } from './rows.ts'
 import {
   findPodIdentity,
   listDeletedPods,
@@ -34,6 +36,8 @@ export type PodIdentities = {
    * of pods that may not act.
    */
   ended(pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null>
+  /** Returns the instances of pods by their UIDs. Omits pods that are not reported or are deleted. */
+  instances(podUids: readonly string[]): Promise<ReadonlyMap<string, Instance>>
   /** Returns the pods that were refused within the last minute because the operator has not reported them yet. */
   refused(): readonly PodRef[]
 }
@@ -160,6 +164,7 @@ export function createPodIdentities(
       for (const [hash, cached] of bound) if (reasonOf(cached) !== null) bound.delete(hash)
       return reasonOf
     },
+    instances: (podUids) => listInstances(db, podUids),
     refused: unknown.refused,
   }
 }

@@ -1,9 +1,9 @@
-import type { KnownPod, PodIdentityReport } from '../../../core/wire/operator/operator.ts'
+import type { KnownPod, PodIdentityReport } from '../../../core/wire/operator/pods.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
 
-/** Payload of the notification on SYNC_CHANNEL after the operator reported deleted pods. */
+/** Payload of the notification on SYNC_CHANNEL after the operator reported deleted pods or claims. */
 export const PODS_PAYLOAD = 'pods'
 
 /**
@@ -30,12 +30,13 @@ export type PodIdentityRow = {
   readonly isTokenReplaced: boolean
 }
 
-/** Stores the first report and the deletion of each pod. Ignores other reports of a known UID. */
+/** Stores the first report of each pod, its first claim, and its deletion. Ignores other reports of a known UID. */
 export async function putPodIdentities(q: Query, pods: readonly PodIdentityReport[]): Promise<void> {
   await q.query(
     `with reported as (
        select * from jsonb_to_recordset($1::jsonb)
-         as r("podUid" text, namespace text, name text, agent text, gateway text, workload text, deleted boolean)
+         as r("podUid" text, namespace text, name text, agent text, gateway text, workload text, sandbox jsonb,
+           claim jsonb, deleted boolean)
      ), stale as (
        delete from pod_identities where deleted_at < clock_timestamp() - ${KEEP_DELETED}
          and pod_uid not in (select "podUid" from reported)
@@ -43,21 +44,24 @@ export async function putPodIdentities(q: Query, pods: readonly PodIdentityRepor
        delete from unknown_pods where first_seen_at < clock_timestamp() - ${KEEP_DELETED}
          or pod_uid in (select "podUid" from reported)
      )
-     insert into pod_identities as p (pod_uid, namespace, name, agent, gateway, workload, deleted_at)
-     select "podUid", namespace, name, agent, gateway, workload, case when deleted then clock_timestamp() end
+     insert into pod_identities as p (pod_uid, namespace, name, agent, gateway, workload, sandbox, claim, deleted_at)
+     select "podUid", namespace, name, agent, gateway, workload, sandbox, claim,
+       case when deleted then clock_timestamp() end
      from reported order by "podUid"
-     on conflict (pod_uid) do update set deleted_at = excluded.deleted_at
-       where p.deleted_at is null and excluded.deleted_at is not null`,
+     on conflict (pod_uid) do update set deleted_at = coalesce(p.deleted_at, excluded.deleted_at),
+       sandbox = coalesce(p.sandbox, excluded.sandbox), claim = coalesce(p.claim, excluded.claim)
+       where p.deleted_at is null and excluded.deleted_at is not null
+         or p.sandbox is null and excluded.sandbox is not null or p.claim is null and excluded.claim is not null`,
     [JSON.stringify(pods)],
   )
-  if (pods.some(({ deleted }) => deleted))
+  if (pods.some(({ deleted, claim }) => deleted || claim))
     await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PODS_PAYLOAD])
 }
 
 /** Lists every reported pod that is not deleted. */
 export async function listPodIdentities(q: Query): Promise<readonly KnownPod[]> {
   const { rows } = await q.query<KnownPod>(
-    'select pod_uid as "podUid", namespace, name, agent, gateway, workload from pod_identities where deleted_at is null',
+    'select pod_uid as "podUid", namespace, name, agent, gateway, workload, sandbox, claim from pod_identities where deleted_at is null',
     [],
   )
   return rows

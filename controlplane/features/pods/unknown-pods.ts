@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { PodRef } from '../../../core/wire/operator/operator.ts'
+import type { PodRef } from '../../../core/wire/operator/pods.ts'
 import type { Query } from '../../db/query.ts'
 import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 import { noteUnknownPod } from './store.ts'

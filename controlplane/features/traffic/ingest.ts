@@ -49,8 +49,8 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
   return {
     async ingest(gateway, { records, lost }) {
       const owner = { name: gateway.name, agent: gateway.sidecar?.agent.name ?? null }
-      // The uploader's token determines the gateway of a record. The name inside the record is not trusted.
-      const own = records.map((record) => ({ ...record, gateway: gateway.name }))
+      // The uploader's token determines the gateway and the pod of a record. The names inside the record are not trusted.
+      const own = records.map((record) => ({ ...record, ...ownPlace(gateway, record) }))
       const stored = await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
         if (gateway.sidecar === null) await refuseForeignAgents(q, gateway, own)
@@ -71,6 +71,12 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
       return records.map((record) => record.id)
     },
   }
+}
+
+/** Returns the place of a record: the gateway of the uploader, and the instance only if it is of the uploader's pod. */
+function ownPlace({ name: gateway, sidecar }: Uploader, { instance }: TrafficRecord) {
+  const isOwn = instance != null && instance.pod_uid === sidecar?.podUid
+  return { gateway, instance: isOwn ? instance : null }
 }
 
 /**

@@ -2,8 +2,8 @@ import type { TrafficRecord } from '../../../core/record.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 import type { TrafficCursor, TrafficFilter } from './store.ts'
 
-export const COLUMNS = `id, process_id, seq, time, gateway, agent, connector, action_type, decision, would, note, reason,
-  approval_id, act_id, method, host, path, status, error_type, latency_ms, overhead_ms, bytes_in, bytes_out, permission,
+export const COLUMNS = `id, process_id, seq, time, gateway, agent, instance, connector, action_type, decision, would,
+  note, reason, approval_id, act_id, method, host, path, status, error_type, latency_ms, overhead_ms, bytes_in, bytes_out, permission,
   policies, snapshot_version, transport, why, candidates, actions, action_count, refusals, handle, effects`
 
 /** Lists the requests of one action, oldest first. Requests that approvals of the action held are included. */
@@ -21,7 +21,7 @@ export async function listTrafficOfAction(
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }))
 }
 
-export const FIELDS = `id text, process_id text, seq bigint, time timestamptz, gateway text, agent text, connector text,
+export const FIELDS = `id text, process_id text, seq bigint, time timestamptz, gateway text, agent text, instance jsonb, connector text,
   action_type text, decision text, would text, note text, reason text, approval_id text, act_id text, method text,
   host text, path text, status integer, error_type text, latency_ms double precision, overhead_ms double precision,
   bytes_in bigint, bytes_out bigint, permission text, policies text[], snapshot_version bigint, transport text, why jsonb,

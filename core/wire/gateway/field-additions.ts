@@ -28,9 +28,12 @@ export const FIELD_ADDITIONS: readonly FieldAddition[] = [
 /** Protocol of the product's first version. */
 export const FIRST_PROTOCOL = 1
 
+/** Protocol that introduces instances: their message to sidecars, and the kill scopes `claim:` and `pod:`. */
+export const INSTANCE_PROTOCOL = 4
+
 /** Protocol of this version between control plane and gateway. Each higher protocol has more fields. */
 export const PROTOCOL = protocolOf(FIELD_ADDITIONS)
 
 function protocolOf(additions: readonly FieldAddition[]): number {
-  return Math.max(FIRST_PROTOCOL, ...additions.map(({ since }) => since))
+  return Math.max(FIRST_PROTOCOL, INSTANCE_PROTOCOL, ...additions.map(({ since }) => since))
 }

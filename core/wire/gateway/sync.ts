@@ -13,6 +13,7 @@ import { EnforcementLevelSchema, GatewaySpec } from '../../crd/gateway-spec.ts'
 import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import { tolerant } from '../tolerant.ts'
 import { HostedWorkReport } from './hosted-work.ts'
+import { Instance } from './instance.ts'
 import { ApprovalStatus } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 import { POLICY_REACH } from './policy-reach.ts'
@@ -237,6 +238,8 @@ export const DownMessage = z.discriminatedUnion('type', [
     type: z.literal('quota'),
     agents: z.array(z.object({ agent: z.string(), processes: z.number().int() })),
   }),
+  /** Instance of the sidecar's pod. Sent to gateways from `INSTANCE_PROTOCOL` on, again when a claim adopts it. */
+  z.object({ type: z.literal('instance'), instance: Instance }),
   z.object({ type: z.literal('goaway'), after_ms: z.number() }),
 ])
 

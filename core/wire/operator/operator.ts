@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { KillEntry } from '../gateway/kill.ts'
 import { fieldPaths } from '../tolerant.ts'
 import { ManifestOrigin } from './origin.ts'
+import { PodRef } from './pods.ts'
 
 /**
  * Paths of requests from the operator (of a cluster or a manifests folder) to the control plane. All requests have the
@@ -135,32 +136,6 @@ export const NamespacesBody = z.object({
 /** Response to `NamespacesBody`. `rebound` is true if the change of namespaces changed the Gateways of any object. */
 export const NamespacesReply = z.object({ rebound: z.boolean() })
 
-/** Reference to a pod of the cluster. */
-export const PodRef = z.object({
-  podUid: z.string().min(1).max(128),
-  namespace: z.string().min(1).max(253),
-  name: z.string().min(1).max(253),
-})
-
-const QUALIFIED_NAME = /^[^/\s]{1,253}\/[^/\s]{1,253}$/
-
-const KnownPod = PodRef.extend({
-  /** Agent of the pod, as `namespace/name`. */
-  agent: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
-  /** Gateway of the pod, as `namespace/name`. */
-  gateway: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
-  /** Workload that a user created for the pod, as `KIND NAME`, such as `Deployment web`; null if unknown. */
-  workload: z.string().max(400).nullable().default(null),
-})
-/**
- * Injected pod according to its metadata. The first report of a UID fixes its agent and Gateway. `deleted` means that
- * the object does not exist any more, which is final for the UID; a `deletionTimestamp` is not sufficient.
- */
-export const PodIdentityReport = KnownPod.extend({ deleted: z.boolean() })
-export const PodsBody = z.object({ pods: z.array(PodIdentityReport).max(1_000) })
-export const PodsReply = z.object({ ok: z.literal(true) })
-export const KnownPods = z.object({ pods: z.array(KnownPod) })
-
 /**
  * Query for the state. With `known`, the replica responds as soon as its state has another revision, at the latest
  * after `STATE_WAIT_MS`. With `only=kills`, state and revision contain the kill switches and no processes or pods.
@@ -264,9 +239,6 @@ export type OperatorState = z.infer<typeof OperatorState>
 export type StateQuery = z.infer<typeof StateQuery>
 export type NamespacesBody = z.infer<typeof NamespacesBody>
 export type NamespacesReply = z.infer<typeof NamespacesReply>
-export type PodRef = z.infer<typeof PodRef>
-export type KnownPod = z.infer<typeof KnownPod>
-export type PodIdentityReport = z.infer<typeof PodIdentityReport>
 export type KillRelayBody = z.infer<typeof KillRelayBody>
 export type KillRelayReply = z.infer<typeof KillRelayReply>
 export type SweepBody = z.infer<typeof SweepBody>

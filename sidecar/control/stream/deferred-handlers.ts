@@ -10,7 +10,8 @@ export type GatewayHandlers = Omit<StreamHandlers, 'beat' | 'goaway' | 'kill'> &
 }
 
 /**
- * Message handlers of a stream that is not in use yet. Kill switches, verdicts and orders take effect at once. Messages
+ * Message handlers of a stream that is not in use yet. Kill switches, verdicts, instances
+ * and orders take effect at once. Messages
  * that only the replica in use may send, or that must be acknowledged to it, are deferred until `promote`.
  */
 export type DeferredHandlers = Omit<StreamHandlers, 'beat' | 'goaway'> & {
@@ -42,6 +43,7 @@ export function createDeferredHandlers(handlers: GatewayHandlers): DeferredHandl
       if (isCurrent) handlers.quota(message)
     },
     verdict: handlers.verdict,
+    instance: handlers.instance,
     execute: handlers.execute,
     promote() {
       if (isCurrent) return

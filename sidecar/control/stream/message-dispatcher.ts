@@ -18,6 +18,7 @@ export type StreamHandlers = {
   verdict(message: Message<'verdict'>): void
   execute(message: Message<'execute'>): void
   quota(message: Message<'quota'>): void
+  instance(message: Message<'instance'>): void
   /** Called when the control plane shuts down. The gateway must reconnect within `after_ms` milliseconds. */
   goaway(message: Message<'goaway'>): void
 }

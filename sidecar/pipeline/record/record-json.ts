@@ -71,6 +71,7 @@ function isSameRule(a: TrafficRecord, b: TrafficRecord): boolean {
   return (
     a.action_type === b.action_type &&
     a.agent === b.agent &&
+    a.instance === b.instance &&
     a.connector === b.connector &&
     a.gateway === b.gateway &&
     a.process_id === b.process_id &&
@@ -110,8 +111,12 @@ function processText(record: TrafficRecord): string {
 
 function ruleText(record: TrafficRecord): string {
   return flat(
-    `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)}${candidatesText(record)}${actionsText(record)}${effectsText(record)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
+    `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)}${instanceTextOf(record)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)}${candidatesText(record)}${actionsText(record)}${effectsText(record)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
   )
+}
+
+function instanceTextOf({ instance }: TrafficRecord): string {
+  return instance === null || instance === undefined ? '' : `,"instance":${JSON.stringify(instance)}`
 }
 
 function candidatesText({ candidates }: TrafficRecord): string {

@@ -32,6 +32,7 @@ export function buildRecord(
     time: exchange.time,
     gateway: snapshot?.gateway.name ?? 'unknown',
     agent: exchange.agent?.name ?? null,
+    instance: exchange.instance,
     connector: exchange.connector?.connector.name ?? null,
     action_type: primaryType(exchange),
     candidates: candidatesOf(exchange),

@@ -53,6 +53,7 @@ function common(row: TrafficRecord, record: TrafficRecord): TrafficRecord {
     actions: row.actions?.join() === record.actions?.join() ? row.actions : null,
     action_count: row.action_count === record.action_count ? row.action_count : null,
     effects: row.effects?.join() === record.effects?.join() ? row.effects : null,
+    instance: row.instance === record.instance ? row.instance : null,
     candidates: row.candidates?.join() === record.candidates?.join() ? row.candidates : null,
     why: row.why?.reason === record.why?.reason && hasSameRules ? row.why : null,
     bytes_in: row.bytes_in + record.bytes_in,
@@ -65,6 +66,7 @@ function isSame(a: TrafficRecord, b: TrafficRecord): boolean {
     NULLABLE.every((field) => a[field] === b[field]) &&
     a.method === b.method &&
     a.policies === b.policies &&
+    a.instance === b.instance &&
     a.why === b.why
   )
 }

@@ -14,6 +14,7 @@ export function createIdentify(ports: PipelinePorts): Stage {
       const agent = snapshot === null ? null : identify(exchange.credentials, snapshot)
       if (snapshot !== null) exchange.snapshot = snapshot
       if (agent !== null) exchange.agent = agent
+      exchange.instance = ports.instance() ?? undefined
       return judge(exchange)
     },
   }

@@ -1,9 +1,10 @@
 import { plainDecision } from '../../../core/decision/egress.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
-import type { Exchange, Stage, StageResult, SystemOrder } from '../exchange.ts'
+import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { connectorScheme } from '../outgoing.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse } from '../refusal/refuse.ts'
+import type { SystemOrder } from '../system-order.ts'
 import { normalise } from './normalise.ts'
 
 /** Returns the stages before `credential` for requests that the gateway itself sends because of a kill switch. */

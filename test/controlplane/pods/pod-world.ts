@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { expect } from 'vitest'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import { type ControlPlane as Control, createControlPlane } from '../../../sidecar/control/control-plane.ts'
 import { createKillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
 import { createLiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
@@ -26,9 +27,18 @@ export type Sidecar = AsyncDisposable & {
   /** Replaced as the kubelet replaces a projected token. */
   token: string
   snapshot(): Snapshot | null
+  /** The instances that the control plane has sent. */
+  readonly instances: readonly Instance[]
 }
 
-export type Injected = { readonly gateway?: string; readonly agent?: string; readonly workload?: string }
+export type Injected = {
+  readonly gateway?: string
+  readonly agent?: string
+  readonly workload?: string
+  readonly sandbox?: Owner
+  readonly claim?: Owner
+}
+type Owner = { readonly name: string; readonly uid: string }
 export type PodReport = Injected & { readonly pod: TestPod; readonly deleted?: boolean }
 
 export type PodWorld = AsyncDisposable & {
@@ -160,9 +170,14 @@ export function podIdentity({
   agent = 'team/bot',
   workload,
   deleted = false,
+  sandbox,
+  claim,
 }: PodReport) {
   const { uid: podUid, namespace, name } = pod
-  return { podUid, namespace, name, agent, gateway, workload: workload ?? `Pod ${name}`, deleted }
+  return {
+    ...{ podUid, namespace, name, agent, gateway, workload: workload ?? `Pod ${name}`, deleted },
+    ...{ sandbox, claim },
+  }
 }
 
 function createSidecar(
@@ -179,6 +194,7 @@ function createSidecar(
   })
   const processId = `proc_${randomUUID()}`
   const state = { token: given.token, isClosed: false }
+  const instances: Instance[] = []
   const control = createControlPlane({
     ...{ url, processId, headers: given.headers, kill, clock, log },
     token: async () => state.token,
@@ -189,13 +205,14 @@ function createSidecar(
       journal: { state: 'ok', pending: 0, bytes: 0 },
     }),
     onQuota: () => undefined,
+    onInstance: (instance) => void instances.push(instance),
     onSnapshot: () => undefined,
     execute: () => Promise.reject(new Error('no order is expected here')),
     cancellations: NO_CANCELLATIONS,
   })
   control.start()
   return {
-    ...{ control, log, processId },
+    ...{ control, log, processId, instances },
     get token() {
       return state.token
     },

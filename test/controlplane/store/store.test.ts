@@ -197,6 +197,7 @@ describe('traffic', () => {
           action_count: null,
           handle: null,
           effects: null,
+          instance: null,
         },
       })),
     )

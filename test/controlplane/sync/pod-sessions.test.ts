@@ -56,7 +56,7 @@ function world(init: { review?: Reviewer } = {}) {
       : null
   }
   const sessions = createPodSessions({
-    ...{ peerRegistry, pods: { ended: async () => reasonOf } },
+    ...{ peerRegistry, pods: { ended: async () => reasonOf, instances: async () => new Map() } },
     clock: { nowMs: () => now, monotonicMs: () => now },
     log: { info: () => undefined, debug: () => undefined },
     timing: { reviewMs: REVIEW_MS, checkMs: 5 },

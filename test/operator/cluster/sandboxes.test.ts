@@ -21,6 +21,7 @@ let server: KubeApiServer
 let cluster: Cluster
 let sandboxes: Sandboxes
 let changes = 0
+const changed = new Set<string>()
 
 async function install(): Promise<void> {
   await cluster.createRaw(CRDS, undefined, SANDBOX_DEFINITION)
@@ -66,6 +67,7 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
       onTemplate: () => {
         changes++
       },
+      onSandbox: (key) => changed.add(key),
     })
   }, 120_000)
   afterAll(async () => {
@@ -94,8 +96,15 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
       uid: claimed.metadata.uid,
       isTemplated: true,
       template: 'research',
+      claim: { name: 'o', uid: 'o' },
     })
-    expect(await known('lab')).toEqual({ uid: own.metadata.uid, isTemplated: false, template: null })
+    expect(changed).toContain('team/alice')
+    expect(await known('lab')).toEqual({
+      uid: own.metadata.uid,
+      isTemplated: false,
+      template: null,
+      claim: null,
+    })
     const found = await eventually('the template is cached', () => {
       const each = sandboxes.templateOf('team', 'research')
       return each?.agent ? each : null

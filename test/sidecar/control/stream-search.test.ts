@@ -95,6 +95,7 @@ function world(random = () => 0.5) {
       verdict: () => undefined,
       execute: () => undefined,
       quota: () => undefined,
+      instance: () => undefined,
     },
     ...{ heartbeats, clock, random, log: createTestLog() },
   })

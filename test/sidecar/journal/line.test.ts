@@ -16,6 +16,7 @@ describe('a journal line', () => {
       candidates: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
       actions: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
       action_count: fc.option(fc.nat(), { nil: undefined }),
+      instance: fc.option(fc.record({ pod: text, pod_uid: text, claim: text }), { nil: undefined }),
       why: fc.option(
         fc.record({
           ...{ source: fc.constant('policy' as const), reason: text, pattern: nullable },

@@ -8,6 +8,7 @@ import { PERMISSION_SECTIONS } from '../../../core/snapshot/sections.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../../core/state/lease.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
+import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type {
   AgentEntry,
@@ -71,6 +72,7 @@ export type World = AsyncDisposable & {
     isWritable: boolean
     intentError: Error | null
     onHandles: FetchHandleOwners
+    instance: Instance | null
     onHold: (hold: HoldBody, signal: ExchangeSignal) => Promise<HoldOutcome>
   }
   apply(rules: Rules): void
@@ -102,6 +104,7 @@ export async function startWorld(
     rate: { ok: true },
     isWritable: true,
     intentError: null,
+    instance: null,
     onHandles: async ({ hashes }) => ({ owners: hashes.map(() => 'unknown') }),
     onHold: async () => ({ kind: 'expired', approvalId: 'apv_1', note: null }),
   }
@@ -113,6 +116,7 @@ export async function startWorld(
   let ids = 0
   const ports: PipelinePorts = {
     snapshot: () => state.snapshot,
+    instance: () => state.instance,
     lookUps: upstream.lookUps,
     kill: {
       match: (subject) => matchKill(state.kill, { ...subject, gateway: state.snapshot?.gateway.name ?? '' }),

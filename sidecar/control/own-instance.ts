@@ -1,0 +1,22 @@
+import type { Instance } from '../../core/wire/gateway/instance.ts'
+import type { PodConfig } from '../config.ts'
+
+/** Instance of the agent in the pod of this process; null outside of a pod. */
+export type OwnInstance = {
+  current(): Instance | null
+  /** Sets the instance that the control plane has sent. Ignores the instance of another pod. */
+  set(instance: Instance): void
+}
+
+/** Starts with the pod alone: the control plane sends its Sandbox and its claim. */
+export function createOwnInstance(config: Pick<PodConfig, 'pod'> | null): OwnInstance {
+  let current: Instance | null = null
+  if (config !== null)
+    current = { pod: `${config.pod.namespace}/${config.pod.name}`, pod_uid: config.pod.uid }
+  return {
+    current: () => current,
+    set(instance) {
+      if (instance.pod_uid === current?.pod_uid) current = instance
+    },
+  }
+}
