@@ -151,3 +151,5 @@ export const ANNOTATIONS = {
 export const INJECT_LABEL = 'chaperone.dev/inject'
 /** Label of a governed pod: `Captured` (transparent) or `Cooperative` (proxyEnv). */
 export const LAYER_LABEL = 'chaperone.dev/layer'
+/** Label with the value `deny` of a governed pod whose Gateway denies inbound connections. A NetworkPolicy selects it. */
+export const INBOUND_LABEL = 'chaperone.dev/inbound'

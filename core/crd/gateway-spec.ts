@@ -151,6 +151,11 @@ export const GatewaySpec = z.strictObject({
     'Requirements on governed pods. `strict` also refuses pods with a container that may run as root or without a numeric `runAsUser`.',
     'strict',
   ),
+  inbound: described(
+    z.enum(['allow', 'deny']).default('allow'),
+    'Connections to governed pods. With `deny` a NetworkPolicy selects pods that are created from then on, so that only the node of a pod, which runs its probes, opens connections to it. The network plugin of the cluster must enforce NetworkPolicies.',
+    'deny',
+  ),
   trust: described(
     z
       .strictObject({

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, INJECT_LABEL, LAYER_LABEL, PROXY_UIDS } from '../capture/pod-contract.ts'
+import { ANNOTATIONS, INBOUND_LABEL, INJECT_LABEL, LAYER_LABEL, PROXY_UIDS } from '../capture/pod-contract.ts'
 import { agentName } from './agent-name.ts'
 import { hardenPod, keepsApiToken, seccompProfileOf, withoutApiToken } from './harden.ts'
 import { outsideMeshes } from './mesh.ts'
@@ -124,14 +124,16 @@ function markedMetadata(
   { metadata }: Pod,
   { gateway, agent, workload, proxyUid, needs }: MarkFacts,
 ): Pod['metadata'] {
-  const { interception, hardening } = gateway.spec
+  const { interception, hardening, inbound } = gateway.spec
   const reference = `${gateway.namespace}/${gateway.name}`
   const done = { gateway: reference, agent, workload, interception, hardening }
   const { [ANNOTATIONS.bypassPossible]: _stale, ...annotations } = metadata.annotations ?? {}
+  const { [INBOUND_LABEL]: _former, ...labels } = metadata.labels ?? {}
   return outsideMeshes({
     ...metadata,
     labels: {
-      ...metadata.labels,
+      ...labels,
+      ...(inbound === 'deny' && { [INBOUND_LABEL]: 'deny' }),
       [INJECT_LABEL]: 'injected',
       [LAYER_LABEL]: interception === 'transparent' ? 'Captured' : 'Cooperative',
     },

@@ -8,7 +8,7 @@ export type InjectGateway = {
   readonly name: string
   readonly spec: Pick<
     GatewaySpec,
-    'interception' | 'hardening' | 'trust' | 'sidecar' | 'agents' | 'allowedNamespaces' | 'audit'
+    'interception' | 'hardening' | 'inbound' | 'trust' | 'sidecar' | 'agents' | 'allowedNamespaces' | 'audit'
   >
 }
 

@@ -15,6 +15,7 @@ export function guardNames(): ReadonlyArray<{ readonly kind: GuardObject['kind']
     ruleImages: [],
     cooperativeGateways: [],
     strictGateways: [],
+    inboundDenied: [],
     seccompProfiles: [],
   })
   return objects.map(({ kind, metadata }) => ({ kind, name: metadata.name })).reverse()

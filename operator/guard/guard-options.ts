@@ -16,11 +16,13 @@ export type GuardOptions = {
   readonly cooperativeGateways: readonly string[]
   /** `namespace/name` of the Gateways with `hardening: strict`. */
   readonly strictGateways: readonly string[]
+  /** `namespace/name` of the Gateways with `inbound: deny`. */
+  readonly inboundDenied: readonly string[]
   /** Seccomp profile of the agents of a Gateway, by `namespace/name` of the Gateways that demand one. */
   readonly seccompProfiles: ReadonlyArray<readonly [gateway: string, profile: string]>
 }
 
-export type GatewayOptions = 'cooperativeGateways' | 'strictGateways' | 'seccompProfiles'
+export type GatewayOptions = 'cooperativeGateways' | 'strictGateways' | 'inboundDenied' | 'seccompProfiles'
 
 /** Returns the options for the given Gateways. The order of the Gateways has no effect. */
 export function guardOptions(
@@ -36,6 +38,7 @@ export function guardOptions(
     ...installation,
     cooperativeGateways: names(({ interception }) => interception === 'proxyEnv'),
     strictGateways: names(({ hardening }) => hardening === 'strict'),
+    inboundDenied: names(({ inbound }) => inbound === 'deny'),
     seccompProfiles: gateways
       .flatMap(({ namespace, name, spec }) => {
         const profile = spec.agents?.seccompProfile

@@ -1,6 +1,7 @@
 import {
   ANNOTATIONS,
   CONTAINERS,
+  INBOUND_LABEL,
   INJECT_LABEL,
   LAYER_LABEL,
   PROXY_ENV,
@@ -56,6 +57,7 @@ export function podRules(options: GuardOptions): readonly Validation[] {
       ...containerRules('variables.userInits', 'spec.initContainers', 'variables.uid'),
       once(CONTAINERS.proxy),
       nonRoot(options),
+      inbound(options),
       ...seccomp(options),
     ].map(governed),
     foreignToken(),
@@ -133,6 +135,13 @@ function nonRoot({ strictGateways }: GuardOptions): Validation {
   return demand(
     `!(variables.gateway in ${texts(strictGateways)}) || (variables.users + variables.userInits).all(c, c.?securityContext.?runAsNonRoot.orValue(${inherited}.?runAsNonRoot.orValue(false)) && c.?securityContext.?runAsUser.orValue(${inherited}.?runAsUser.orValue(0)) > 0)`,
     'spec.containers[*].securityContext.runAsNonRoot: must be true, with a number above 0 as runAsUser, because the Gateway requires hardening: strict',
+  )
+}
+
+function inbound({ inboundDenied }: GuardOptions): Validation {
+  return demand(
+    `!(variables.gateway in ${texts(inboundDenied)}) || ${metadataOf('object', 'labels', INBOUND_LABEL)} == 'deny'`,
+    `metadata.labels[${INBOUND_LABEL}]: must be deny, because the Gateway has inbound: deny; the injector sets it, and another webhook must not remove it`,
   )
 }
 

@@ -1,6 +1,7 @@
 import {
   ANNOTATIONS,
   CONTAINERS,
+  INBOUND_LABEL,
   INJECT_LABEL,
   LAYER_LABEL,
   PROXY_ENV,
@@ -95,7 +96,7 @@ function changes(): Policy {
   const isKept = (map: 'labels' | 'annotations') => (key: string) =>
     `${metadataOf('object', map, key)} == ${metadataOf('oldObject', map, key)}`
   const kept = Object.values(ANNOTATIONS).map(isKept('annotations'))
-  const labels = [INJECT_LABEL, LAYER_LABEL].map(isKept('labels'))
+  const labels = [INJECT_LABEL, LAYER_LABEL, INBOUND_LABEL].map(isKept('labels'))
   return {
     name: 'chaperone-pod-changes',
     rule: { operations: ['UPDATE'], resources: ['pods', 'pods/resize', 'pods/status'] },

@@ -6,6 +6,7 @@ import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-opera
 import type { CustomResource } from '../cluster/custom-resources.ts'
 import { createGuard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
+import { inboundPolicy } from '../network/inbound-policy.ts'
 import { type NetworkPolicies, startNetworkPolicies } from '../network/network-policies.ts'
 import { sandboxPolicy } from '../network/sandbox-policy.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
@@ -40,13 +41,15 @@ export function admissionComponent(
       ...{ client, log, recorder, namespaces, ownNamespace, config, ...timing },
       onChange: deps.onBypassing,
     })
+    const governed = (by: readonly InjectGateway[]) => governedNamespaces(by, namespaces.list())
     const networkPolicies = startNetworkPolicies({ client, log, onChange: () => maintenance.soon() }, [
       sandboxPolicy({
         ownNamespace,
         dns: { ...dns, pods: config.dns.pods },
-        governed: () => governedNamespaces(gateways(), namespaces.list()),
+        governed: () => governed(gateways()),
         withTemplates: deps.sandboxes.templateNamespaces,
       }),
+      inboundPolicy(() => governed(gateways().filter(({ spec }) => spec.inbound === 'deny'))),
     ])
     const maintenance = createMaintenance(config, deps, {
       dns,

@@ -6,6 +6,7 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { listPages } from '../kube/list-pages.ts'
 import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
+import { INBOUND_POLICY } from '../network/inbound-policy.ts'
 import { deletePolicies } from '../network/network-policies.ts'
 import { SANDBOX_POLICY } from '../network/sandbox-policy.ts'
 import { MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../webhook/configuration.ts'
@@ -27,7 +28,7 @@ export async function uninstall({ client, namespace, signal, print }: TaskContex
   for (const { kind, name } of guardNames())
     await remove(client, pathOf(GUARD_RESOURCES[kind], undefined, name))
   print('webhook and admission policies deleted')
-  await deletePolicies(client, SANDBOX_POLICY, signal)
+  for (const name of [SANDBOX_POLICY, INBOUND_POLICY]) await deletePolicies(client, name, signal)
   const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES.Gateway) }, signal)
   const released = await removeFormerFinalizers(client, items)
   if (released > 0) print(`finalizer of a former version removed from ${released} Gateways`)

@@ -8,6 +8,7 @@ import {
   leftFor,
   leftOutside,
   ours,
+  podTemplate,
   running,
   startVendor,
   type Vendor,
@@ -204,6 +205,30 @@ test('a one-shot client with startOnlyWithRules waits for the rules; its first a
   await kube(['wait', 'pod/late', '-n', AGENTS, '--for=jsonpath={.status.phase}=Succeeded', '--timeout=60s'])
   const said = await kube(['logs', 'late', '-n', AGENTS, '-c', 'agent'])
   expect(said).toMatch(/^200/)
+})
+
+test('inbound: deny closes the ports of an agent to other pods, and its probes pass', async () => {
+  await apply(ours('Gateway', 'authors-inward', { inbound: 'deny' }), ours('Gateway', 'authors-outward', {}))
+  const listening = {
+    command: ['python3', '-m', 'http.server', '9000'],
+    container: { readinessProbe: { httpGet: { path: '/', port: 9000 }, periodSeconds: 1 } },
+  }
+  await apply(
+    agentPod('inward', 'authors-inward', listening),
+    agentPod('outward', 'authors-outward', listening),
+    {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'caller', namespace: AGENTS } },
+      spec: podTemplate(GATEWAY).spec,
+    },
+  )
+  await running('inward', 'outward', 'caller')
+  const addressOf = async (pod: string) =>
+    (await kube(['get', 'pod', pod, '-n', AGENTS, '-o', 'jsonpath={.status.podIP}'])).trim()
+  const call = async (pod: string, port: number) =>
+    (await inAgent('caller', ['curl', '-sS', '-m', '3', `http://${await addressOf(pod)}:${port}/`])).code
+  expect(await call('outward', 9_000)).toBe(0)
+  for (const port of [9_000, 15_021]) expect(await call('inward', port), String(port)).not.toBe(0)
+  await kube(['delete', 'pod', 'inward', 'outward', 'caller', '-n', AGENTS, '--wait=false'])
 })
 
 test('a namespace that enforces PodSecurity is refused with the ways out', async () => {

@@ -53,9 +53,11 @@ test.skipIf(record === null)(
     const [rendered, lent] = [await rightsOf(), await rightsOfTheCluster()]
     await apply(formerGateway('last'), SANDBOX_DEFINITION, TEMPLATE_DEFINITION)
     await withTemplate()
+    await withInboundDenied()
     const leavingAt = new Date().toISOString()
     await uninstall()
-    await kube(['delete', 'cgw/last', '-n', AGENTS])
+    await kube(['delete', 'cgw/last', 'cgw/inward', '-n', AGENTS])
+    expect(await inboundPolicy()).toBeNull()
     await removeAgentSandbox()
     // Whatever the installations of this cluster have done since it is there.
     const calls = callsOfOurs()
@@ -111,6 +113,11 @@ async function live(): Promise<void> {
   })
   await withTemplate()
   await removeAgentSandbox()
+  await withInboundDenied()
+  await kube(['delete', 'cgw/inward', '-n', AGENTS])
+  await eventually('the operator deletes the NetworkPolicy of inbound connections', async () =>
+    (await inboundPolicy()) === null ? true : null,
+  )
   await eventually('the operator deletes its NetworkPolicy', async () =>
     (await sandboxPolicy()) === null ? true : null,
   )
@@ -136,6 +143,16 @@ async function withTemplate(): Promise<void> {
     ),
   )
   await eventually('the operator writes its NetworkPolicy', sandboxPolicy, 30_000)
+}
+
+/** A Gateway that denies inbound connections, for which the operator writes a NetworkPolicy. */
+async function withInboundDenied(): Promise<void> {
+  await apply(ours('Gateway', 'inward', { inbound: 'deny' }))
+  await eventually('the operator writes its NetworkPolicy', inboundPolicy, 30_000)
+}
+
+function inboundPolicy(): Promise<object | null> {
+  return get<object>('networkpolicy', 'chaperone-inbound', AGENTS)
 }
 
 function sandboxPolicy(): Promise<object | null> {

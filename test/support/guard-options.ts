@@ -12,5 +12,6 @@ export const GUARD_OPTIONS: GuardOptions = {
   dns: INJECT_OPTIONS.dns,
   cooperativeGateways: [],
   strictGateways: [],
+  inboundDenied: [],
   seccompProfiles: [],
 }

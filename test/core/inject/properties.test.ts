@@ -105,6 +105,7 @@ const pods: fc.Arbitrary<Pod> = fc
 const gateways = fc
   .record({
     interception: fc.constantFrom('transparent' as const, 'proxyEnv' as const),
+    inbound: fc.constantFrom('allow' as const, 'deny' as const),
     agents: fc.record({ allowServiceAccountToken: fc.boolean(), startOnlyWithRules: fc.boolean() }),
   })
   .map((spec) => gateway('team', 'main', spec))

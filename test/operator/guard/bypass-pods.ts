@@ -9,6 +9,7 @@ export const OPTIONS = {
   ...GUARD_OPTIONS,
   cooperativeGateways: ['team/soft'],
   strictGateways: ['team/hard'],
+  inboundDenied: ['team/inward'],
   seccompProfiles: [['team/profiled', 'profiles/agent.json'] as const],
 }
 

@@ -101,6 +101,16 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
     expect(await create(governedPod('not-soft', undefined, other))).toContain('chaperone.dev/layer')
   })
 
+  it('requires the label of the NetworkPolicy where the Gateway denies inbound connections', async () => {
+    const by = gateway('team', 'inward', { inbound: 'deny' })
+    expect(await create(governedPod('inward', undefined, by))).toBeNull()
+    const unlabelled = (pod: Pod) => {
+      const { 'chaperone.dev/inbound': _denied, ...labels } = pod.metadata.labels ?? {}
+      Object.assign(pod.metadata, { labels })
+    }
+    expect(await create(governedPod('unlabelled', unlabelled, by))).toContain('chaperone.dev/inbound')
+  })
+
   it('requires a user other than root under a strict Gateway', async () => {
     const by = gateway('team', 'hard')
     expect(await create(governedPod('root', undefined, by))).toContain('runAsNonRoot')
@@ -222,12 +232,14 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
     it.each([
       ['labels', 'chaperone.dev/inject'],
       ['labels', 'chaperone.dev/layer'],
+      ['labels', 'chaperone.dev/inbound'],
       ['annotations', 'chaperone.dev/proxy-uid'],
       ['annotations', 'chaperone.dev/agent'],
       ['annotations', 'chaperone.dev/gateway'],
       ['annotations', 'chaperone.dev/injected'],
     ])('keeps its %s %s, also in a write of its status', async (map, key) => {
-      for (const value of [null, 'other'])
+      // The pod has no label about inbound connections, so its removal changes nothing.
+      for (const value of key.endsWith('/inbound') ? ['deny'] : [null, 'other'])
         for (const subresource of ['', '/status'])
           expect(
             await refusalOf(client, patch({ metadata: { [map]: { [key]: value } } }, subresource)),

@@ -317,12 +317,12 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     // The two replicas do not go on to overwrite each other.
     const versions = () =>
       Promise.all(
-        paths.map(async (path) => {
-          const { metadata } = await client.call<{ metadata: { resourceVersion: string } }>({
+        changes.map(async ([path]) => {
+          const { metadata } = await client.call<{ metadata: { generation: number } }>({
             method: 'GET',
             path,
           })
-          return metadata.resourceVersion
+          return metadata.generation
         }),
       )
     const restored = await versions()
@@ -487,6 +487,39 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(await writes()).toBe(before)
     templates = new Set()
+    await eventually('it is deleted', async () => ((await read()) === null ? true : null))
+  })
+
+  it('keeps the NetworkPolicy of pods whose Gateway denies inbound connections, where such a Gateway admits pods', async () => {
+    const path = '/apis/networking.k8s.io/v1/namespaces/team/networkpolicies/chaperone-inbound'
+    type Policy = { metadata: { uid: string }; spec: object }
+    const read = () => client.call<Policy>({ method: 'GET', path }).catch(() => null)
+    const policies = async () => {
+      const named = { fieldSelector: 'metadata.name=chaperone-inbound' }
+      const { items } = await client.call<{ items: { metadata: { namespace: string } }[] }>({
+        ...{ method: 'GET', path: '/apis/networking.k8s.io/v1/networkpolicies', query: named },
+      })
+      return items.map(({ metadata }) => metadata.namespace)
+    }
+    expect(await policies()).toEqual([])
+    gateways = [{ ...main, spec: { ...main.spec, inbound: 'deny' } }]
+    const first = await eventually('it is written', read)
+    expect(await policies()).toEqual(['team'])
+    expect(first.spec).toEqual({
+      podSelector: { matchLabels: { 'chaperone.dev/inbound': 'deny' } },
+      policyTypes: ['Ingress'],
+    })
+    const body = { spec: { ingress: [{}] } }
+    await client.call({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body })
+    await eventually('a rule of another client is taken back', async () =>
+      JSON.stringify((await read())?.spec) === JSON.stringify(first.spec) ? true : null,
+    )
+    await client.call({ method: 'DELETE', path })
+    await eventually('it is back', async () => {
+      const now = await read()
+      return now !== null && now.metadata.uid !== first.metadata.uid ? true : null
+    })
+    gateways = [main]
     await eventually('it is deleted', async () => ((await read()) === null ? true : null))
   })
 

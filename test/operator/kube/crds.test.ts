@@ -67,6 +67,7 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       'full',
       {
         enforcementLevel: 'monitor',
+        inbound: 'deny',
         allowedNamespaces: { permissions: { from: 'Selector', names: ['a'] }, agents: { from: 'All' } },
         killSwitch: {
           active: false,
@@ -138,6 +139,7 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
 
   const BAD: ReadonlyArray<readonly [OurKind, object, string]> = [
     ['Gateway', { enforcementLevel: 'loose' }, 'spec.enforcementLevel'],
+    ['Gateway', { inbound: true }, 'spec.inbound'],
     ['Gateway', { enforcmentLevel: 'monitor' }, 'spec.enforcmentLevel'],
     ['Gateway', { egress: { allowedHosts: ['no spaces'] } }, 'spec.egress.allowedHosts[0]'],
     ['Gateway', { egress: { allowedHosts: ['a', 'a'] } }, 'spec.egress.allowedHosts[1]'],
