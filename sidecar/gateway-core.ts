@@ -63,7 +63,10 @@ export function createCore(config: GatewayConfig, given: Made) {
   const unlistedPorts = createUnlistedPorts()
   const instance = createOwnInstance(config.pod)
   const events = createEvents({ metrics, recent, unlistedPorts, log })
-  const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
+  const kill = createKillState({
+    file: join(config.dataDir, 'kill.json'),
+    ...{ live, instance: instance.current, clock, log },
+  })
   const handleLater: typeof handle = (exchange) => handle(exchange)
   const stopped = createKilledWork({ kill, clock, newId, handle: handleLater, control: () => control })
   const address: Address = { url: '', conditions: () => [], captureState: () => null }
@@ -118,7 +121,10 @@ export function createCore(config: GatewayConfig, given: Made) {
       if (issuer?.isReady ?? true) leaf.preMint(hosts)
     },
     onQuota: rate.share,
-    onInstance: instance.set,
+    onInstance(changed) {
+      instance.set(changed)
+      kill.instanceChanged()
+    },
     execute: (order) => execute(order),
   })
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })

@@ -106,7 +106,7 @@ function shownReason(reason: string): string {
 function whyWrong(isForeign: boolean, namespace: string): string {
   return isForeign
     ? `is outside namespace ${namespace} of this ConfigMap`
-    : 'is not a scope (all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME or a bare name, at most 300 characters)'
+    : 'is not a scope (all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, claim:NAME, pod:NAME or a bare name, at most 300 characters)'
 }
 
 function scopeFrom(source: string, scope: string): string {

@@ -64,7 +64,8 @@ function killSwitchOf(
 ): KillEntry | null {
   const own = gatewaySource(name)
   const concerning = kills.filter(({ source }) => concernsGateway(source, name))
-  const found = matchKill(concerning, { gateway: name, agent: null, agentId: null, connectors: [] })
+  const whole = { gateway: name, agent: null, agentId: null, instance: null, connectors: [] }
+  const found = matchKill(concerning, whole)
   if (found !== null) return found
   const narrow = concerning.find(({ source }) => source === own)
   if (narrow !== undefined) return narrow

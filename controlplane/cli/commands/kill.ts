@@ -48,8 +48,8 @@ export const kill: Command = {
   usage: ['kill on [--scope SCOPE] [--reason TEXT]', 'kill off [--scope SCOPE]', 'kill status'],
   details:
     'An active kill switch refuses new requests, ends held ones, and closes open streams and tunnels.\n' +
-    'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, namespace:NAME, or the name of an agent,\n' +
-    'a connector or a gateway.\n' +
+    'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, namespace:NAME, claim:NAME, pod:NAME, or the\n' +
+    'name of an agent, a connector or a gateway.\n' +
     'A scope that names no agent, connector or gateway is activated too, with a warning and exit code 4.\n' +
     'kill off lifts a kill switch from any source. A kill switch in a manifest becomes active again when the manifest is applied.',
   maxArguments: 1,
@@ -60,6 +60,7 @@ export const kill: Command = {
   examples: [
     ['chaperone kill on --reason "wrong prompt shipped"', 'activate the kill switch for all agents'],
     ['chaperone kill on --scope agent:triage', 'activate it for one agent'],
+    ['chaperone kill on --scope claim:team/alice', 'activate it for one SandboxClaim'],
     ['chaperone kill off', 'lift the kill switch with the scope all'],
     ['chaperone kill status', 'list active kill switches with source, time and reason'],
   ],

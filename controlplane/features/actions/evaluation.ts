@@ -132,6 +132,7 @@ export function killOf(
     gateway: name,
     agent: agent.name,
     agentId: agent.id,
+    instance: null,
     connectors: [action.connector, ...records.map(({ entry }) => entry.name)],
   })
 }

@@ -1,6 +1,7 @@
 import { percent } from '../../../core/decision/audit-details.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
+import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { Query } from '../../db/query.ts'
@@ -8,13 +9,13 @@ import { getGateway } from '../gateways/rows.ts'
 import type { ApprovalRow, CardFacts } from './store.ts'
 
 /**
- * The gateway that requests a hold. `isSidecar`: the gateway process authenticated with a pod token, which names its
- * only agent. The route has already compared this agent with the agent of the hold.
+ * The gateway that requests a hold. `podUid`: pod of a gateway process that authenticated with a pod token, which names
+ * its only agent. The route has already compared this agent with the agent of the hold.
  */
 export type HoldOwner = {
   readonly gatewayId: string
   readonly gatewayName: string
-  readonly isSidecar?: boolean
+  readonly podUid?: string | null
 }
 
 /** A hold as a gateway requests it. */
@@ -27,8 +28,11 @@ export type HoldInput = {
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 }
 
+/** A hold whose gateway was identified. `instance`: null for a request from outside of a pod. */
+export type IdentifiedHold = HoldInput & { readonly instance: Instance | null }
+
 /** Returns the facts of a held request that the approval card shows. */
-export function cardFacts(body: HoldBody): CardFacts {
+export function cardFacts({ body, instance }: Pick<IdentifiedHold, 'body' | 'instance'>): CardFacts {
   const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
   const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 } = body
   const { unread_body, pins, effects } = body
@@ -50,6 +54,7 @@ export function cardFacts(body: HoldBody): CardFacts {
     unread_body,
     pins,
     ...(effects === undefined ? {} : { effects }),
+    ...(instance === null ? {} : { instance }),
   }
 }
 

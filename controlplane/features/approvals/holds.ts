@@ -3,6 +3,7 @@ import { percent, statedDetails } from '../../../core/decision/audit-details.ts'
 import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { HoldBody, HoldReply } from '../../../core/wire/gateway/hold.ts'
+import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { sha256Hex } from '../../crypto/sha256.ts'
 import type { Query } from '../../db/query.ts'
@@ -12,11 +13,19 @@ import { recordEvents } from '../audit/events.ts'
 import { holdOfExecution } from '../executions/holds.ts'
 import { foreignAgents } from '../gateways/agent-store.ts'
 import { listKillSwitches } from '../kill-switch/rows.ts'
+import { listInstances } from '../pods/rows.ts'
 import { findActionOwners, findAgentIds } from '../traffic/ingest-store.ts'
 import { addAsker, countPendingHolds, expireLeft } from './asker-store.ts'
 import { approvalCard } from './card.ts'
 import { appendExpired } from './expiry.ts'
-import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from './hold-input.ts'
+import {
+  cardFacts,
+  type HoldInput,
+  holdLimits,
+  type IdentifiedHold,
+  pendingDetails,
+  requiredOf,
+} from './hold-input.ts'
 import { killOfHold } from './kill-cancellation.ts'
 import { shareKillLock } from './kill-cancellation-store.ts'
 import {
@@ -32,13 +41,14 @@ import {
  * Joins the pending hold of the same request, or opens a hold. Transactions that open holds of one agent are
  * serialised. Concurrent identical requests therefore share one approval card, and the limit of pending holds is exact.
  */
-export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
-  const { owner, body, orgId } = input
+export async function openHold(q: Query, given: HoldInput): Promise<HoldReply> {
+  const { owner, body, orgId } = given
   await shareKillLock(q)
+  const input = { ...given, instance: await instanceOf(q, owner.podUid) }
   await refuseForeignAgent(q, input)
   await refuseKilled(q, input)
   await lockAgentApprovals(q, orgId, body.agent)
-  const binding = bindingOf(owner.gatewayId, body.binding)
+  const binding = bindingOf({ ...owner, instance: input.instance }, body.binding)
   const executed = await holdOfExecution(q, input, binding)
   if (executed !== undefined) return executed
   const key = { gatewayId: owner.gatewayId, binding, agent: body.agent }
@@ -59,14 +69,17 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
  * Gateway or namespace. Sidecars are exempt, because their pod token already names the agent.
  */
 async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise<void> {
-  if (owner.isSidecar === true) return
+  if (owner.podUid != null) return
   const { gatewayId, gatewayName: name } = owner
   const foreign = await foreignAgents(q, { gatewayId, name }, [body.agent])
   refuseForeign({ agents: foreign.map((agent) => agent.name) })
 }
 
 /** Rejects a request that passed its gateway before the kill switch reached this gateway. */
-async function refuseKilled(q: Query, { owner, body, announcedKills }: HoldInput): Promise<void> {
+async function refuseKilled(
+  q: Query,
+  { owner, body, instance, announcedKills }: IdentifiedHold,
+): Promise<void> {
   const kills = [...(await listKillSwitches(q)), ...announcedKills()]
   if (kills.length === 0) return
   const { agent, connector, connector_name } = body
@@ -74,6 +87,7 @@ async function refuseKilled(q: Query, { owner, body, announcedKills }: HoldInput
     gateway: owner.gatewayName,
     agent,
     agentId: (await findAgentIds(q, [agent])).get(agent) ?? null,
+    instance,
     connectors: [connector, ...(connector_name === undefined ? [] : [connector_name])],
   })
   if (entry === null) return
@@ -81,15 +95,24 @@ async function refuseKilled(q: Query, { owner, body, announcedKills }: HoldInput
   throw new ChaperoneError('kill_switch', { error: reason, detail: reason, extra: { scope: entry.scope } })
 }
 
-/**
- * Returns the binding of an approval: a hash of the gateway's id and of the request hash that the gateway computed. An
- * identical request of another gateway therefore needs its own approval.
- */
-export function bindingOf(gatewayId: string, binding: string): string {
-  return createHash('sha256').update(`${gatewayId}\n${binding}`).digest('hex')
+/** Returns the instance of a pod; null outside of a pod, and for a pod that the operator has not reported. */
+export async function instanceOf(q: Query, podUid: string | null | undefined): Promise<Instance | null> {
+  return podUid == null ? null : ((await listInstances(q, [podUid])).get(podUid) ?? null)
 }
 
-async function create(q: Query, input: HoldInput, binding: string): Promise<ApprovalRow> {
+/**
+ * Returns the binding of an approval: a hash of the gateway's id, of the claim, and of the request hash that the gateway
+ * computed. An identical request of another gateway or claim therefore needs its own approval.
+ */
+export function bindingOf(
+  { gatewayId, instance }: { readonly gatewayId: string; readonly instance: Instance | null },
+  binding: string,
+): string {
+  const claim = instance?.claim_uid === undefined ? '' : `\n${instance.claim_uid}`
+  return createHash('sha256').update(`${gatewayId}\n${binding}${claim}`).digest('hex')
+}
+
+async function create(q: Query, input: IdentifiedHold, binding: string): Promise<ApprovalRow> {
   const { owner, body, orgId } = input
   const limits = await holdLimits(q, owner.gatewayId)
   if ((await countPendingHolds(q, orgId, body.agent)) >= limits.maxPendingPerAgent) {
@@ -110,7 +133,7 @@ async function create(q: Query, input: HoldInput, binding: string): Promise<Appr
     agent: body.agent,
     actId: body.act_id,
     binding,
-    card: cardFacts(body),
+    card: cardFacts(input),
     requiredGroups: requiredOf(body),
     timeoutS: limits.timeoutSeconds,
     asker: body.asker,

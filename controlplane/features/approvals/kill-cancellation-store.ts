@@ -28,6 +28,8 @@ export type UsableApproval = Pick<
 > & {
   /** Full name of the gateway that holds the request, `namespace/name`; null for the kind `action`. */
   readonly gateway: string | null
+  /** Full name of the claim that has the Sandbox of the held request now; null without one. */
+  readonly claim: string | null
 }
 
 /**
@@ -43,6 +45,8 @@ export async function lockUsableApprovals(
   const { rows } = await q.query<UsableApproval>(
     `select id, kind, status, agent, act_id as "actId", card,
        (select name from gateways g where g.id = approvals.gateway_id) as gateway,
+       (select p.namespace || '/' || (p.claim->>'name') from pod_identities p
+         where p.pod_uid = approvals.card->'instance'->>'pod_uid') as claim,
        (select a.id from agents a where a.org_id = approvals.org_id and a.name = approvals.agent
          and a.status <> 'revoked') as "agentId"
      from approvals where org_id = $1 and spent_at is null

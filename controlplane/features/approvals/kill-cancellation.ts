@@ -1,4 +1,5 @@
 import { killReason, matchKill } from '../../../core/decision/kill-switch/kill-switch.ts'
+import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Query } from '../../db/query.ts'
@@ -42,11 +43,12 @@ export function createCancelKilled(deps: CancelKilledDeps): CancelKilled {
   }
 }
 
-/** The agent, connectors and gateway of a hold. The scopes of kill switches are matched against these names. */
+/** The agent, its instance, connectors and gateway of a hold. The scopes of kill switches are matched against these names. */
 export type HoldSubject = {
   readonly gateway: string
   readonly agent: string
   readonly agentId: string | null
+  readonly instance: Instance | null
   /** The connector type, followed by the names of the Connectors that the request may be for. */
   readonly connectors: readonly string[]
 }
@@ -64,7 +66,16 @@ function subjectOf(approval: UsableApproval, names: ReadonlyMap<string, readonly
   const { gateway, agent, agentId, card } = approval
   const type = card.connector ?? ''
   const own = card.connector_name === undefined ? (names.get(type) ?? []) : [card.connector_name]
-  return { gateway: gateway ?? '', agent, agentId, connectors: [type, ...own] }
+  return {
+    ...{ gateway: gateway ?? '', agent, agentId, connectors: [type, ...own] },
+    instance: presentInstance(approval),
+  }
+}
+
+/** Returns the instance of the hold with its present claim: a claim may have adopted it since the hold was opened. */
+function presentInstance({ card: { instance }, claim }: UsableApproval): Instance | null {
+  if (instance === undefined) return null
+  return claim === null ? instance : { ...instance, claim }
 }
 
 function isUnnamed({ kind, card }: UsableApproval): boolean {

@@ -12,7 +12,7 @@ import { type Respond, type Response, respond } from './answers/service.ts'
 import { removeAsker } from './asker-store.ts'
 import { approvalCard } from './card.ts'
 import type { HoldOwner } from './hold-input.ts'
-import { bindingOf, openHold } from './holds.ts'
+import { bindingOf, instanceOf, openHold } from './holds.ts'
 import { type ApprovalFilter, listApprovals } from './list-store.ts'
 import type { ApprovalRow } from './store.ts'
 import { getApproval, spendHold } from './store.ts'
@@ -39,7 +39,11 @@ export type ApprovalsDeps = {
  * The gateway process that holds a request. `agent`: the single agent that a sidecar serves; null for other gateway
  * processes.
  */
-export type HoldHolder = { readonly gatewayId: string; readonly agent: string | null }
+export type HoldHolder = {
+  readonly gatewayId: string
+  readonly agent: string | null
+  readonly podUid: string | null
+}
 
 /**
  * Operations on approvals. Ids with the prefix `apr_` belong to actions of the v1 API, those with `apv_` to requests
@@ -95,7 +99,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const key = {
         id,
         gatewayId,
-        binding: bindingOf(gatewayId, binding),
+        binding: await bindingOfHolder(db, holder, binding),
         windowS: LIMITS.approvedRetryWindowS,
       }
       const spent = await spendHold(db, key)
@@ -104,7 +108,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     async leave(holder, id, { binding, asker }) {
       const { gatewayId } = holder
       await statusOfHold(db, holder, id)
-      await removeAsker(db, { id, gatewayId, binding: bindingOf(gatewayId, binding), asker })
+      const bound = await bindingOfHolder(db, holder, binding)
+      await removeAsker(db, { id, gatewayId, binding: bound, asker })
     },
     respond: (answer) => respond(deps, answer),
     async list(namespaces, filter) {
@@ -113,6 +118,14 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     },
     get: (id) => getApproval(db, id),
   }
+}
+
+async function bindingOfHolder(
+  q: Query,
+  { gatewayId, podUid }: HoldHolder,
+  binding: string,
+): Promise<string> {
+  return bindingOf({ gatewayId, instance: await instanceOf(q, podUid) }, binding)
 }
 
 async function statusOfHold(q: Query, { gatewayId, agent }: HoldHolder, id: string): Promise<ApprovalStatus> {

@@ -1,5 +1,6 @@
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import type { ApproverIdentity } from '../../../core/state/approver-identity.ts'
+import type { InstanceFact } from '../../../core/wire/gateway/instance.ts'
 import type {
   ApprovalStatus,
   HeaderField,
@@ -18,7 +19,7 @@ import { ALL_ANSWERS_COUNT } from './answers/counting-store.ts'
 export type ApprovalKind = 'action' | 'hold'
 
 /** Facts of an approval card. The facts never change after the approval was opened. */
-export type CardFacts = {
+export type CardFacts = InstanceFact & {
   readonly action_type: string
   readonly connector: string | null
   /** Name of the Connector; absent in approvals of older gateways. */

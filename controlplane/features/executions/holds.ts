@@ -5,7 +5,14 @@ import type { DecisionView } from '../../../core/wire/v1.ts'
 import type { Query } from '../../db/query.ts'
 import { getAction, holdAction } from '../actions/store.ts'
 import { approvalCard } from '../approvals/card.ts'
-import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from '../approvals/hold-input.ts'
+import {
+  cardFacts,
+  type HoldInput,
+  holdLimits,
+  type IdentifiedHold,
+  pendingDetails,
+  requiredOf,
+} from '../approvals/hold-input.ts'
 import {
   type ApprovalRow,
   getUsableApproval,
@@ -24,7 +31,7 @@ import { closeExecution, findExecution, markReleased, type RunningExecution } fr
  */
 export async function holdOfExecution(
   q: Query,
-  input: HoldInput,
+  input: IdentifiedHold,
   binding: string,
 ): Promise<HoldReply | undefined> {
   const { owner, body } = input
@@ -46,7 +53,7 @@ export async function holdOfExecution(
     gatewayId: owner.gatewayId,
     agent: body.agent,
     actId: body.act_id,
-    card: cardFacts(body),
+    card: cardFacts(input),
     by: `${approval.respondedBy} (${approval.id} of ${execution.actId})`,
   })
   return { outcome: 'approved', approval: approvalCard(released) }
@@ -83,7 +90,11 @@ function setText({ policy, groups, distinct }: RequiredGroupsView): string {
 
 type Deferral = { readonly execution: RunningExecution; readonly binding: string }
 
-async function defer(q: Query, input: HoldInput, { execution, binding }: Deferral): Promise<ApprovalRow> {
+async function defer(
+  q: Query,
+  input: IdentifiedHold,
+  { execution, binding }: Deferral,
+): Promise<ApprovalRow> {
   const { owner, body, orgId } = input
   const { actId } = execution
   const action = await getAction(q, actId)
@@ -94,7 +105,7 @@ async function defer(q: Query, input: HoldInput, { execution, binding }: Deferra
     agent: body.agent,
     actId,
     binding,
-    card: { ...cardFacts(body), requested_by_agent_text: action?.spec.context?.reason ?? null },
+    card: { ...cardFacts(input), requested_by_agent_text: action?.spec.context?.reason ?? null },
     requiredGroups: requiredOf(body),
     timeoutS: (await holdLimits(q, owner.gatewayId)).timeoutSeconds,
   })

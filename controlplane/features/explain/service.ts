@@ -178,6 +178,7 @@ function stopped(
     gateway,
     agent,
     agentId: snapshot.agentsByName.get(agent)?.id ?? null,
+    instance: null,
     connectors: bound === null ? [] : [bound.entry.type, bound.entry.name],
   })
   return entry === null ? null : underKillSwitch(decision, entry)

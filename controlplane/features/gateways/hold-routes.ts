@@ -33,7 +33,8 @@ export function holds({ approvals }: { readonly approvals: Approvals }): readonl
       handler: async ({ principal, body }) => {
         const { gatewayId, name, sidecar } = gatewayOf(principal)
         assertOwn(sidecar, [body.agent])
-        return approvals.hold({ gatewayId, gatewayName: name, isSidecar: sidecar !== null }, body)
+        const podUid = sidecar?.podUid ?? null
+        return approvals.hold({ gatewayId, gatewayName: name, podUid }, body)
       },
     }),
     route({
@@ -65,5 +66,5 @@ export function holds({ approvals }: { readonly approvals: Approvals }): readonl
 }
 
 function holderOf({ gatewayId, sidecar }: GatewayPrincipal): HoldHolder {
-  return { gatewayId, agent: sidecar?.agent.name ?? null }
+  return { gatewayId, agent: sidecar?.agent.name ?? null, podUid: sidecar?.podUid ?? null }
 }

@@ -183,6 +183,7 @@ function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
     agents: names.agents.filter(({ name }) => isIn(name)),
     connectors: [],
     gateways: names.gateways.filter(isIn),
+    instances: names.instances.filter(({ pod }) => isIn(pod)),
   }
 }
 

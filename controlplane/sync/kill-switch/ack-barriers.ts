@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/state/clock.ts'
+import { NO_GREETING } from '../../../core/wire/gateway/greeting.ts'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
 import type { Peer } from '../peer.ts'
 import type { PeerRegistry } from '../peer-registry.ts'
@@ -117,5 +118,6 @@ function countElsewhere(
 
 /** Returns the gateway and agent of a process that is connected to another replica. */
 function placeOf({ gatewayId, facts }: Pick<ElsewhereProcess, 'gatewayId' | 'facts'>): KillPlace {
-  return { gatewayId, name: facts.name, agent: facts.agent ?? null }
+  const { name, agent = null, greeting = NO_GREETING } = facts
+  return { gatewayId, name, agent, greeting }
 }

@@ -108,7 +108,9 @@ export function killStateOf(entries: readonly KillEntry[]): string {
   return sha256Hex(parts.sort().join('\n'))
 }
 
+const NOBODY = { agent: null, agentId: null, instance: null, connectors: [] }
+
 /** Returns whether a kill switch covers the whole gateway, and not only an agent or a connector. */
 export function stopsGateway(entry: KillEntry, gatewayName: string): boolean {
-  return matchKill([entry], { gateway: gatewayName, agent: null, agentId: null, connectors: [] }) !== null
+  return matchKill([entry], { ...NOBODY, gateway: gatewayName }) !== null
 }

@@ -4,7 +4,14 @@ import {
   namespaceOf,
   namespaceOfSource,
 } from '../../../core/decision/kill-switch/kill-reach.ts'
-import { normaliseScope, unionEffective } from '../../../core/decision/kill-switch/kill-switch.ts'
+import {
+  isInstanceScope,
+  normaliseScope,
+  unionEffective,
+} from '../../../core/decision/kill-switch/kill-switch.ts'
+import { widenedKill } from '../../../core/decision/kill-switch/kill-widened.ts'
+import { INSTANCE_PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
+import type { Greeting } from '../../../core/wire/gateway/greeting.ts'
 import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../../core/wire/gateway/kill.ts'
 import type { Configuration } from '../sections/configuration.ts'
 import { type KillState, killStateOf } from './state.ts'
@@ -15,6 +22,7 @@ export type KillPlace = {
   /** Full name of the gateway, `namespace/name`. */
   readonly name: string
   readonly agent: string | null
+  readonly greeting: Greeting
 }
 
 /**
@@ -48,7 +56,7 @@ const MAX_ANNOUNCED_BYTES = 256 * 1024
 /**
  * Returns the views of the current kill state. A kill switch from the ConfigMap of a namespace is sent only to
  * processes that serve agents of the namespace, or whose Gateway is in the namespace. A tenant therefore cannot
- * lengthen the kill state of other tenants.
+ * lengthen the kill state of other tenants. Processes that do not know instances receive `widenedKill`.
  */
 export function createKillViews({ kills, configuration }: KillViewsDeps): () => KillViews {
   let served: { readonly of: unknown; readonly namespaces: (gatewayId: string) => ReadonlySet<string> } | null
@@ -67,29 +75,36 @@ export function createKillViews({ kills, configuration }: KillViewsDeps): () => 
     const views = new Map<string, KillView>()
     return (place) => {
       const namespaces = namespacesOf(place)
-      const key = JSON.stringify([place.name, namespaces && [...namespaces].sort()])
+      const knowsInstances = place.greeting.protocol >= INSTANCE_PROTOCOL
+      const key = JSON.stringify([place.name, knowsInstances, namespaces && [...namespaces].sort()])
       const known = views.get(key)
       if (known !== undefined) return known
-      const view = viewFor(kills, ({ source }) => {
+      const isFor = ({ source }: KillEntry) => {
         const namespace = namespaceOfSource(source)
         const isServed = namespace === null || namespaces === null || namespaces.has(namespace)
         return isServed && concernsGateway(source, place.name)
-      })
+      }
+      const view = viewFor(kills, { isFor, knowsInstances })
       views.set(key, view)
       return view
     }
   }
 }
 
-function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boolean): KillView {
+type Reader = { readonly isFor: (entry: KillEntry) => boolean; readonly knowsInstances: boolean }
+
+function viewFor(kills: KillViewsDeps['kills'], { isFor, knowsInstances }: Reader): KillView {
   const stored = kills.stored()
   const announced = kills.announced().filter(({ entry }) => isFor(entry))
-  const latched = stored?.entries.filter(isFor) ?? []
-  const union = unionEffective([...latched, ...announced.map(({ entry }) => entry)])
+  const formOf = knowsInstances ? (entry: KillEntry) => entry : widenedKill
+  const latched = stored?.entries.filter(isFor).map(formOf) ?? []
+  const union = unionEffective([...latched, ...announced.map(({ entry }) => formOf(entry))])
   const { entries: effective, isWhole } = boundedKills(union)
   const name = killStateOf(effective)
   if (stored === null) return { name, effective, state: undefined }
-  const sent = keptOf(announced)
+  // The proof of an announcement covers its scope, so a process that needs another form receives it as stored.
+  const readable = announced.filter(({ entry }) => knowsInstances || !isInstanceScope(entry.scope))
+  const sent = keptOf(readable)
   const isComplete = isWhole && sent.length === announced.length
   const state = {
     order: stored.order,

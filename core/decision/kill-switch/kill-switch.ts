@@ -1,29 +1,32 @@
 import { fold } from '../../action/pattern.ts'
+import type { Instance } from '../../wire/gateway/instance.ts'
 import type { KillEntry } from '../../wire/gateway/kill.ts'
 import { isWithinReach, namespaceOf } from './kill-reach.ts'
 
 /**
- * Agent, gateway and connector of a request, which a kill switch may cover. `connectors` contains the connector's type
- * and name.
+ * Agent, instance, gateway and connector of a request, which a kill switch may cover. `connectors` contains the
+ * connector's type and name.
  */
 export type KillSubject = {
   /** Name of the Gateway, as `namespace/name`. */
   readonly gateway: string
   readonly agent: string | null
   readonly agentId: string | null
+  /** Null for a request from outside of a pod. */
+  readonly instance: Instance | null
   readonly connectors: readonly string[]
 }
 
 /** Kinds of subjects that a scope without a kind can match. */
 const BARE_KINDS = ['connector', 'agent', 'gateway'] as const
-const KINDS = [...BARE_KINDS, 'namespace'] as const
+const KINDS = [...BARE_KINDS, 'namespace', 'claim', 'pod'] as const
 type Kind = (typeof KINDS)[number]
 
 /**
  * Returns the kill switch that covers the subject, or null. A kill switch for everything takes precedence over a
  * narrower one. Scopes are `all` (or empty), `connector:X`, `agent:X`, `gateway:X`, `namespace:X` (the Gateways of a
- * namespace, and its agents on other Gateways), and a bare `X` for any connector, agent or gateway of that name. A
- * scope never exceeds the reach of its source (`isWithinReach`). Names ignore case, and `name` also matches
+ * namespace, and its agents on other Gateways), `claim:X` and `pod:X` (instances of agents), and a bare `X` for any
+ * connector, agent or gateway of that name. A scope never exceeds the reach of its source (`isWithinReach`). Names ignore case, and `name` also matches
  * `namespace/name`, because a kill switch that covers too much is safer than one that covers too little.
  */
 export function matchKill(entries: readonly KillEntry[], subject: KillSubject): KillEntry | null {
@@ -51,12 +54,12 @@ export function normaliseScope(scope: string | undefined): string {
 export function namespaceOfScope(scope: string): string | null {
   const { kind, name } = parseScope(scope)
   if (kind === 'namespace') return fold(name)
-  return kind === 'agent' || kind === 'gateway' ? fold(namespaceOf(name)) || null : null
+  return kind === null || kind === 'connector' ? null : fold(namespaceOf(name)) || null
 }
 
 /** Error message that lists the valid forms of a scope. */
 export const KILL_SCOPE_FORMS =
-  'must be all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'
+  'must be all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, claim:NAME, pod:NAME, or a bare name without blanks'
 
 /** Reports whether the text is a valid scope. The subject of the scope need not exist yet. */
 export function isKillScope(scope: string): boolean {
@@ -110,7 +113,15 @@ function namesOf(kind: Kind, subject: KillSubject): readonly string[] {
   if (kind === 'gateway') return [subject.gateway]
   if (kind === 'namespace')
     return [subject.gateway, subject.agent].map(namespaceOf).filter((name) => name !== '')
-  return [subject.agent, subject.agentId].filter((name) => name !== null)
+  if (kind === 'agent') return [subject.agent, subject.agentId].filter((name) => name !== null)
+  const { claim, pod } = subject.instance ?? {}
+  return [kind === 'claim' ? claim : pod].filter((name) => name !== undefined)
+}
+
+/** Returns whether the scope covers instances of agents: a claim or a pod. */
+export function isInstanceScope(scope: string): boolean {
+  const { kind } = parseScope(scope)
+  return kind === 'claim' || kind === 'pod'
 }
 
 function isSameName(own: string, scope: string): boolean {

@@ -19,6 +19,9 @@ export const Instance = z.object({
 
 export type Instance = z.infer<typeof Instance>
 
+/** Fact of a card; absent for a request from outside of a pod. */
+export type InstanceFact = { readonly instance?: Instance }
+
 /** Returns kind and name of the object that identifies the instance: its claim, else its Sandbox, else its pod. */
 export function instanceText({ pod, sandbox, claim }: Instance): string {
   if (claim !== undefined) return `SandboxClaim ${claim}`

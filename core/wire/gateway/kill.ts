@@ -6,8 +6,8 @@ import * as z from 'zod'
  */
 export const KillEntry = z.object({
   /**
-   * Scope that the kill switch covers: `all`, `connector:X`, `agent:X`, `gateway:X`, `namespace:X`, or a bare name
-   * `X`.
+   * Scope that the kill switch covers: `all`, `connector:X`, `agent:X`, `gateway:X`, `namespace:X`, `claim:X`, `pod:X`,
+   * or a bare name `X`.
    */
   scope: z.string(),
   /**

@@ -24,7 +24,7 @@ export type Cancellations = {
 export type CancellationsDeps = {
   readonly work: HostedWork
   /** Returns the kill switch entry that covers the subject, or null. */
-  readonly match: (subject: Omit<KillSubject, 'gateway'>) => KillEntry | null
+  readonly match: (subject: Omit<KillSubject, 'gateway' | 'instance'>) => KillEntry | null
   readonly mayCancelBatches: () => boolean
   /** Sends the cancelling request. Never rejects. */
   readonly send: (known: KnownWork, scope: string) => Promise<Sent>

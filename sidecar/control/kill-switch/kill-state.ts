@@ -6,6 +6,7 @@ import {
 } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { Clock } from '../../../core/state/clock.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
+import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type {
   KillAnnouncement,
   KillEntry,
@@ -64,6 +65,8 @@ export type KillState = KillPort & {
   clearLifted(scope: string, id: string | undefined): void
   /** Sets the `namespace/name` of this gateway, which the control plane has sent. */
   setGatewayName(name: string): void
+  /** Cuts the exchanges that a kill switch covers since the instance of the agent changed. */
+  instanceChanged(): void
 }
 
 /** A kill switch that was activated on this gateway. */
@@ -72,6 +75,8 @@ export type LocalKillSwitch = { readonly id: string; readonly entry: KillEntry }
 export type KillStateDeps = {
   readonly file: string
   readonly live: LiveExchanges
+  /** Returns the instance of the agent in this pod. Absent outside of a pod. */
+  readonly instance?: () => Instance | null
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
 }
@@ -90,6 +95,7 @@ const MAX_SETTLED = 1_000
 const MAX_REPORTED = 500
 const MAX_REPORTED_BYTES = 256 * 1024
 type Local = KillFile['local'][number]
+type Uninstanced = Omit<KillSubject, 'instance'>
 
 export function createKillState(deps: KillStateDeps): KillState {
   let state = load(deps)
@@ -102,7 +108,7 @@ export function createKillState(deps: KillStateDeps): KillState {
     ...{ scope, reason, since },
     source: ownSource(),
   })
-  const match = (subject: KillSubject) => (effective.length === 0 ? null : matchKill(effective, subject))
+  const match = (subject: Uninstanced) => killOf(effective, subject, deps)
   /**
    * Returns the kill switch of an exchange. Requests of the gateway itself that cancel work are exempt, because a kill
    * switch causes them.
@@ -174,7 +180,16 @@ export function createKillState(deps: KillStateDeps): KillState {
       state = { ...state, gateway: name }
       unite()
     },
+    instanceChanged: () => void change({}),
   }
+}
+
+function killOf(
+  effective: readonly KillEntry[],
+  subject: Uninstanced,
+  { instance }: Pick<KillStateDeps, 'instance'>,
+): KillEntry | null {
+  return effective.length === 0 ? null : matchKill(effective, { ...subject, instance: instance?.() ?? null })
 }
 
 function withEffective({ local }: KillFile, entries: readonly KillEntry[]): Partial<KillFile> {
@@ -215,7 +230,7 @@ function keyOf({ scope, source }: KillEntry): string {
   return JSON.stringify([scope, source])
 }
 
-function subjectOf(exchange: Exchange, gateway: string): KillSubject {
+function subjectOf(exchange: Exchange, gateway: string): Uninstanced {
   const { agent, connector } = exchange
   return {
     agent: agent?.name ?? null,

@@ -7,7 +7,7 @@ import { expect } from 'vitest'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import { type ControlPlane as Control, createControlPlane } from '../../../sidecar/control/control-plane.ts'
-import { createKillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
+import { createKillState, type KillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
 import { createLiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
 import { createTestClock } from '../../sidecar/control/control-world.ts'
 import { createTestLog, type TestLog } from '../../sidecar/control/test-log.ts'
@@ -22,6 +22,7 @@ export const OPERATOR_TOKEN = 'the-operator-token'
 /** The sidecar's own half of the control channel, as a pod runs it. */
 export type Sidecar = AsyncDisposable & {
   readonly control: Control
+  readonly kill: KillState
   readonly log: TestLog
   readonly processId: string
   /** Replaced as the kubelet replaces a projected token. */
@@ -186,7 +187,9 @@ function createSidecar(
 ): Sidecar {
   const log = createTestLog()
   const clock = createTestClock()
+  const instances: Instance[] = []
   const kill = createKillState({
+    instance: () => instances.at(-1) ?? null,
     file: join(given.dir, 'kill.json'),
     live: createLiveExchanges(),
     clock,
@@ -194,7 +197,6 @@ function createSidecar(
   })
   const processId = `proc_${randomUUID()}`
   const state = { token: given.token, isClosed: false }
-  const instances: Instance[] = []
   const control = createControlPlane({
     ...{ url, processId, headers: given.headers, kill, clock, log },
     token: async () => state.token,
@@ -205,14 +207,17 @@ function createSidecar(
       journal: { state: 'ok', pending: 0, bytes: 0 },
     }),
     onQuota: () => undefined,
-    onInstance: (instance) => void instances.push(instance),
+    onInstance(instance) {
+      instances.push(instance)
+      kill.instanceChanged()
+    },
     onSnapshot: () => undefined,
     execute: () => Promise.reject(new Error('no order is expected here')),
     cancellations: NO_CANCELLATIONS,
   })
   control.start()
   return {
-    ...{ control, log, processId, instances },
+    ...{ control, kill, log, processId, instances },
     get token() {
       return state.token
     },

@@ -184,7 +184,13 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
       ])
     await untilConditions(cluster, ['Gateway', 'tenant', 'edge'], ['KillSwitchActive=True/Emergency'])
     const hits = (gateway: string, agent: string) =>
-      matchKill(second.hub.kill.effective(), { gateway, agent, agentId: null, connectors: ['codehost'] })
+      matchKill(second.hub.kill.effective(), {
+        gateway,
+        agent,
+        agentId: null,
+        instance: null,
+        connectors: ['codehost'],
+      })
     const subjects = [
       ['tenant/edge', 'team/guest'],
       ['team/prod', 'tenant/bot'],

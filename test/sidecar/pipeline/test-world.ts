@@ -119,7 +119,10 @@ export async function startWorld(
     instance: () => state.instance,
     lookUps: upstream.lookUps,
     kill: {
-      match: (subject) => matchKill(state.kill, { ...subject, gateway: state.snapshot?.gateway.name ?? '' }),
+      match: (subject) =>
+        matchKill(state.kill, {
+          ...{ ...subject, gateway: state.snapshot?.gateway.name ?? '', instance: state.instance },
+        }),
     },
     lease: { step: () => state.lease },
     rate: { take: () => state.rate },

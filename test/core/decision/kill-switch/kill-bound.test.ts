@@ -98,7 +98,11 @@ describe('kill switches beyond the limit of a gateway', () => {
         gateway: fc.constantFrom('team/a', 'other/b'),
         agent: fc.constantFrom('team/a', 'other/b', 'a', null),
       },
-      ...{ agentId: fc.constant(null), connectors: fc.constantFrom(['a'], ['b'], []) },
+      ...{
+        agentId: fc.constant(null),
+        instance: fc.constant(null),
+        connectors: fc.constantFrom(['a'], ['b'], []),
+      },
     })
     fc.assert(
       fc.property(entries, subject, fc.integer({ min: 400, max: 4_000 }), (given, of, max) => {

@@ -12,6 +12,13 @@ const subject = {
   gateway: 'default/local',
   agent: 'team/bot',
   agentId: 'agent_1',
+  instance: {
+    pod: 'team/warm-1',
+    pod_uid: 'uid-1',
+    sandbox: 'team/box',
+    claim: 'team/alice',
+    claim_uid: 'c',
+  },
   connectors: ['codehost', 'default/my-github'],
 }
 
@@ -49,12 +56,22 @@ describe('kill-switch scopes', () => {
     ['namespace:tea', false],
     ['namespace:local', false],
     ['default', false],
+    ['claim:team/alice', true],
+    ['Claim:ALICE', true],
+    ['claim:team/bob', false],
+    ['claim:other/alice', false],
+    ['claim:warm-1', false],
+    ['pod:team/warm-1', true],
+    ['pod:warm-1', true],
+    ['pod:alice', false],
+    ['alice', false],
+    ['warm-1', false],
   ])('the scope %j stops the subject: %s', (scope, wanted) => {
     expect(matchKill([entry(scope)], subject) !== null).toBe(wanted)
   })
 
   test('before a connector or agent is known only wider scopes stop', () => {
-    const early = { gateway: 'default/local', agent: null, agentId: null, connectors: [] }
+    const early = { gateway: 'default/local', agent: null, agentId: null, instance: null, connectors: [] }
     expect(matchKill([entry('connector:codehost'), entry('agent:bot'), entry('codehost')], early)).toBeNull()
     expect(matchKill([entry('agent:bot'), entry('gateway:local')], early)?.scope).toBe('gateway:local')
   })
