@@ -33,9 +33,27 @@ export function security(container: string, member: string, orElse: string): str
 export type Validation = {
   readonly expression: string
   readonly message: string
+  /** CEL expression of a message with the values of the request. If it fails, the API server shows `message`. */
+  readonly messageExpression?: string
   readonly reason: 'Forbidden'
 }
 export type Variable = { readonly name: string; readonly expression: string }
+
+/** An admission policy and its binding. */
+export type Policy = {
+  readonly name: string
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly rule: {
+    readonly operations: readonly string[]
+    readonly resources: readonly string[]
+    /** The core group in its only version unless set. */
+    readonly apiGroups?: readonly string[]
+    readonly apiVersions?: readonly string[]
+  }
+  readonly conditions: ReadonlyArray<{ readonly name: string; readonly expression: string }>
+  readonly variables?: readonly Variable[]
+  readonly validations: readonly Validation[]
+}
 
 /** Creates a rule of an admission policy. `message` names the field and the change to make. */
 export function demand(expression: string, message: string): Validation {

@@ -1,19 +1,11 @@
-import {
-  ANNOTATIONS,
-  CONTAINERS,
-  INBOUND_LABEL,
-  INJECT_LABEL,
-  LAYER_LABEL,
-  PROXY_ENV,
-  TOKEN_AUDIENCE,
-  VOLUMES,
-} from '../../core/capture/pod-contract.ts'
-import { AMBIENT_LABEL } from '../../core/inject/mesh.ts'
+import { CONTAINERS, PROXY_ENV, TOKEN_AUDIENCE, VOLUMES } from '../../core/capture/pod-contract.ts'
 import { NOT_SYSTEM, outside } from '../webhook/configuration.ts'
+import { HAD_PROXY, podChanges } from './change-policy.ts'
 import { containerRules } from './container-rules.ts'
-import { demand, metadataOf, text, texts, type Validation, type Variable } from './expressions.ts'
+import { demand, type Policy, text, texts } from './expressions.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { POD_VARIABLES, podRules } from './pod-rules.ts'
+import { sandboxMetadata } from './sandbox-policy.ts'
 
 export type GuardObject = {
   readonly apiVersion: 'admissionregistration.k8s.io/v1'
@@ -30,48 +22,15 @@ export type GuardObject = {
 export const PODS_POLICY = 'chaperone-pods'
 export const IMAGES_ANNOTATION = 'chaperone.dev/images'
 
-type Policy = {
-  readonly name: string
-  readonly annotations?: Readonly<Record<string, string>>
-  readonly rule: { readonly operations: readonly string[]; readonly resources: readonly string[] }
-  readonly conditions: ReadonlyArray<{ readonly name: string; readonly expression: string }>
-  readonly variables?: readonly Variable[]
-  readonly validations: readonly Validation[]
-}
-
 const OURS = texts(Object.values(CONTAINERS))
-const NEW_PROXY = `object.spec.?initContainers.orValue([]).filter(c, c.name in ${OURS})`
-const OLD_PROXY = `oldObject.spec.?initContainers.orValue([]).filter(c, c.name in ${OURS})`
-/** Condition that identifies governed pods by their containers, because labels of a running pod can be removed. */
-const HAD_PROXY = {
-  name: 'is-governed',
-  expression: `oldObject.spec.?initContainers.orValue([]).exists(c, c.name == ${text(CONTAINERS.proxy)})`,
-}
-
-/**
- * Condition for changes of governed pods, and for changes that mark a pod as injected. The operator treats a marked pod
- * as injected, so no other pod may get the mark.
- */
-const IS_OR_BECOMES_GOVERNED = {
-  name: 'is-or-becomes-governed',
-  expression: [
-    HAD_PROXY.expression,
-    `${isMarked('object')} && !${isMarked('oldObject')}`,
-    `${metadataOf('object', 'annotations', ANNOTATIONS.injected)} != ${metadataOf('oldObject', 'annotations', ANNOTATIONS.injected)}`,
-  ].join(' || '),
-}
-
-function isMarked(object: 'object' | 'oldObject'): string {
-  return `(${metadataOf(object, 'labels', INJECT_LABEL)} == 'injected')`
-}
 
 /**
  * Returns the ValidatingAdmissionPolicies and their bindings. The API server evaluates them after all webhooks, so they
  * apply even without the injector's webhook.
  */
 export function guardObjects(options: GuardOptions): readonly GuardObject[] {
-  const ofPods = [newPods(options), changes(), debugging(options), access(), bindings()]
-  const policies = [...ofPods, tokens(), trustBundle(options)]
+  const ofPods = [newPods(options), podChanges(), debugging(options), access(), bindings()]
+  const policies = [...ofPods, sandboxMetadata(), tokens(), trustBundle(options)]
   return policies.flatMap((policy) => [policyObject(policy), bindingObject(policy, options)])
 }
 
@@ -86,52 +45,6 @@ function newPods(options: GuardOptions): Policy {
     variables: POD_VARIABLES,
     validations: podRules(options),
   }
-}
-
-/**
- * Returns the policy about changes of existing pods. Covers `pods/status`, because a write of it can change metadata
- * too.
- */
-function changes(): Policy {
-  const isKept = (map: 'labels' | 'annotations') => (key: string) =>
-    `${metadataOf('object', map, key)} == ${metadataOf('oldObject', map, key)}`
-  const kept = Object.values(ANNOTATIONS).map(isKept('annotations'))
-  const labels = [INJECT_LABEL, LAYER_LABEL, INBOUND_LABEL].map(isKept('labels'))
-  return {
-    name: 'chaperone-pod-changes',
-    rule: { operations: ['UPDATE'], resources: ['pods', 'pods/resize', 'pods/status'] },
-    conditions: [IS_OR_BECOMES_GOVERNED],
-    validations: [
-      demand(
-        `${NEW_PROXY}.map(c, c.image) == ${OLD_PROXY}.map(c, c.image)`,
-        'spec.initContainers[*].image: the image of the sidecar cannot be changed; restart the workload to get the current one',
-      ),
-      demand(
-        `${NEW_PROXY}.map(c, c.?resources) == ${OLD_PROXY}.map(c, c.?resources)`,
-        'spec.initContainers[*].resources: the resources of the sidecar are set in spec.sidecar.resources of the Gateway',
-      ),
-      ...(['containers', 'initContainers'] as const).map(newImage),
-      demand(
-        [...kept, ...labels].join(' && '),
-        'metadata: only the injector sets its labels and annotations, and they cannot change while the pod exists',
-      ),
-      demand(
-        isKept('labels')(AMBIENT_LABEL),
-        `metadata.labels[${AMBIENT_LABEL}]: a governed pod stays outside of the mesh while it exists, because only one proxy can capture its traffic`,
-      ),
-    ],
-  }
-}
-
-/** Returns the rule about new images of running containers. An image chooses the user of a container without a uid. */
-function newImage(list: 'containers' | 'initContainers'): Validation {
-  const [now, before] = [`object.spec.?${list}.orValue([])`, `oldObject.spec.?${list}.orValue([])`]
-  const hasUser =
-    'c.?securityContext.?runAsUser.hasValue() || object.spec.?securityContext.?runAsUser.hasValue()'
-  return demand(
-    `${now}.all(c, ${before}.exists(o, o.name == c.name && o.?image.orValue('') == c.?image.orValue('')) || ${hasUser})`,
-    `spec.${list}[*].image: a container without a numeric runAsUser keeps its image while its pod runs, because the image may choose the user of the proxy; set securityContext.runAsUser in the workload, or restart the pod with the new image`,
-  )
 }
 
 function debugging({ strictGateways, seccompProfiles }: GuardOptions): Policy {

@@ -17,7 +17,7 @@ export const CONFIGURATIONS = {
 export const WEBHOOK_PATHS = {
   /** Path for every pod of a namespace with the label value `required`. */
   required: '/pods/required',
-  /** Path for annotated pods of every other namespace, and for debug containers. */
+  /** Path for annotated pods of every other namespace, for debug containers, and for changes of the label of governed pods. */
   annotated: '/pods/annotated',
   /** Path for custom resources of Chaperone in every namespace. */
   manifests: '/manifests',
@@ -75,6 +75,14 @@ export function webhookConfiguration({ target, caBundle, ownNamespace }: Configu
         namespaceSelector: { matchExpressions: [outside(ownNamespace)] },
         matchConditions: [NOT_SYSTEM, GOVERNED],
         rules: [rule('UPDATE', 'pods/ephemeralcontainers')],
+      },
+      {
+        ...webhook('label', annotated),
+        // The admission policies refuse the label where this webhook cannot be reached.
+        failurePolicy: 'Ignore',
+        namespaceSelector: { matchExpressions: [outside(ownNamespace)] },
+        matchConditions: [NOT_SYSTEM, GOVERNED, ENABLED_AGAIN],
+        rules: [rule('UPDATE', 'pods')],
       },
     ],
   }
@@ -145,6 +153,15 @@ const GOVERNED = {
   name: 'is-governed',
   expression:
     "has(oldObject.spec.initContainers) && oldObject.spec.initContainers.exists(c, c.name == 'chaperone-proxy')",
+}
+
+/** Condition for controllers that write the label of the pod template onto the pod again, as agent-sandbox does. */
+const ENABLED_AGAIN = {
+  name: 'is-labelled-enabled-again',
+  expression: [
+    `oldObject.metadata.?labels[?'${INJECT_LABEL}'].orValue('') == 'injected'`,
+    `object.metadata.?labels[?'${INJECT_LABEL}'].orValue('') == 'enabled'`,
+  ].join(' && '),
 }
 
 /** Returns a selector of every namespace but the given one. */

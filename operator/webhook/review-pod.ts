@@ -37,8 +37,8 @@ export type ReviewDeps = {
 }
 
 /**
- * Reviews a pod that is being created, or debug containers that are added to a governed pod. `isRequired`: the API server
- * matched the label of the namespace. Makes no calls.
+ * Reviews a pod that is being created, debug containers that are added to a governed pod, or a change of its label.
+ * `isRequired`: the API server matched the label of the namespace. Makes no calls.
  */
 export function reviewPod(
   request: AdmissionRequest,
@@ -49,6 +49,7 @@ export function reviewPod(
   if (resource.group !== '' || resource.resource !== 'pods') return { allowed: true }
   if (subResource === 'ephemeralcontainers' && operation === 'UPDATE') return reviewEphemeral(request)
   if (subResource === '' && operation === 'CREATE') return reviewNew(request, isRequired, deps)
+  if (subResource === '' && operation === 'UPDATE') return reviewChange(request)
   return { allowed: true }
 }
 
@@ -199,6 +200,18 @@ function reviewEphemeral(request: AdmissionRequest): AdmissionResponse {
   const result = injectEphemeral(before.data, after.data)
   if (result.kind === 'refused') return refused(messageOf(before.data, result.refusals))
   return { allowed: true, patch: jsonPatch(request.object, result.pod) }
+}
+
+/**
+ * Keeps the label of a governed pod, onto which agent-sandbox writes the label of the template again. The value `enabled` of a
+ * template has the same meaning.
+ */
+function reviewChange(request: AdmissionRequest): AdmissionResponse {
+  const [before, after] = [PodSchema.safeParse(request.oldObject), PodSchema.safeParse(request.object)]
+  const isAgain = after.data?.metadata.labels?.[INJECT_LABEL] === 'enabled'
+  if (!isAgain || before.data === undefined || !isGoverned(before.data)) return { allowed: true }
+  const path = `/metadata/labels/${INJECT_LABEL.replace('/', '~1')}`
+  return { allowed: true, patch: [{ op: 'replace', path, value: 'injected' }] }
 }
 
 /** Reports whether a pod is governed. Checks its volumes, because labels of a running pod can be removed. */

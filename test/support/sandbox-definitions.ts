@@ -21,6 +21,7 @@ function definition(group: string, plural: string, kind: string) {
   }
 }
 
+export const CLAIM_DEFINITION = definition('extensions.agents.x-k8s.io', 'sandboxclaims', 'SandboxClaim')
 export const SANDBOX_DEFINITION = definition('agents.x-k8s.io', 'sandboxes', 'Sandbox')
 export const TEMPLATE_DEFINITION = definition(
   'extensions.agents.x-k8s.io',

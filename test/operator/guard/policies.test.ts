@@ -4,6 +4,7 @@ import type { KubeCall } from '../../../kube/transport.ts'
 import { applyGuard } from '../../../operator/guard/apply-guard.ts'
 import { guardObjects } from '../../../operator/guard/policies.ts'
 import type { KubeClient } from '../../../operator/kube/client.ts'
+import { pathOf } from '../../../operator/kube/objects.ts'
 import { eventually } from '../../support/eventually.ts'
 import { gateway } from '../../support/golden-pods.ts'
 import {
@@ -13,6 +14,11 @@ import {
   startKubeApiServer,
 } from '../../support/kube-api-server.ts'
 import { clientOf, createNamespace, createPod, refusalOf } from '../../support/kube-objects.ts'
+import {
+  CLAIM_DEFINITION,
+  SANDBOX_DEFINITION,
+  TEMPLATE_DEFINITION,
+} from '../../support/sandbox-definitions.ts'
 
 import { agent, governedPod, OPTIONS, PLAIN, prepare, secure, UID, WAYS } from './bypass-pods.ts'
 
@@ -246,6 +252,29 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
           ).toContain('metadata:')
     })
 
+    it('names the key, its old and its new value, and the remedy', async () => {
+      const says = await refusalOf(
+        client,
+        patch({ metadata: { annotations: { 'chaperone.dev/agent': 'x' } } }),
+      )
+      expect(says).toContain('metadata.annotations[chaperone.dev/agent] from "running" to "x"')
+      expect(says).toContain('delete the pod (of a Sandbox: the Sandbox)')
+    })
+
+    it('lets another spelling of the same Gateway', async () => {
+      for (const spelling of ['team/main', 'main'])
+        expect(
+          await refusalOf(
+            client,
+            patch({ metadata: { annotations: { 'chaperone.dev/gateway': spelling } } }),
+          ),
+        ).toBeNull()
+      const other = patch({ metadata: { annotations: { 'chaperone.dev/gateway': 'other/main' } } })
+      expect(await refusalOf(client, other)).toContain(
+        'metadata.annotations[chaperone.dev/gateway] from "main" to "other/main"',
+      )
+    })
+
     it('allows changes of other labels', async () => {
       expect(await refusalOf(client, patch({ metadata: { labels: { team: 'blue' } } }))).toBeNull()
     })
@@ -316,6 +345,17 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
       expect(await create({ metadata: { name: 'named' }, spec: named })).toBeNull()
     })
 
+    it('gets no Gateway later, and no other one', async () => {
+      const named = (name: string | null) => ({ annotations: { 'chaperone.dev/gateway': name } })
+      for (const subresource of ['', '/status']) {
+        const says = await refusalOf(client, patch(named('main'), subresource))
+        expect(says).toContain('the pod has no sidecar, and only a new pod gets one')
+        expect(says).toContain('metadata.annotations[chaperone.dev/gateway] from "" to "main"')
+        expect(says).toContain('Delete the pod')
+      }
+      expect(await refusalOf(client, patch({ labels: { team: 'blue' } }))).toBeNull()
+    })
+
     it.each([
       ['the label', { labels: LABEL }],
       ['the annotation of the injector', { annotations: { 'chaperone.dev/injected': INJECTED } }],
@@ -378,6 +418,91 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
         'a binding must not set chaperone.dev/',
       )
       expect(await refusalOf(client, call({}))).toBeNull()
+    })
+  })
+
+  describe('of objects of agent-sandbox', () => {
+    const OBJECTS = {
+      Sandbox: { base: '/apis/agents.x-k8s.io/v1beta1', plural: 'sandboxes' },
+      SandboxTemplate: { base: '/apis/extensions.agents.x-k8s.io/v1beta1', plural: 'sandboxtemplates' },
+      SandboxClaim: { base: '/apis/extensions.agents.x-k8s.io/v1beta1', plural: 'sandboxclaims' },
+    } as const
+    type Kind = keyof typeof OBJECTS
+    const specOf = (kind: Kind, metadata: object) =>
+      kind === 'SandboxClaim' ? { additionalPodMetadata: metadata } : { podTemplate: { metadata } }
+    const made = (kind: Kind, name: string, metadata: object): KubeCall => ({
+      ...{ method: 'POST', path: pathOf(OBJECTS[kind], 'team') },
+      body: {
+        ...{ apiVersion: OBJECTS[kind].base.replace('/apis/', ''), kind, metadata: { name } },
+        spec: specOf(kind, metadata),
+      },
+    })
+    const changed = (kind: Kind, name: string, spec: object): KubeCall => ({
+      ...{ method: 'PATCH', path: pathOf(OBJECTS[kind], 'team', name) },
+      ...{ contentType: 'application/merge-patch+json', body: { spec } },
+    })
+    const gateway = (name: string | null) => ({ annotations: { 'chaperone.dev/gateway': name } })
+
+    beforeAll(async () => {
+      const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+      for (const body of [SANDBOX_DEFINITION, TEMPLATE_DEFINITION, CLAIM_DEFINITION])
+        await client.call({ method: 'POST', path, body })
+      for (const kind of Object.keys(OBJECTS) as Kind[])
+        await eventually(`${kind} is served`, async () =>
+          (await refusalOf(client, made(kind, 'first', {}))) === null ? true : null,
+        )
+    }, 30_000)
+
+    it('admits what the user of a template or a Sandbox chooses', async () => {
+      const metadata = {
+        labels: { team: 'blue', 'chaperone.dev/inject': 'enabled' },
+        annotations: { 'chaperone.dev/gateway': 'main', 'chaperone.dev/agent': 'librarian' },
+      }
+      for (const kind of ['Sandbox', 'SandboxTemplate'] as const)
+        expect(await refusalOf(client, made(kind, 'governed', metadata))).toBeNull()
+      const ofUser = { labels: { 'sandbox.users.io/x': 'y' }, annotations: { note: 'z' } }
+      expect(await refusalOf(client, made('SandboxClaim', 'plain', ofUser))).toBeNull()
+    })
+
+    it.each([
+      ['SandboxClaim', { annotations: { 'chaperone.dev/agent': 'payments' } }],
+      ['SandboxClaim', gateway('other')],
+      ['SandboxClaim', { labels: { 'chaperone.dev/inject': 'disabled' } }],
+      ['Sandbox', { annotations: { 'chaperone.dev/proxy-uid': '1900000001' } }],
+      ['SandboxTemplate', { annotations: { 'chaperone.dev/injected': '{}' } }],
+      ['SandboxTemplate', { labels: { 'chaperone.dev/layer': 'Captured' } }],
+      ['SandboxTemplate', { labels: { 'chaperone.dev/inject': 'disabled' } }],
+    ] as const)('refuses a %s with %j, at its creation and as a change', async (kind, metadata) => {
+      const [[key = '', value = '']] = Object.values(metadata).flatMap((map) => Object.entries(map)) as [
+        [string, string],
+      ]
+      for (const call of [made(kind, 'wrong', metadata), changed(kind, 'first', specOf(kind, metadata))]) {
+        const says = await refusalOf(client, call)
+        expect(says).toContain('chaperone-sandboxes')
+        expect(says).toContain(`${key} from "" to "${value}"`)
+        expect(says).toMatch(/Remove the key/)
+      }
+    })
+
+    it('refuses another Gateway for a running Sandbox, and admits another spelling and a suspended one', async () => {
+      expect(await refusalOf(client, made('Sandbox', 'running', gateway('main')))).toBeNull()
+      const to = (name: string | null, spec: object = {}) =>
+        changed('Sandbox', 'running', { ...specOf('Sandbox', gateway(name)), ...spec })
+      const other = await refusalOf(client, to('other'))
+      expect(other).toContain('chaperone.dev/gateway from "main" to "other"')
+      expect(other).toContain('Set spec.operatingMode: Suspended first')
+      expect(await refusalOf(client, to(null))).toContain('chaperone.dev/gateway from "main" to ""')
+      expect(await refusalOf(client, to('team/main'))).toBeNull()
+      expect(await refusalOf(client, to('other', { operatingMode: 'Suspended' }))).toBeNull()
+      expect(await refusalOf(client, to('main', { operatingMode: 'Running' }))).toBeNull()
+      const late = await refusalOf(client, changed('Sandbox', 'first', specOf('Sandbox', gateway('main'))))
+      expect(late).toContain('chaperone.dev/gateway from "" to "main"')
+    })
+
+    it('lets a template change its Gateway', async () => {
+      expect(await refusalOf(client, made('SandboxTemplate', 'changing', gateway('main')))).toBeNull()
+      const call = changed('SandboxTemplate', 'changing', specOf('SandboxTemplate', gateway('other')))
+      expect(await refusalOf(client, call)).toBeNull()
     })
   })
 

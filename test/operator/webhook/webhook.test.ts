@@ -382,6 +382,22 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     expect(await refusalOf(client, label('none'))).toBeNull()
   })
 
+  it('keeps the label of a running pod when a controller writes that of the template again', async () => {
+    shape = {}
+    await post('team', annotated({}, { name: 'labelled' }))
+    const path = '/api/v1/namespaces/team/pods/labelled'
+    const patch = (value: string) => ({
+      ...{ method: 'PATCH' as const, path, contentType: 'application/merge-patch+json' },
+      body: { metadata: { labels: { 'chaperone.dev/inject': value, team: 'blue' } } },
+    })
+    type Labelled = { metadata: { labels: Record<string, string> } }
+    const { metadata } = await client.call<Labelled>(patch('enabled'))
+    expect(metadata.labels).toMatchObject({ 'chaperone.dev/inject': 'injected', team: 'blue' })
+    expect(await refusalOf(client, patch('disabled'))).toContain(
+      'metadata.labels[chaperone.dev/inject] from "injected" to "disabled"',
+    )
+  })
+
   describe('the certificates', () => {
     it('can be rotated while the API server calls', async () => {
       await certificates.refresh()
