@@ -59,6 +59,10 @@ export class BodyIntake implements RequestBody {
     return this.#isComplete
   }
 
+  arrived(): Buffer | null {
+    return this.#isComplete && this.#error === null && this.#stream === null ? this.#whole() : null
+  }
+
   buffer(limit: number): Promise<Buffer | null> {
     if (this.#error !== null) return Promise.reject(this.#error)
     if (this.#queued > limit || (this.#declared ?? 0) > limit) return Promise.resolve(null)
@@ -235,6 +239,7 @@ const NOTHING = Buffer.alloc(0)
 export const EMPTY_BODY: RequestBody = {
   isEmpty: true,
   bytesIn: 0,
+  arrived: () => NOTHING,
   buffer: () => Promise.resolve(NOTHING),
   peek: () => Promise.resolve(NOTHING),
   endsWithin: () => Promise.resolve(true),

@@ -53,6 +53,7 @@ function wholeBody(bytes: Buffer): RequestBody {
   return {
     isEmpty: bytes.length === 0,
     bytesIn: bytes.length,
+    arrived: () => bytes,
     buffer: async (limit) => (bytes.length <= limit ? bytes : null),
     peek: async () => bytes,
     endsWithin: async () => true,

@@ -67,6 +67,8 @@ export type Credentials =
 export type RequestBody = {
   /** True when the framing declares no body. */
   readonly isEmpty: boolean
+  /** Returns the whole body if it has arrived, otherwise null. The bytes stay available for `forward`. */
+  arrived(): Buffer | null
   /**
    * Resolves with the whole body; null when the body is longer than `limit` bytes. The bytes stay available for
    * `forward`. Rejects when the client disconnects.

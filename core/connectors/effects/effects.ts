@@ -40,10 +40,10 @@ const NONE: readonly EffectClass[] = Object.freeze([])
 export function effectsOf(action: Classified): readonly EffectClass[] | null {
   const known = effectsOfName(action)
   if (known === null && action.effects === undefined) return null
-  const declared = [...(action.effects ?? []), ...(action.possibleEffects ?? [])]
-  const own = [...declared, ...effectsOfFields({ parameters: NO_PARAMETERS, ...action })]
-  if (own.length === 0) return known ?? NONE
-  const all = new Set([...(known ?? []), ...own])
+  const { type, effects = NONE, possibleEffects = NONE, parameters = NO_PARAMETERS } = action
+  const byFields = effectsOfFields({ type, parameters })
+  if (effects.length + possibleEffects.length + byFields.length === 0) return known ?? NONE
+  const all = new Set([...(known ?? []), ...effects, ...possibleEffects, ...byFields])
   return EFFECT_CLASSES.filter((effect) => all.has(effect))
 }
 
@@ -55,23 +55,20 @@ export function prepareEffects(connectorType: string): void {
 /** Entry in a list of effect classes for an action whose classes are unknown. */
 const UNKNOWN_EFFECTS = 'unknown'
 
-/** Cached results of `effectNames`, by the frozen list of a request's actions. */
-const listed = new WeakMap<readonly Classified[], readonly string[]>()
+const UNKNOWN: readonly string[] = Object.freeze([UNKNOWN_EFFECTS])
 
 /**
  * Returns the effect classes of a request with these actions, for records and cards, in the order of `EFFECT_CLASSES`.
  */
 export function effectNames(actions: readonly Classified[]): readonly string[] {
-  const known = listed.get(actions)
-  if (known !== undefined) return known
+  const [first] = actions
+  if (first !== undefined && actions.length === 1) return effectsOf(first) ?? UNKNOWN
   const all = actions.map(effectsOf)
   const classes = new Set(all.flatMap((effects) => effects ?? []))
-  const names: readonly string[] = [
+  return [
     ...EFFECT_CLASSES.filter((effect) => classes.has(effect)),
     ...(all.includes(null) ? [UNKNOWN_EFFECTS] : []),
   ]
-  listed.set(actions, names)
-  return names
 }
 
 /** The fields of an action that determine its effect classes. Without parameters, only the name determines them. */

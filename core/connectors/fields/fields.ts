@@ -19,7 +19,7 @@ export function pickFields(
   if (names === undefined) return {}
   const fromQuery: Record<string, unknown> = {}
   const fromBody: Record<string, unknown> = {}
-  pickPairs(names, query, fromQuery)
+  if (query.length > 0) pickPairs(names, query, fromQuery)
   if (body?.kind === 'form') pickPairs(names, body.fields, fromBody)
   if (body?.kind === 'json') pickMembers(names, body.value, fromBody)
   for (const [name, value] of Object.entries(fromQuery)) {
@@ -57,6 +57,7 @@ export function judgeSpelling(
   body: BodyView | undefined,
   inJson: readonly string[] = [],
 ): Refusal | null {
+  if (query.length === 0 && body?.kind !== 'form' && inJson.length === 0) return null
   const pairs = body?.kind === 'form' ? [...query, ...body.fields] : query
   const members = body?.kind === 'json' && isRecord(body.value) ? Object.keys(body.value) : []
   const sent = pairs.map(([name]) => name)

@@ -7,6 +7,7 @@ import { isInline, listedHost, reachedHost } from './reached-host.ts'
 import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 
 const MAX_PROVIDER_ACTS = 64
+const NO_ACTS: readonly ProviderAct[] = []
 
 /**
  * Returns the acts that the provider performs because of the request's fields and operation, each once. An act without
@@ -17,12 +18,14 @@ export function readProviderActs(
   actions: readonly Action[],
   { found = [], uploaded = [] }: Read,
 ): readonly ProviderAct[] | Refusal {
-  const acts = new Map<string, ProviderAct>()
-  addActs(acts, [
+  const each = [
     ...operationActs(table, actions),
     ...found.flatMap((one) => foundActs(table, one)),
     ...uploaded,
-  ])
+  ]
+  if (each.length === 0) return NO_ACTS
+  const acts = new Map<string, ProviderAct>()
+  addActs(acts, each)
   const named = new Set(
     [...acts.values()].flatMap(({ kind, target }) => (target === undefined ? [] : [kind])),
   )
@@ -65,7 +68,7 @@ function operationActs(table: CompiledTable, actions: readonly Action[]): readon
 export function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
   const fields = [...found.members].flatMap(([name, value]) =>
     (table.fieldsByName.get(name) ?? [])
-      .filter((row) => isAt(row.end, found.place))
+      .filter((row) => isAt(row, found.place))
       .flatMap((row) => fieldActs(table, row, { value, place: found.place })),
   )
   const isTool = table.toolPlaces.some((place) => endsWith(found.place, place))
@@ -73,9 +76,7 @@ export function foundActs(table: CompiledTable, found: FoundMembers): readonly P
   return [...fields, ...toolActs(table, found, new Set(fields.map(({ kind }) => kind)))]
 }
 
-function isAt(end: string, place: readonly string[]): boolean {
-  const isRooted = end.startsWith('^.')
-  const parents = (isRooted ? end.slice(2) : end).split('.').slice(0, -1)
+function isAt({ parents, isRooted }: FieldRow, place: readonly string[]): boolean {
   return (!isRooted || place.length === parents.length) && endsWith(place, parents)
 }
 
@@ -87,10 +88,12 @@ function endsWith(place: readonly string[], end: readonly string[]): boolean {
 type At = { readonly value: unknown; readonly place: readonly string[] }
 
 function fieldActs({ table }: CompiledTable, row: FieldRow, { value, place }: At): readonly ProviderAct[] {
-  const values = Array.isArray(value) ? value : [value]
-  const field = [...place, row.end.split('.').at(-1)].join('.').slice(0, MAX_SHOWN)
+  const values = (Array.isArray(value) ? value : [value]).filter(
+    (one) => counts(row, one) && !(typeof one === 'string' && table.ownFile?.test(one) === true),
+  )
+  if (values.length === 0) return NO_ACTS
+  const field = [...place, row.name].join('.').slice(0, MAX_SHOWN)
   return values.flatMap((one) => {
-    if (!counts(row, one) || (typeof one === 'string' && table.ownFile?.test(one) === true)) return []
     const read = targetOf(row, one)
     return read === null ? [] : row.kinds.map((kind) => ({ kind, ...read, field }))
   })

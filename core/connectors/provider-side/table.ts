@@ -51,6 +51,11 @@ export type ToolRow = {
 
 export type FieldRow = {
   readonly end: string
+  /** Last key of `end`, and the keys before it. */
+  readonly name: string
+  readonly parents: readonly string[]
+  /** True if `end` begins at the root (`^`). */
+  readonly isRooted: boolean
   readonly kinds: readonly ProviderKind[]
   readonly target: 'host' | 'name' | 'text' | 'unread' | 'none'
   readonly value: { readonly by: 'equals' | 'contains'; readonly text: string } | null
@@ -78,7 +83,7 @@ export function compileTable(table: ProviderTable): CompiledTable {
     table,
     fields,
     tools,
-    fieldsByName: Map.groupBy(fields, ({ end }) => end.split('.').at(-1) ?? ''),
+    fieldsByName: Map.groupBy(fields, ({ name }) => name),
     operations: new Map(
       linesOf(table.operations).map(([name = '', kinds = '']) => [
         `${table.connector}.${name}`,
@@ -116,7 +121,10 @@ function readTool([type = '', kinds = '', condition]: readonly string[]): ToolRo
 
 function readField([end = '', kinds = '', target = '', value]: readonly string[]): FieldRow {
   if (!isTarget(target)) throw new Error(`provider-side field ${end}: no target "${target}"`)
-  return { end, kinds: readKinds(kinds), target, value: value === undefined ? null : readValue(value) }
+  const isRooted = end.startsWith('^.')
+  const keys = (isRooted ? end.slice(2) : end).split('.')
+  const place = { end, name: keys.at(-1) ?? '', parents: keys.slice(0, -1), isRooted }
+  return { ...place, kinds: readKinds(kinds), target, value: value === undefined ? null : readValue(value) }
 }
 
 const TARGETS: ReadonlySet<string> = new Set(['host', 'name', 'text', 'unread', 'none'])

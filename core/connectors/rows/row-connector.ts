@@ -54,14 +54,30 @@ export function parseByRows(
   if (match === null || rows.length === 0) return nameUnmapped(classifier, request, body, config)
   const unread = judgeFields(classifier, rows, body)
   if (unread !== null) return unread
-  const repeated = rows.map(({ row }) => judgeRepeated(row, request.query, body)).find((one) => one !== null)
-  if (repeated !== undefined) return repeated
-  const misspelt = rows
-    .map(({ row }) => judgeSpelling(fieldNames(classifier, row), request.query, body, classifier.always))
-    .find((one) => one !== null)
-  if (misspelt !== undefined) return misspelt
+  const misnamed = judgeNames(classifier, rows, request, body)
+  if (misnamed !== null) return misnamed
   const actions = rows.map(({ row }) => actionOf(classifier, row, { match, request, body, config }))
   return rows.length === 1 ? { kind: 'actions', actions } : { kind: 'candidates', candidates: actions }
+}
+
+/** Refuses fields that are sent twice, or under a name that only some servers read as that of a field. */
+function judgeNames(
+  classifier: RowClassifier,
+  rows: readonly CompiledRow[],
+  { query }: CanonicalRequest,
+  body: BodyView | undefined,
+): Refusal | null {
+  const { always } = classifier
+  for (const { row } of rows) {
+    const hasPairs = query.length > 0 || body?.kind === 'form'
+    const repeated = hasPairs ? judgeRepeated(row, query, body) : null
+    if (repeated !== null) return repeated
+  }
+  for (const { row } of rows) {
+    const misspelt = judgeSpelling(fieldNames(classifier, row), query, body, always)
+    if (misspelt !== null) return misspelt
+  }
+  return null
 }
 
 function nameUnmapped(
@@ -168,15 +184,29 @@ export function rowsAreAnonymous(
   return everyRow(findRows(classifier, request, config), ({ isAnonymous }) => isAnonymous === true)
 }
 
-function everyRow(match: RowMatch | Refusal | null, holds: (row: Row) => boolean): boolean {
+function everyRow(match: Match, holds: (row: Row) => boolean): boolean {
   return match !== null && !isRefusal(match) && match.rows.every(({ row }) => holds(row))
 }
 
-function findRows(
-  classifier: RowClassifier,
-  request: CanonicalRequest,
-  config: ConnectorConfig,
-): RowMatch | Refusal | null {
+type Match = RowMatch | Refusal | null
+type LastMatch = {
+  readonly request: CanonicalRequest
+  readonly config: ConnectorConfig
+  readonly match: Match
+}
+
+/** Cache of the last match of each classifier, because several steps of one request look up its rows. */
+const last = new WeakMap<RowClassifier, LastMatch>()
+
+function findRows(classifier: RowClassifier, request: CanonicalRequest, config: ConnectorConfig): Match {
+  const known = last.get(classifier)
+  if (known?.request === request && known.config === config) return known.match
+  const match = matchRows(classifier, request, config)
+  last.set(classifier, { request, config, match })
+  return match
+}
+
+function matchRows(classifier: RowClassifier, request: CanonicalRequest, config: ConnectorConfig): Match {
   const { tries, path } = classifier.surface(request, config)
   for (const trie of tries) {
     const match = lookUp(trie, request.method, path)
@@ -227,12 +257,16 @@ type Found = {
   readonly config: ConnectorConfig
 }
 
-function fieldNames({ always = [] }: RowClassifier, { parameters = [] }: Row): readonly string[] {
-  return [...new Set([...parameters, ...always])]
+function fieldNames({ always = NONE }: RowClassifier, { parameters = NONE }: Row): readonly string[] {
+  return always.length === 0 ? parameters : [...new Set([...parameters, ...always])]
 }
 
+const NONE: readonly string[] = []
+
 function actionOf(classifier: RowClassifier, row: Row, found: Found): Action {
-  const names = [...new Set([...fieldNames(classifier, row), ...(classifier.further ?? [])])]
+  const { further = NONE } = classifier
+  const own = fieldNames(classifier, row)
+  const names = further.length === 0 ? own : [...new Set([...own, ...further])]
   const fields = pickFields(names, found.request.query, found.body)
   const parameters = { ...fields, ...found.match.parameters }
   const { type, effect, risk, hints } = row

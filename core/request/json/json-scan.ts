@@ -2,7 +2,7 @@ import type { Sliced } from '../../sliced.ts'
 import type { Refusal } from '../canonical.ts'
 import { isUtf8 } from '../utf8.ts'
 import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES, SCAN_BOUNDS } from './json-bounds.ts'
-import { JsonLexer, type Token } from './json-lexer.ts'
+import { JsonLexer, parseValue, type Token } from './json-lexer.ts'
 import {
   byteOrderMark,
   couldBe,
@@ -269,7 +269,7 @@ class Scan {
     const isTooMuch =
       this.#keptBytes > SCAN_BOUNDS.keptBytes || nodes > MAX_JSON_NODES || commas > MAX_JSON_COMMAS
     if (isTooMuch) return tooMuchKept(this.#stack[0]?.key ?? '')
-    const value: unknown = JSON.parse(UTF8.decode(this.#bytes.subarray(start, end)))
+    const value = parseValue(this.#bytes, start, end)
     put(this.#keptPart(this.#stack.length - 1), this.#stack.at(-1)?.key ?? '', value)
     return null
   }
@@ -286,8 +286,6 @@ class Scan {
     return frame.kept
   }
 }
-
-const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
  * Adds a kept value. `key` must come from the kept paths and not from the text, which could contain a name such as

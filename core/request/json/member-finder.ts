@@ -1,4 +1,5 @@
 import { textBeginning } from '../body/text-beginning.ts'
+import { parseValue } from './json-lexer.ts'
 
 /** Rules for members that a scan finds at any depth. */
 export type FindRules = {
@@ -133,7 +134,7 @@ export class MemberFinder {
   #read(start: number, end: number): unknown {
     if (end - start > FIND_BOUNDS.textBytes)
       return textBeginning(this.#bytes, { start, end }, FIND_BOUNDS.textBytes)
-    return JSON.parse(UTF8.decode(this.#bytes.subarray(start, end)))
+    return parseValue(this.#bytes, start, end)
   }
 
   #isOpaque(key: string, isObject: boolean): boolean {
@@ -154,7 +155,6 @@ export class MemberFinder {
   }
 }
 
-const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 const ALL_NAMES = '?'
 const made = new WeakMap<FindRules, Compiled>()
 

@@ -80,6 +80,7 @@ function headersOf(request: OrderRequest['request'], bytes: Buffer | null): stri
 function bodyOf(bytes: Buffer | null): RequestBody {
   return {
     isEmpty: bytes === null,
+    arrived: () => bytes ?? Buffer.alloc(0),
     peek: async () => bytes ?? Buffer.alloc(0),
     endsWithin: async () => true,
     buffer: async (limit) => (bytes === null || bytes.length <= limit ? (bytes ?? Buffer.alloc(0)) : null),

@@ -11,6 +11,11 @@ import { sizeText } from './too-large.ts'
  */
 export type BodyBudget = {
   /**
+   * Returns a body that has arrived completely and is too small to count against the budget, and sets
+   * `exchange.bodyBytes`. Returns null for other bodies; `read` waits for them.
+   */
+  readArrived(exchange: Exchange): Buffer | null
+  /**
    * Reads the whole body, and sets `exchange.bodyBytes`. Resolves with null when the body is longer than `limit` bytes.
    * Rejects with `overloaded` when memory stays used up for `waitMs`, with `body_too_large` when the body exceeds the
    * budget, and with an error when the client disconnects.
@@ -84,6 +89,12 @@ export function createBodyBudget({
   }
 
   return {
+    readArrived(exchange) {
+      const { body } = exchange
+      const whole = body.bytesIn <= SMALL_BYTES ? body.arrived() : null
+      if (whole !== null) exchange.bodyBytes = whole
+      return whole
+    },
     async read(exchange, limit) {
       const declared = exchange.request?.body.length
       if (declared !== undefined && declared > limit) return null

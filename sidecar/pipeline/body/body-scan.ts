@@ -40,20 +40,23 @@ export function judgeUnscanned({ connector, request, body }: Exchange): Refusal 
  * Scans the whole body, a long one in slices. The exchange keeps the result, because a held request is classified again
  * when rules change.
  */
-export async function scanBody(
+export function scanBody(
   exchange: Exchange,
   bytes: Buffer,
   { keep, pacer }: { readonly keep: readonly string[]; readonly pacer: Pacer },
-): Promise<BodyView | Refusal> {
+): BodyView | Refusal | Promise<BodyView | Refusal> {
   if (bytes.length === 0) return { kind: 'absent' }
   const known = exchange.scan
   if (known !== undefined && known.bytes === bytes && known.keep === keep) return viewOf(known.result)
   const work = scanJson(bytes, { keep, find: exchange.connector?.connector.find })
-  const isShort = bytes.length <= LIMITS.pacedBodyBytes
-  const result = isShort ? runSliced(work) : await pacer.run(exchange, work)
-  if (isRefusal(result)) return result
-  exchange.scan = { bytes, keep, result }
-  return viewOf(result)
+  const remember = (result: ScannedJson | Refusal): BodyView | Refusal => {
+    if (isRefusal(result)) return result
+    exchange.scan = { bytes, keep, result }
+    return viewOf(result)
+  }
+  return bytes.length <= LIMITS.pacedBodyBytes
+    ? remember(runSliced(work))
+    : pacer.run(exchange, work).then(remember)
 }
 
 function viewOf({ value, found }: ScannedJson): BodyView {

@@ -170,7 +170,21 @@ function nullable(value: string | null): string {
   return value === null ? 'null' : text(value)
 }
 
-/** Returns the number as JSON. NaN and infinities have no JSON form; they become 0, which keeps the record readable. */
+/**
+ * Returns the number as JSON. NaN and infinities have no JSON form; they become 0, which keeps the record readable.
+ * Times with three decimals are written as two integers, because V8 prints an integer in less than half of the time.
+ */
 function number(value: number): string {
-  return Number.isFinite(value) ? String(value) : '0'
+  const thousandths = Math.round(value * 1000)
+  const isExact = thousandths >= 0 && thousandths < MAX_EXACT && thousandths / 1000 === value
+  if (!isExact) return Number.isFinite(value) ? String(value) : '0'
+  const whole = Math.floor(thousandths / 1000)
+  const rest = thousandths - whole * 1000
+  return rest === 0 ? `${whole}` : `${whole}.${DECIMALS[rest]}`
 }
+
+/** Bound within which the division of an integer by 1,000 has the three decimals of the integer. */
+const MAX_EXACT = 2 ** 31
+
+/** Decimals of thousandths without trailing zeros: `5` for 500. */
+const DECIMALS = Array.from({ length: 1000 }, (_, at) => String(at).padStart(3, '0').replace(/0+$/, ''))

@@ -46,9 +46,14 @@ export function createEchoMask({ forms, hasBodies, onMasked }: EchoMaskOptions):
 
 /** Masks header names and values. */
 function maskHeaders(raw: RawHeaders, forms: readonly string[]): RawHeaders {
-  const all = lower(raw.join(SEPARATOR))
-  if (!forms.some((form) => all.includes(form))) return raw
-  return raw.map((text) => masked(text, forms))
+  return raw.some((text) => contains(text, forms)) ? raw.map((text) => masked(text, forms)) : raw
+}
+
+/** `forms` begins with the longest form, so most header fields are too short even for the last one. */
+function contains(text: string, forms: readonly string[]): boolean {
+  if (text.length < (forms.at(-1)?.length ?? 0)) return false
+  const searched = lower(text)
+  return forms.some((form) => searched.includes(form))
 }
 
 function maskFieldWords(raw: RawHeaders, maskWords: WordMask): RawHeaders {
@@ -57,9 +62,6 @@ function maskFieldWords(raw: RawHeaders, maskWords: WordMask): RawHeaders {
   )
   return safe.some((text, at) => text !== raw[at]) ? safe : raw
 }
-
-/** A character that occurs in no header and in no form. */
-const SEPARATOR = '\n'
 
 function lower(text: string): string {
   return text.toLowerCase()

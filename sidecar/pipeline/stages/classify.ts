@@ -170,15 +170,35 @@ function isHere(exchange: Exchange): boolean {
   return length === exchange.body.bytesIn && encoding === undefined && hasReadableBody(exchange)
 }
 
-async function readAndClassify(exchange: Exchange, given: Given): Promise<StageResult> {
-  const { budget } = given.deps
+/** Small bodies usually arrive together with the head, and are then classified without a promise. */
+function readAndClassify(exchange: Exchange, given: Given): StageResult | Promise<StageResult> {
   const keep = membersToScan(exchange)
+  const bytes = exchange.bodyBytes ?? given.deps.budget.readArrived(exchange)
+  if (bytes === null) return waitAndClassify(exchange, given, keep)
+  return classifyBytes(exchange, given, { bytes, keep })
+}
+
+async function waitAndClassify(
+  exchange: Exchange,
+  given: Given,
+  keep: readonly string[] | null,
+): Promise<StageResult> {
   const limit = keep === null ? LIMITS.decidingBodyBytes : LIMITS.modelBodyBytes
-  const bytes = exchange.bodyBytes ?? (await budget.read(exchange, limit))
+  const bytes = await given.deps.budget.read(exchange, limit)
   if (bytes === null) {
     return refuseReading(exchange, judgeLabel(given.request.body) ?? tooLong(exchange, limit))
   }
-  const view = await viewBody(exchange, { ...given, bytes, keep })
+  return classifyBytes(exchange, given, { bytes, keep })
+}
+
+function classifyBytes(exchange: Exchange, given: Given, body: Bytes): StageResult | Promise<StageResult> {
+  const view = viewBody(exchange, given, body)
+  return view instanceof Promise
+    ? view.then((read) => classifyView(exchange, given, read))
+    : classifyView(exchange, given, view)
+}
+
+function classifyView(exchange: Exchange, given: Given, view: BodyView | Refusal): StageResult {
   if (isRefusal(view) && isHeldUnread(exchange, given, view)) return 'continue'
   const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
   // The decision by the request line remains valid when no rule reads the body and the body adds no action.
@@ -210,11 +230,12 @@ function hasMore(named: Classification): boolean {
   return named.kind === 'actions' && named.actions.length > 1
 }
 
-type Whole = Given & { readonly bytes: Buffer; readonly keep: readonly string[] | null }
+type Bytes = { readonly bytes: Buffer; readonly keep: readonly string[] | null }
 
 function viewBody(
   exchange: Exchange,
-  { bound, request, deps, bytes, keep }: Whole,
+  { bound, request, deps }: Given,
+  { bytes, keep }: Bytes,
 ): BodyView | Refusal | Promise<BodyView | Refusal> {
   return keep === null
     ? parseBody(bytes, request.body, decidingKeys(bound, request))

@@ -56,9 +56,9 @@ type Injection = NonNullable<Outgoing['injected']> & {
 
 /** Adds the credential and returns the values of the header fields that were added. */
 function inject(edit: OutboundEdit, { bound, request, secret, scheme }: Injection): readonly string[] {
-  const before = new Set(edit.rawHeaders)
+  const before = [...edit.rawHeaders]
   bound.connector.injectCredentials(edit, secret, scheme, request)
-  return edit.rawHeaders.filter((text, at) => at % 2 === 1 && !before.has(text))
+  return edit.rawHeaders.filter((text, at) => at % 2 === 1 && !before.includes(text))
 }
 
 type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => EchoForms
@@ -69,16 +69,25 @@ type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: strin
  */
 const MAX_WAYS = 4
 
+/** Header values with which a connector sent a credential, and the forms of that credential. */
+type Way = { readonly secret: string; readonly sent: readonly string[]; readonly forms: EchoForms }
+
 function createFormsCache(): FormsCache {
-  const known = new WeakMap<BoundConnector, Map<string, EchoForms>>()
+  const known = new WeakMap<BoundConnector, Way[]>()
   return (bound, sent, secret) => {
-    const ways = known.get(bound) ?? new Map<string, EchoForms>()
-    const key = JSON.stringify([secret, ...sent])
-    const forms = ways.get(key) ?? echoForms(sent, secret)
-    if (ways.size >= MAX_WAYS) ways.clear()
-    known.set(bound, ways.set(key, forms))
+    const ways = known.get(bound) ?? []
+    const way = ways.find((one) => one.secret === secret && isSame(one.sent, sent))
+    if (way !== undefined) return way.forms
+    const forms = echoForms(sent, secret)
+    if (ways.length >= MAX_WAYS) ways.length = 0
+    ways.push({ secret, sent, forms })
+    known.set(bound, ways)
     return forms
   }
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, at) => text === b[at])
 }
 
 type Stripping = {

@@ -27,6 +27,7 @@ describe('a journal line', () => {
         { nil: undefined },
       ),
       latency_ms: fc.double({ noNaN: true, noDefaultInfinity: true, min: 0 }),
+      overhead_ms: fc.nat(10_000_000).map((us) => us / 1000),
     })
     fc.assert(
       fc.property(record, (changes) => {

@@ -101,6 +101,7 @@ function testBody(body: TestExchangeInput['body']): RequestBody {
     get bytesIn() {
       return bytesIn
     },
+    arrived: () => (body === undefined ? Buffer.alloc(0) : whole),
     async buffer(limit) {
       if (body === undefined) return Buffer.alloc(0)
       if (whole !== null) return whole.length <= limit ? whole : null

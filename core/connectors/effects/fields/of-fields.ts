@@ -13,7 +13,7 @@ const RULES: Readonly<Record<string, readonly FieldRule[]>> = {
 
 /** Returns the field rules of a connector type, for documentation; empty for types without rules. */
 export function fieldRules(connectorType: string): readonly FieldRule[] {
-  return RULES[connectorType] ?? []
+  return RULES[connectorType] ?? NONE
 }
 
 /** Returns the effect classes that the parameters of an action add to those of its name. */
@@ -21,7 +21,10 @@ export function effectsOfFields({
   type,
   parameters,
 }: Pick<Action, 'type' | 'parameters'>): readonly EffectClass[] {
-  return rulesFor(type).flatMap(({ effects, applies }) => (applies(parameters) ? effects : []))
+  const rules = rulesFor(type)
+  return rules.length === 0
+    ? NONE
+    : rules.flatMap(({ effects, applies }) => (applies(parameters) ? effects : []))
 }
 
 /** True if fields of the body can add effect classes to those that the action name implies. */
@@ -31,8 +34,10 @@ export function hasFieldEffects(type: string): boolean {
 
 function rulesFor(type: string): readonly FieldRule[] {
   const dot = type.indexOf('.')
+  const rules = RULES[type.slice(0, Math.max(0, dot))]
+  if (rules === undefined) return NONE
   const name = type.slice(dot + 1)
-  return fieldRules(type.slice(0, Math.max(0, dot))).filter(
-    ({ actions }) => actions.length === 0 || actions.includes(name),
-  )
+  return rules.filter(({ actions }) => actions.length === 0 || actions.includes(name))
 }
+
+const NONE: readonly never[] = Object.freeze([])

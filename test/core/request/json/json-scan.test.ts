@@ -23,6 +23,15 @@ function codeOf(text: string | Uint8Array): string {
   return isRefusal(result) ? result.code : result.kind
 }
 
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const LONG = 'x'.repeat(3 * SCAN_BOUNDS.sliceBytes)
 
 describe('kept members', () => {
@@ -229,6 +238,24 @@ describe('slices', () => {
     for (; step.done !== true; step = work.next()) slices += 1
     expect(slices).toBe(11)
     expect(step.value).toMatchObject({ value: { model: 'm' } })
+  })
+
+  it('accepts the bytes that a JSON parser accepts, wherever they stand in a long string', () => {
+    const offsets = Array.from(
+      { length: 4 },
+      (_, offset) => new Uint8Array(new ArrayBuffer(160), offset, 120),
+    )
+    for (const place of [0, 1, 2, 3, 22, 23, 24, 25, 26, 27, 39, 40, 41, 95, 96, 97, 98, 99]) {
+      for (let byte = 0; byte < 0x80; byte++) {
+        const text = `{"a":"${'x'.repeat(place)}${String.fromCharCode(byte)}${'x'.repeat(99 - place)}"}`
+        const isValid = isJson(text)
+        for (const copy of offsets) {
+          const whole = copy.subarray(0, text.length)
+          whole.set(bytes(text))
+          expect(codeOf(whole) === 'scanned', `${byte} at ${place} + ${copy.byteOffset}`).toBe(isValid)
+        }
+      }
+    }
   })
 
   it('finds everything wherever a slice ends', () => {
