@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { databasesFolder } from '../support/memory-folder.ts'
-import { IS_FULL, size } from '../support/proof.ts'
+import { IS_FULL } from '../support/proof.ts'
 
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome']
 /**
@@ -51,8 +51,14 @@ const ALL_VIEWS: readonly View[] = [
   { width: 1440, scheme: 'dark' },
   { width: 375, scheme: 'light' },
 ]
-/** Each width and each scheme once in `npm test`, every pair of them in the nightly run. */
-export const VIEWS = ALL_VIEWS.slice(0, size(2, 4))
+/**
+ * Returns the views of a test: every pair of width and scheme in the nightly run, one in `npm test`, where tests take turns
+ * with the wide and the narrow view.
+ */
+export function viewsOf(turn: 'wide' | 'narrow'): readonly View[] {
+  if (IS_FULL) return ALL_VIEWS
+  return ALL_VIEWS.slice(0, 2).filter(({ width }) => width < 500 === (turn === 'narrow'))
+}
 
 /** Browser context with its own cookies and storage, and its console errors. */
 export type Visitor = {

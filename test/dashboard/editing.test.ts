@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { VIEWS, violations } from './browser.ts'
+import { viewsOf, violations } from './browser.ts'
 import { OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
 /** Folder for screenshots; without it the test takes none. */
@@ -30,55 +30,58 @@ describe.skipIf(whySkipped !== null)(
     }, 120_000)
     afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
 
-    test.each(VIEWS)('show the manifest to commit instead of saving at $width px, $scheme', async (view) => {
-      const { page, context } = await stage.signedIn(OWNER, '', view)
-      const seen = async (name: string) => {
-        if (SHOTS !== undefined)
-          await page.screenshot({
-            path: join(SHOTS, `${view.width}-${view.scheme}-${name}.png`),
-            fullPage: true,
-          })
-        expect(await violations(page)).toEqual([])
-        const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-        expect(await page.evaluate(overflow)).toBeLessThanOrEqual(0)
-      }
-      const go = async (place: string) => {
-        await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)
-        await page.getByText('Edited in YAML').first().waitFor()
-      }
-      await go('policies')
-      await page.getByText('Manifest 0123456789ab').first().waitFor()
-      await page.getByText('Built in').first().waitFor()
-      await seen('policies')
+    test.each(viewsOf('narrow'))(
+      'show the manifest to commit instead of saving at $width px, $scheme',
+      async (view) => {
+        const { page, context } = await stage.signedIn(OWNER, '', view)
+        const seen = async (name: string) => {
+          if (SHOTS !== undefined)
+            await page.screenshot({
+              path: join(SHOTS, `${view.width}-${view.scheme}-${name}.png`),
+              fullPage: true,
+            })
+          expect(await violations(page)).toEqual([])
+          const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+          expect(await page.evaluate(overflow)).toBeLessThanOrEqual(0)
+        }
+        const go = async (place: string) => {
+          await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)
+          await page.getByText('Edited in YAML').first().waitFor()
+        }
+        await go('policies')
+        await page.getByText('Manifest 0123456789ab').first().waitFor()
+        await page.getByText('Built in').first().waitFor()
+        await seen('policies')
 
-      await page.getByText('default/guard').first().click()
-      await page.getByLabel('Priority').fill('321')
-      await page.getByRole('button', { name: 'Show manifest' }).click()
-      const manifest = page.getByRole('region', { name: 'Manifest' })
-      await manifest.waitFor()
-      expect(await manifest.innerText()).toMatch(/kind: Policy[\s\S]*name: guard[\s\S]*priority: 321/)
-      const note = page.getByRole('status', { name: 'Manifest to commit' })
-      expect(await note.innerText()).toMatch(/Tests of default\/guard: all 1 passed\./)
-      expect(await note.innerText()).toMatch(/Recent traffic: (no recent|0 of \d+ requests)/)
-      await seen('policy')
+        await page.getByText('default/guard').first().click()
+        await page.getByLabel('Priority').fill('321')
+        await page.getByRole('button', { name: 'Show manifest' }).click()
+        const manifest = page.getByRole('region', { name: 'Manifest' })
+        await manifest.waitFor()
+        expect(await manifest.innerText()).toMatch(/kind: Policy[\s\S]*name: guard[\s\S]*priority: 321/)
+        const note = page.getByRole('status', { name: 'Manifest to commit' })
+        expect(await note.innerText()).toMatch(/Tests of default\/guard: all 1 passed\./)
+        expect(await note.innerText()).toMatch(/Recent traffic: (no recent|0 of \d+ requests)/)
+        await seen('policy')
 
-      await go('permissions')
-      await page.getByText('Built in').or(page.getByText('Manifest')).first().waitFor()
-      await seen('permissions')
-      await go('connectors')
-      await page
-        .getByRole('button', { name: /^Remove / })
-        .first()
-        .click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-      await page.getByText('Objects to remove from the repository').waitFor()
-      await seen('connectors')
-      const rows = await stage.laptop.api('GET', '/api/dashboard/policies')
-      const text = JSON.stringify(rows.body)
-      expect(text).toContain('"name":"default/guard"')
-      expect(text).not.toContain('321')
-      await context.close()
-    })
+        await go('permissions')
+        await page.getByText('Built in').or(page.getByText('Manifest')).first().waitFor()
+        await seen('permissions')
+        await go('connectors')
+        await page
+          .getByRole('button', { name: /^Remove / })
+          .first()
+          .click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+        await page.getByText('Objects to remove from the repository').waitFor()
+        await seen('connectors')
+        const rows = await stage.laptop.api('GET', '/api/dashboard/policies')
+        const text = JSON.stringify(rows.body)
+        expect(text).toContain('"name":"default/guard"')
+        expect(text).not.toContain('321')
+        await context.close()
+      },
+    )
 
     test('Get started shows the manifests instead of creating objects, and creates no agent', async () => {
       const { page, context } = await stage.signedIn(OWNER, '#/get-started')

@@ -1,7 +1,10 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TrafficRecord } from '../../core/record.ts'
 import { size } from '../support/proof.ts'
-import { type View, type Visitor, violations } from './browser.ts'
+import { type View, type Visitor, viewsOf, violations } from './browser.ts'
 import { HOSTILE } from './hostile-strings.ts'
+import { ROWS } from './refusal-rows.ts'
 import { cards, OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
 /** The narrow one in `npm test`: it shows all that the wide one shows, and less of it fits. */
@@ -27,6 +30,10 @@ const SCHEMES = [
   ['dark', ['color-contrast']],
 ] as const
 const SUBMITTED = HOSTILE.length
+/** Folder for screenshots; without it the tests take none. */
+const SHOTS = process.env['CHAPERONE_SCREENSHOTS']
+const WARNING =
+  "The owner's token was used 12 times in the last 24 hours, the last time at 2026-01-02T10:00:00Z (POST /api/dashboard/kill-switch). The audit log has every use: owner_token.used."
 type Measured = {
   readonly id: string
   readonly width: number
@@ -154,6 +161,113 @@ describe.skipIf(whySkipped !== null)('layout and accessibility of the pages', { 
       // GET /api/auth/me returned 401.
       complaints.length = before
     })
+  })
+
+  test.each(viewsOf('narrow'))(
+    'warnings of Overview are above the key figures at $width px, $scheme',
+    async (view) => {
+      const { page, context, complaints } = await stage.signedIn(OWNER, '', view)
+      await context.route('**/api/dashboard/overview', async (route) => {
+        const reply = await route.fetch()
+        await route.fulfill({ response: reply, json: { ...(await reply.json()), warnings: [WARNING] } })
+      })
+      await page.goto(`${stage.laptop.ready.base_url}/#/`)
+      await page.reload()
+      const warning = page.getByRole('status').filter({ hasText: WARNING })
+      await warning.waitFor()
+      if (SHOTS !== undefined)
+        await page.screenshot({ path: join(SHOTS, `overview-${view.width}-${view.scheme}.png`) })
+      const { width = 0, x = -1 } = (await warning.boundingBox()) ?? {}
+      expect([x >= 0, x + width <= view.width]).toEqual([true, true])
+      expect(await violations(page)).toEqual([])
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+  )
+
+  describe('aggregated rows of refusals', () => {
+    /** Opens Traffic with the records replaced by `ROWS`. */
+    async function open(view: View): Promise<Visitor> {
+      const visitor = await stage.signedIn(OWNER, '', view)
+      await visitor.context.route('**/api/dashboard/traffic?**', async (route) => {
+        const reply = await route.fetch()
+        const body = (await reply.json()) as { readonly traffic: readonly TrafficRecord[] }
+        const first = body.traffic.find(({ decision }) => decision === 'DENY')
+        const traffic = first === undefined ? [] : ROWS.map((row) => ({ ...first, note: null, ...row }))
+        await route.fulfill({ response: reply, json: { ...body, traffic } })
+      })
+      await visitor.page.goto(`${stage.laptop.ready.base_url}/#/traffic`)
+      await visitor.page.getByText('20,000 refusals').first().waitFor()
+      return visitor
+    }
+
+    test.each(viewsOf('wide'))('fit and show their counts at $width px, $scheme', async (view) => {
+      const { page, context, complaints } = await open(view)
+      const shoot = async (name: string) => {
+        if (SHOTS !== undefined)
+          await page.screenshot({ path: join(SHOTS, `${view.width}-${view.scheme}-${name}.png`) })
+      }
+      const width = () => page.evaluate<number>('document.documentElement.scrollWidth')
+      const several = page.locator('[data-record=rec_several]')
+      const text = await several.innerText()
+      expect(text).toContain('several')
+      expect(text).toContain('10,000 or more targets')
+      expect(text).not.toContain('no response')
+      expect(await page.locator('[data-record=rec_alike]').innerText()).toContain('1 refusal, 1 target, ')
+      expect(await width()).toBeLessThanOrEqual(view.width)
+      expect(await violations(page)).toEqual([])
+      await shoot('list')
+      await several.getByRole('link').click()
+      const drawer = page.getByRole('dialog')
+      await drawer.getByText('First 32 targets').waitFor()
+      const details = await drawer.innerText()
+      expect(details).toContain('several')
+      for (const wrong of ['no action', 'none matched', 'Connector', 'Status', 'Latency', 'null'])
+        expect(details).not.toContain(wrong)
+      for (const part of ['no_permission: 19,000', 'codehost.pr.merge: 12,000', 'mcp.*: 8,000'])
+        expect(details).toContain(part)
+      expect(await width()).toBeLessThanOrEqual(view.width)
+      expect(await violations(page)).toEqual([])
+      await shoot('details')
+      expect(complaints).toEqual([])
+      await context.close()
+    })
+
+    test.each(viewsOf('narrow'))(
+      'of hosts that no connector owns are listed with the manifest to add at $width px, $scheme',
+      async (view) => {
+        const long = `${'very-long-label.'.repeat(8)}example`
+        for (const host of [long, 'telemetry.example', 'play.googleapis.com'])
+          await stage.agent.send({ method: 'GET', host, target: '/' }, 'port-h1').catch(() => null)
+        const { page, context, complaints } = await stage.signedIn(OWNER, '#/connectors', view)
+        const shoot = async (name: string) => {
+          if (SHOTS !== undefined)
+            await page.screenshot({
+              path: join(SHOTS, `${view.width}-${view.scheme}-${name}.png`),
+              fullPage: true,
+            })
+        }
+        const width = () => page.evaluate<number>('document.documentElement.scrollWidth')
+        const panel = page.getByRole('region', { name: 'Requested hosts without a connector' })
+        for (const host of [long, 'telemetry.example', 'play.googleapis.com'])
+          await panel.getByText(host, { exact: true }).first().waitFor()
+        expect(await panel.innerText()).toContain('Gemini CLI reports its usage there')
+        expect(await width()).toBeLessThanOrEqual(view.width)
+        expect(await violations(page)).toEqual([])
+        await shoot('unowned-hosts')
+        await panel.getByRole('button', { name: 'Show manifest for telemetry.example' }).click()
+        const dialog = page.getByRole('dialog')
+        await dialog.getByText('domains:').waitFor()
+        const text = await dialog.innerText()
+        for (const line of ['kind: Connector', 'kind: Permission', 'allowedHosts:', '- telemetry.example'])
+          expect(text).toContain(line)
+        expect(await width()).toBeLessThanOrEqual(view.width)
+        expect(await violations(page)).toEqual([])
+        await shoot('unowned-host-manifest')
+        expect(complaints).toEqual([])
+        await context.close()
+      },
+    )
   })
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { violations } from './browser.ts'
+import { viewsOf, violations } from './browser.ts'
 import { cards, OWNER, PASSWORD, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
 const HOLD_S = 10
@@ -194,39 +194,39 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     await Promise.all([here.context.close(), there.context.close()])
   })
 
-  test.each([
-    { width: 1440, scheme: 'light' },
-    { width: 375, scheme: 'dark' },
-  ] as const)('a member creates, lists and revokes approver keys at $width px, $scheme', async (view) => {
-    const email = `keys-${view.width}@example.com`
-    await stage.invite(email, 'member')
-    const { page, context, complaints } = await stage.signedIn(email, '#/approvals', view)
-    await page.getByRole('button', { name: `Signed in as ${email}` }).click()
-    await page.getByRole('menuitem', { name: 'Approver keys' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Your approver keys' })
-    await dialog.getByText('You have no approver keys.').waitFor()
-    await dialog.getByLabel(/^Name/).fill('pager')
-    await dialog.getByRole('button', { name: 'Create key' }).click()
-    const shown = await dialog.getByRole('region', { name: 'approver key' }).innerText()
-    expect(shown).toMatch(/^svc_user_\w{43}$/)
-    await dialog.getByText('pager').waitFor()
-    const respond = async () => {
-      const path = '/api/v1/approvals/apr_none/respond'
-      const headers = { authorization: `Bearer ${shown}`, 'content-type': 'application/json' }
-      const body = JSON.stringify({ decision: 'approve' })
-      const answer = await fetch(stage.laptop.ready.base_url + path, { method: 'POST', headers, body })
-      return answer.status
-    }
-    expect(await respond()).toBe(404)
-    expect(await violations(page)).toEqual([])
-    await dialog.getByRole('button', { name: 'Revoke pager' }).click()
-    const sure = page.getByRole('dialog', { name: 'Revoke pager' })
-    await sure.getByRole('button', { name: 'Revoke' }).click()
-    await dialog.getByText('You have no approver keys.').waitFor()
-    expect(await respond()).toBe(401)
-    expect(complaints).toEqual([])
-    await context.close()
-  })
+  test.each(viewsOf('wide'))(
+    'a member creates, lists and revokes approver keys at $width px, $scheme',
+    async (view) => {
+      const email = `keys-${view.width}@example.com`
+      await stage.invite(email, 'member')
+      const { page, context, complaints } = await stage.signedIn(email, '#/approvals', view)
+      await page.getByRole('button', { name: `Signed in as ${email}` }).click()
+      await page.getByRole('menuitem', { name: 'Approver keys' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Your approver keys' })
+      await dialog.getByText('You have no approver keys.').waitFor()
+      await dialog.getByLabel(/^Name/).fill('pager')
+      await dialog.getByRole('button', { name: 'Create key' }).click()
+      const shown = await dialog.getByRole('region', { name: 'approver key' }).innerText()
+      expect(shown).toMatch(/^svc_user_\w{43}$/)
+      await dialog.getByText('pager').waitFor()
+      const respond = async () => {
+        const path = '/api/v1/approvals/apr_none/respond'
+        const headers = { authorization: `Bearer ${shown}`, 'content-type': 'application/json' }
+        const body = JSON.stringify({ decision: 'approve' })
+        const answer = await fetch(stage.laptop.ready.base_url + path, { method: 'POST', headers, body })
+        return answer.status
+      }
+      expect(await respond()).toBe(404)
+      expect(await violations(page)).toEqual([])
+      await dialog.getByRole('button', { name: 'Revoke pager' }).click()
+      const sure = page.getByRole('dialog', { name: 'Revoke pager' })
+      await sure.getByRole('button', { name: 'Revoke' }).click()
+      await dialog.getByText('You have no approver keys.').waitFor()
+      expect(await respond()).toBe(401)
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+  )
 
   test('no user can create a key for another user', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/users')

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash as digest } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { RefusalsSchema } from '../../../core/record.ts'
 import {
@@ -8,8 +8,7 @@ import {
   refusalsText,
 } from '../../../core/state/refusal-windows.ts'
 
-const hash = (text: string) =>
-  Number.parseInt(createHash('sha256').update(text).digest('hex').slice(0, 13), 16)
+const hash = (text: string) => Number.parseInt(digest('sha256', text).slice(0, 13), 16)
 const START_MS = Date.parse('2026-03-01T00:00:30.000Z')
 
 type Sent = Partial<Refusal> & { readonly agent?: string; readonly atMs?: number; readonly wallMs?: number }
