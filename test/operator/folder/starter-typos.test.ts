@@ -20,7 +20,7 @@ import { size } from '../../support/proof.ts'
 
 const POLICY_FILE = '90-policy.yaml'
 /** Characters between two typos. No multiple of 3, so that the kinds of typos alternate. */
-const STEP = size(224, 1)
+const STEP = size(448, 1)
 const { rows } = createCatalogue()
 
 let world: World
