@@ -68,11 +68,11 @@ export async function migratedCluster(): Promise<string> {
 }
 
 /**
- * Returns the cached folder for the key and the current uid. Fills a missing folder with `make`. Several test processes may
+ * Returns the folder in `cache` for the key and the current uid. Fills a missing folder with `make`. Several test processes may
  * call this function at the same time.
  */
-export function madeOnce(key: string, make: (draft: string) => void): string {
-  const { made, draft } = placesOf(key)
+export function madeOnce(key: string, make: (draft: string) => void, cache = CACHE): string {
+  const { made, draft } = placesOf(key, cache)
   if (existsSync(made)) return made
   make(draft)
   return publish(draft, made)
@@ -80,9 +80,9 @@ export function madeOnce(key: string, make: (draft: string) => void): string {
 
 type Places = { readonly made: string; readonly draft: string }
 
-function placesOf(key: string): Places {
-  const made = join(CACHE, `${key}-${process.getuid?.() ?? 0}`)
-  const draft = join(CACHE, `.draft-${randomUUID()}`, 'cluster')
+function placesOf(key: string, cache = CACHE): Places {
+  const made = join(cache, `${key}-${process.getuid?.() ?? 0}`)
+  const draft = join(cache, `.draft-${randomUUID()}`, 'cluster')
   if (!existsSync(made)) mkdirSync(dirname(draft), { recursive: true })
   return { made, draft }
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { digest, madeOnce } from './cluster-template.ts'
+import { PACKAGE_CACHE } from './package-cache.ts'
 
 /** The newest version of each Node release line that `chaperone run` governs, except the line that runs the tests. */
 export const NODE_VERSIONS = ['18.20.8', '20.20.2', '22.23.3'] as const
@@ -14,7 +15,7 @@ export function nodeProgram(version: string): string {
 
 /** Returns the `node_modules` folder with the packages. npm installs the packages once for all tests. */
 export function npmPackages(...packages: readonly string[]): string {
-  const folder = madeOnce(`npm-${digest(packages.join())}`, (draft) => {
+  const make = (draft: string) => {
     mkdirSync(draft, { recursive: true })
     writeFileSync(join(draft, 'package.json'), '{ "private": true }')
     const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts', '--engine-strict=false']
@@ -22,6 +23,6 @@ export function npmPackages(...packages: readonly string[]): string {
       stdio: 'ignore',
       cwd: draft,
     })
-  })
-  return join(folder, 'node_modules')
+  }
+  return join(madeOnce(`npm-${digest(packages.join())}`, make, PACKAGE_CACHE), 'node_modules')
 }

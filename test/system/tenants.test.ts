@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { IS_FULL } from '../support/proof.ts'
 import { startTenantWorld, type TenantGateway, type TenantWorld } from './tenant-world.ts'
 
 let world: TenantWorld
@@ -67,9 +68,12 @@ describe('a thief of credentials', () => {
     ],
     ['has a Policy there that allows all', () => apply('Policy', 'evil/there', { ...there, ...allowing })],
   ]
-  const cases = REFS.flatMap(([refs, given]) =>
-    TRICKS.flatMap(([trick, play]) =>
-      ['before', 'after'].map((when) => ({ refs, given, trick, play, when })),
+  // In `npm test` each pair of references and trick in one order, each of the two by turns; in both in the nightly run.
+  const cases = REFS.flatMap(([refs, given], row) =>
+    TRICKS.flatMap(([trick, play], column) =>
+      ['before', 'after']
+        .filter((_, order) => IS_FULL || (row + column + order) % 2 === 0)
+        .map((when) => ({ refs, given, trick, play, when })),
     ),
   )
 

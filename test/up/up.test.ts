@@ -320,7 +320,8 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
     },
   )
 
-  it.each(['::1', '0.0.0.0', '127.0.0.2', 'localhost'].slice(0, size(1, 4)))(
+  // In `npm test` the address of the machine alone, above.
+  it.each(['::1', '0.0.0.0', '127.0.0.2', 'localhost'].slice(0, size(ownAddress === undefined ? 1 : 0, 4)))(
     'serves on %s, and commands reach it',
     async (host) => {
       await start(['--host', host], env)

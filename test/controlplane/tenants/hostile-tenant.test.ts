@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { IS_FULL } from '../../support/proof.ts'
 import { at, type Call, caller } from '../routes/start.ts'
 import { startTwoTenants, type Things, type TwoTenants } from './two-tenants.ts'
 
@@ -270,16 +271,20 @@ describe.each([
     withKey = caller(world.here.plane.url, { authorization: `Bearer ${at(key.body, 'api_key')}` })
   }, 60_000)
 
-  const changes = CHANGES.map(([what, method, path, body = () => undefined]) => ({
-    what,
-    method,
-    path,
-    body,
-  }))
+  // Each change once in `npm test`, by one of the two; by both in the nightly run.
+  const turn = attacker === 'alpha' ? 0 : 1
+  const changes = CHANGES.filter((_, place) => IS_FULL || place % 2 === turn).map(
+    ([what, method, path, body = () => undefined]) => ({
+      what,
+      method,
+      path,
+      body,
+    }),
+  )
 
   test.each(changes)('cannot $what', async ({ method, path, body }) => {
+    const before = await world.state(victim)
     for (const call of [admin, member, withKey]) {
-      const before = await world.state(victim)
       const answer = await call(method, path(), body())
       expect([400, 401, 403, 404, 409], answer.text).toContain(answer.status)
       expect(leaks(answer.text, [path(), JSON.stringify(body() ?? '')])).toEqual([])
