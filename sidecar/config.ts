@@ -40,6 +40,8 @@ export type GatewayConfig = {
 /** Settings that the injector passes to the sidecar of a pod. */
 export type PodConfig = {
   readonly interception: 'transparent' | 'proxyEnv'
+  /** True when the capture rules close IPv6 instead of redirecting it. */
+  readonly isIpv6Closed: boolean
   /** `namespace/name` of the Gateway. */
   readonly gateway: string
   /** `namespace/name` of the agent that all traffic of the pod belongs to. */
@@ -100,6 +102,7 @@ function podConfig(env: Env): PodConfig | null {
   const agent = injected(env, PROXY_ENV.agent)
   return {
     interception: interception(env),
+    isIpv6Closed: text(env, PROXY_ENV.ipv6Closed) === 'true',
     gateway: qualified(injected(env, PROXY_ENV.gateway), namespace),
     agent: qualified(agent, namespace),
     pod: { name: injected(env, PROXY_ENV.podName), namespace, uid: injected(env, PROXY_ENV.podUid) },

@@ -79,6 +79,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
   let wasProven = false
   const probe = createProbe({
     log: deps.log,
+    isIpv6Closed: config.isIpv6Closed,
     onChange(state) {
       wasProven ||= state === 'proven'
       deps.waits.changed()
@@ -156,7 +157,7 @@ async function openCapture(deps: PodDeps, probe: Probe): Promise<() => Promise<v
     exists: existsBy(deps.resolve),
     answersUnowned: false,
     onUnowned: (name) => unowned(name, { kind: 'port', agent: deps.config.agent }),
-    families: outwardFamilies,
+    families: () => ({ ...outwardFamilies(), ...(deps.config.isIpv6Closed && { v6: false }) }),
     monotonicMs: deps.monotonicMs,
     log: deps.listener.log,
   })

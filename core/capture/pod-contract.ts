@@ -45,6 +45,17 @@ export const RULE_SETTER = {
   uidDefine: 'proxy_uid',
 } as const
 
+/**
+ * Rule setter of pods under gVisor, whose command is `[shell, file, UID]`. It runs as root, because gVisor honours no file
+ * capabilities. The image contains `file`, and the legacy programs of iptables.
+ */
+export const GVISOR_RULE_SETTER = {
+  shell: '/bin/sh',
+  file: '/etc/chaperone/iptables.sh',
+  uid: 0,
+  capabilities: ['NET_ADMIN', 'NET_RAW'],
+} as const
+
 /** Paths of the kubelet's probes on `POD_PORTS.health`. */
 export const HEALTH_PATHS = {
   /**
@@ -102,6 +113,8 @@ export const PROXY_ENV = {
   role: 'ROLE',
   /** Variable with the way in which traffic reaches the proxy: `transparent` or `proxyEnv`. */
   interception: 'INTERCEPTION',
+  /** Variable with the value `true` if the capture rules close IPv6 instead of redirecting it; absent otherwise. */
+  ipv6Closed: 'IPV6_CLOSED',
   /** Name of the Gateway, as `namespace/name`. */
   gateway: 'GATEWAY_NAME',
   agent: 'AGENT_NAME',

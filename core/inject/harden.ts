@@ -3,7 +3,7 @@ import { ALLOWED_CAPABILITIES } from './refuse-container.ts'
 import { mapContainers } from './reserved.ts'
 
 /** Folder in which client libraries expect the token of the Kubernetes API. */
-const API_TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
+export const API_TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** Matches the volume with the token that the API server adds to a pod before it calls webhooks. */
 const API_TOKEN_VOLUME = /^kube-api-access-/
 

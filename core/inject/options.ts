@@ -1,5 +1,6 @@
 import type { GatewaySpec } from '../crd/gateway-spec.ts'
 import { GATEWAY_FLAGS } from '../gateway-flags.ts'
+import type { Runtime } from './runtime.ts'
 import type { PodIdentity } from './sandbox.ts'
 
 /** Gateway that governs a pod, reduced to the fields that the injector reads. */
@@ -54,6 +55,8 @@ export type InjectOptions = {
     readonly clusterDomain: string
   }
   readonly logLevel: string
+  /** Runtime of the pod, if its capture differs from that of runc. */
+  readonly runtime?: Runtime | undefined
   /** Agent and workload of the pod of a Sandbox. Absent for other pods, whose own metadata names the agent. */
   readonly identity?: PodIdentity | undefined
   /** Random number in `PROXY_UIDS`, for a pod that has no uid for its proxy yet. */

@@ -89,6 +89,7 @@ const Spec = z.looseObject({
   volumes: z.array(Volume).optional(),
   securityContext: PodSecurity.optional(),
   automountServiceAccountToken: z.boolean().optional(),
+  runtimeClassName: z.string().optional(),
   hostNetwork: z.boolean().optional(),
   hostPID: z.boolean().optional(),
   hostIPC: z.boolean().optional(),

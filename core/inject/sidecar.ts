@@ -1,5 +1,6 @@
 import {
   CONTAINERS,
+  GVISOR_RULE_SETTER,
   HEALTH_PATHS,
   POD_PORTS,
   PROXY_ENV,
@@ -43,26 +44,41 @@ export function sidecarContainers(facts: SidecarFacts): readonly Container[] {
   return [...(isTransparent ? [ruleSetter(facts)] : []), proxy(facts)]
 }
 
-function ruleSetter({ proxyUid, options: { images } }: SidecarFacts): Container {
-  const { program, file, uidDefine } = RULE_SETTER
+function ruleSetter({ proxyUid, options: { images, runtime } }: SidecarFacts): Container {
+  const { command, uid, capabilities } = runtime === 'gvisor' ? gvisorSetter(proxyUid) : setter(proxyUid)
   return {
     name: CONTAINERS.rules,
     image: images.rules,
     imagePullPolicy: images.pullPolicy,
-    command: [program, '-D', `${uidDefine}=${proxyUid}`, '-f', file],
+    command,
     resources: RULES_RESOURCES,
     securityContext: {
       allowPrivilegeEscalation: false,
-      capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+      capabilities: { add: capabilities, drop: ['ALL'] },
       privileged: false,
       readOnlyRootFilesystem: true,
-      runAsGroup: RULE_SETTER_UID,
-      runAsNonRoot: true,
-      runAsUser: RULE_SETTER_UID,
+      runAsGroup: uid,
+      runAsNonRoot: uid !== 0,
+      runAsUser: uid,
       seccompProfile: { type: 'RuntimeDefault' },
     },
     ...DEFAULTS,
+    // The reason why the rules could not be set, for `kubectl describe pod` and the operator.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
   }
+}
+
+type Setter = { readonly command: string[]; readonly uid: number; readonly capabilities: string[] }
+
+function setter(proxyUid: number): Setter {
+  const { program, file, uidDefine } = RULE_SETTER
+  const command = [program, '-D', `${uidDefine}=${proxyUid}`, '-f', file]
+  return { command, uid: RULE_SETTER_UID, capabilities: ['NET_ADMIN'] }
+}
+
+function gvisorSetter(proxyUid: number): Setter {
+  const { shell, file, uid, capabilities } = GVISOR_RULE_SETTER
+  return { command: [shell, file, String(proxyUid)], uid, capabilities: [...capabilities] }
 }
 
 function proxy(facts: SidecarFacts): Container {
@@ -105,6 +121,7 @@ function environment({ gateway, agent, options }: SidecarFacts): Container['env'
   return [
     variable(PROXY_ENV.role, 'pod'),
     variable(PROXY_ENV.interception, gateway.spec.interception),
+    ...(hasClosedIpv6(gateway, options) ? [variable(PROXY_ENV.ipv6Closed, 'true')] : []),
     variable(PROXY_ENV.gateway, `${gateway.namespace}/${gateway.name}`),
     variable(PROXY_ENV.agent, agent),
     field(PROXY_ENV.podName, 'metadata.name'),
@@ -131,6 +148,10 @@ function environment({ gateway, agent, options }: SidecarFacts): Container['env'
     variable('LOG_LEVEL', options.logLevel),
     ...Object.entries(RUNTIME_ENV).map(([name, value]) => variable(name, value)),
   ]
+}
+
+function hasClosedIpv6({ spec }: InjectGateway, { runtime }: InjectOptions): boolean {
+  return spec.interception === 'transparent' && runtime === 'gvisor'
 }
 
 function proxyMounts({ gateway, options }: SidecarFacts): readonly VolumeMount[] {

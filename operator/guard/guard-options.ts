@@ -14,6 +14,8 @@ export type GuardOptions = {
   readonly dns: InjectOptions['dns']
   /** `namespace/name` of the Gateways with `interception: proxyEnv`. Pods of these Gateways have no nftables rules. */
   readonly cooperativeGateways: readonly string[]
+  /** Names of the RuntimeClasses of gVisor, whose pods may have the rule setter that runs as root. */
+  readonly gvisorRuntimeClasses: readonly string[]
   /** `namespace/name` of the Gateways with `hardening: strict`. */
   readonly strictGateways: readonly string[]
   /** `namespace/name` of the Gateways with `inbound: deny`. */

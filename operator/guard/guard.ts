@@ -28,15 +28,24 @@ const Stored = z.looseObject({
 
 export type GuardDeps = {
   readonly client: KubeClient
-  readonly installation: Omit<GuardOptions, GatewayOptions | 'proxyImages' | 'ruleImages'>
+  readonly installation: Omit<
+    GuardOptions,
+    GatewayOptions | 'proxyImages' | 'ruleImages' | 'gvisorRuntimeClasses'
+  >
   /** The images that this replica injects. */
   readonly images: { readonly proxy: string; readonly rules: string }
   readonly monotonicMs: () => number
 }
 
+/** Objects of the cluster that the policies depend on. */
+export type GuardBasis = {
+  readonly gateways: readonly InjectGateway[]
+  readonly gvisorRuntimeClasses: readonly string[]
+}
+
 export type Guard = {
   /** Writes the policies if they differ from the last write, or the last write is too old. */
-  reconcile(gateways: readonly InjectGateway[]): Promise<void>
+  reconcile(basis: GuardBasis): Promise<void>
   /** Makes the next `reconcile` write, because an object was deleted. */
   invalidate(): void
 }
@@ -45,11 +54,15 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
   let written = ''
   let writtenAt = Number.NEGATIVE_INFINITY
   return {
-    async reconcile(gateways) {
-      const own = { ...installation, proxyImages: [images.proxy], ruleImages: [images.rules] }
+    async reconcile(cluster) {
+      const { gateways, gvisorRuntimeClasses } = cluster
+      const own = {
+        ...{ ...installation, gvisorRuntimeClasses },
+        ...{ proxyImages: [images.proxy], ruleImages: [images.rules] },
+      }
       const wanted = JSON.stringify(guardOptions(own, gateways))
       if (wanted === written && monotonicMs() - writtenAt < REPEAT_MS) return
-      await write(gateways)
+      await write(cluster)
       written = wanted
       writtenAt = monotonicMs()
     },
@@ -61,11 +74,12 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
   /**
    * Writes the policies based on the version that was read, so that two replicas never overwrite each other's images.
    */
-  async function write(gateways: readonly InjectGateway[]): Promise<void> {
+  async function write({ gateways, gvisorRuntimeClasses }: GuardBasis): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const { stored, basis } = await storedImages(client)
       const known = {
         ...installation,
+        gvisorRuntimeClasses,
         proxyImages: newest(stored.proxy, images.proxy),
         ruleImages: newest(stored.rules, images.rules),
       }

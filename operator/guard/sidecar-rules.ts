@@ -1,6 +1,7 @@
 import {
   ANNOTATIONS,
   CONTAINERS,
+  GVISOR_RULE_SETTER,
   POD_PORTS,
   PROXY_ENV,
   PROXY_UIDS,
@@ -10,6 +11,7 @@ import {
   TOKEN_AUDIENCE,
   VOLUMES,
 } from '../../core/capture/pod-contract.ts'
+import { API_TOKEN_PATH } from '../../core/inject/harden.ts'
 import { demand, metadataOf, security, text, texts, type Validation } from './expressions.ts'
 import type { GuardOptions } from './guard-options.ts'
 
@@ -47,25 +49,40 @@ export function sidecarRules(options: GuardOptions): readonly Validation[] {
   ]
 }
 
-function ruleSetterRules({ ruleImages }: GuardOptions): readonly Validation[] {
+function ruleSetterRules({ ruleImages, gvisorRuntimeClasses }: GuardOptions): readonly Validation[] {
   const { program, file, uidDefine } = RULE_SETTER
+  const gvisor = GVISOR_RULE_SETTER
   const command = `[${text(program)}, '-D', ${text(`${uidDefine}=`)} + string(variables.uid), '-f', ${text(file)}]`
+  const gvisorCommand = `[${text(gvisor.shell)}, ${text(gvisor.file)}, string(variables.uid)]`
   const at = 'variables.rules'
+  const isGvisor = `(object.spec.?runtimeClassName.orValue('') in ${texts(gvisorRuntimeClasses)} && ${at}.?command.orValue([]) == ${gvisorCommand})`
+  const isPlain = `${at}.?args.orValue([]) == [] && !has(${at}.lifecycle) && !has(${at}.envFrom)`
+  const added = `${at}.securityContext.capabilities.?add.orValue([])`
   return [
     demand(
       `${at}.image in ${texts(ruleImages)}`,
       `${RULES}.image: must be the image of this installation; remove it, so that the injector sets it`,
     ),
     demand(
-      `${at}.?command.orValue([]) == ${command} && ${at}.?args.orValue([]) == [] && !has(${at}.lifecycle) && !has(${at}.envFrom)`,
+      `(${at}.?command.orValue([]) == ${command} || ${isGvisor}) && ${isPlain}`,
       `${RULES}.command: must only apply the capture rules for the user of the proxy`,
     ),
     demand(
-      `${security(at, 'runAsUser', '-1')} == ${RULE_SETTER_UID} && ${confined(at)} && ${at}.securityContext.capabilities.?add.orValue([]) == ['NET_ADMIN']`,
-      `${RULES}.securityContext: must be uid ${RULE_SETTER_UID} with NET_ADMIN and nothing else`,
+      `${confined(at)} && (${isGvisor} ? (${security(at, 'runAsUser', '-1')} == ${gvisor.uid} && ${added} == ${texts(gvisor.capabilities)}) : (${security(at, 'runAsUser', '-1')} == ${RULE_SETTER_UID} && ${added} == ['NET_ADMIN']))`,
+      `${RULES}.securityContext: must be uid ${RULE_SETTER_UID} with NET_ADMIN and nothing else, or with a RuntimeClass of gVisor uid ${gvisor.uid} with ${gvisor.capabilities.join(' and ')}`,
+    ),
+    demand(
+      `!${isGvisor} || (${at}.?env.orValue([]) == [] && ${at}.?volumeMounts.orValue([]).all(m, m.mountPath == ${text(API_TOKEN_PATH)}))`,
+      `${RULES}: must have no variables and no volumes with a RuntimeClass of gVisor, because it runs as root`,
+    ),
+    demand(
+      `${isGvisor} == ${PROXY_HAS_CLOSED_IPV6}`,
+      `${PROXY}.env[${PROXY_ENV.ipv6Closed}]: must be true exactly where the rules of gVisor close IPv6`,
     ),
   ]
 }
+
+const PROXY_HAS_CLOSED_IPV6 = `variables.proxy.?env.orValue([]).exists(e, e.name == ${text(PROXY_ENV.ipv6Closed)})`
 
 function proxyRules({
   proxyImages,

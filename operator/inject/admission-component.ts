@@ -14,7 +14,8 @@ import type { InjectionConfig } from './config.ts'
 import { createTrustPublisher, governedNamespaces } from './control-plane-trust.ts'
 import { startGuardRestoration } from './guard-restoration.ts'
 import { installedDns } from './installed-dns.ts'
-import { startPodWatchdog } from './pod-watchdog.ts'
+import { startPodWatchdog, UNCOUNTED } from './pod-watchdog.ts'
+import { type RuntimeClasses, startRuntimeClasses } from './runtime-classes.ts'
 
 /** Interval of maintenance. Within this time a changed Gateway takes effect in admission policies and namespaces. */
 const MAINTENANCE_MS = 5_000
@@ -41,20 +42,20 @@ export function admissionComponent(
       ...{ client, log, recorder, namespaces, ownNamespace, config, ...timing },
       onChange: deps.onBypassing,
     })
-    const governed = (by: readonly InjectGateway[]) => governedNamespaces(by, namespaces.list())
-    const networkPolicies = startNetworkPolicies({ client, log, onChange: () => maintenance.soon() }, [
-      sandboxPolicy({
-        ownNamespace,
-        dns: { ...dns, pods: config.dns.pods },
-        governed: () => governed(gateways()),
-        withTemplates: deps.sandboxes.templateNamespaces,
-      }),
-      inboundPolicy(() => governed(gateways().filter(({ spec }) => spec.inbound === 'deny'))),
-    ])
+    const runtimes = startRuntimeClasses({
+      ...{ client, log, metrics: UNCOUNTED },
+      onChange: () => maintenance.soon(),
+    })
+    const networkPolicies = openNetworkPolicies(config, deps, {
+      dns,
+      gateways,
+      onChange: () => maintenance.soon(),
+    })
     const maintenance = createMaintenance(config, deps, {
       dns,
       gateways,
       networkPolicies,
+      runtimes,
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
     })
     const injector = await openInjector({
@@ -68,6 +69,7 @@ export function admissionComponent(
       namespaceLabels: namespaces.labelsOf,
       agentElsewhere: deps.podIndex.agentElsewhere,
       sandboxes: deps.sandboxes,
+      runtimes,
       settings: { ...settingsOf(config, deps), dns },
       floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
@@ -99,10 +101,34 @@ export function admissionComponent(
         await networkPolicies.stop()
         await restoration.stop()
         await watchdog.stop()
+        await runtimes.stop()
         await injector[Symbol.asyncDispose]()
       },
     }
   }
+}
+
+type NetworkOptions = {
+  readonly dns: InjectOptions['dns']
+  readonly gateways: () => readonly InjectGateway[]
+  readonly onChange: () => void
+}
+
+function openNetworkPolicies(
+  config: InjectionConfig,
+  { client, log, namespaces, sandboxes, config: { namespace } }: AdmissionDeps,
+  { dns, gateways, onChange }: NetworkOptions,
+): NetworkPolicies {
+  const governed = (by: readonly InjectGateway[]) => governedNamespaces(by, namespaces.list())
+  return startNetworkPolicies({ client, log, onChange }, [
+    sandboxPolicy({
+      ownNamespace: namespace,
+      dns: { ...dns, pods: config.dns.pods },
+      governed: () => governed(gateways()),
+      withTemplates: sandboxes.templateNamespaces,
+    }),
+    inboundPolicy(() => governed(gateways().filter(({ spec }) => spec.inbound === 'deny'))),
+  ])
 }
 
 function lookup({ caches, config }: AdmissionDeps, gateways: () => readonly InjectGateway[]): GatewayLookup {
@@ -145,14 +171,18 @@ type MaintenanceOptions = {
   readonly dns: InjectOptions['dns']
   readonly gateways: () => readonly InjectGateway[]
   readonly networkPolicies: Pick<NetworkPolicies, 'reconcile'>
+  readonly runtimes: RuntimeClasses
   readonly maintenanceMs: number
 }
 
-/** Writes the admission policies, the trust bundles and the NetworkPolicies after Gateways changed, and periodically. */
+/**
+ * Writes the admission policies, the trust bundles and the NetworkPolicies after Gateways or RuntimeClasses changed, and
+ * periodically.
+ */
 function createMaintenance(
   injection: InjectionConfig,
   { client, config, log, caches, namespaces, isLeader }: AdmissionDeps,
-  { dns, gateways, networkPolicies, maintenanceMs }: MaintenanceOptions,
+  { dns, gateways, networkPolicies, runtimes, maintenanceMs }: MaintenanceOptions,
 ) {
   const { images, serviceAccount } = injection
   const { namespace, controlPlaneCaFile } = config
@@ -177,12 +207,12 @@ function createMaintenance(
   async function write(): Promise<void> {
     const supplied = { gateways: gateways(), namespaces: namespaces.list() }
     if (controlPlaneCaFile !== null) await trust.publish(supplied, await readFile(controlPlaneCaFile, 'utf8'))
-    await guard.reconcile(gateways())
+    await guard.reconcile({ gateways: gateways(), gvisorRuntimeClasses: runtimes.gvisor() })
     if (isLeader()) await networkPolicies.reconcile()
   }
 
   async function pass(): Promise<void> {
-    if (!caches.Gateway.isSynced() || !namespaces.isSynced()) return
+    if (!caches.Gateway.isSynced() || !namespaces.isSynced() || !runtimes.isSynced()) return
     isDue = true
     if (isRunning) return
     isRunning = true
@@ -200,7 +230,7 @@ function createMaintenance(
   }
 
   const timer = setInterval(() => void pass(), maintenanceMs)
-  void Promise.all([caches.Gateway.synced, namespaces.synced]).then(pass)
+  void Promise.all([caches.Gateway.synced, namespaces.synced, runtimes.synced]).then(pass)
   return {
     problem: () => problem,
     soon: () => void pass(),

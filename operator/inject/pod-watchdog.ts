@@ -12,7 +12,7 @@ const SWEEP_MS = 30_000
 /**
  * Reflector metrics that discard all counts, because the operator's metrics cover the watches of custom resources only.
  */
-const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
+export const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 
 export type PodWatchdog = {
   /** Returns the pods that can bypass their Gateway, by `namespace/name` of the Gateway, from the last sweep. */

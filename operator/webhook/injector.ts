@@ -15,7 +15,7 @@ import { openWebhookServer, type WebhookDeps, type WebhookServer } from './serve
 
 export type InjectorDeps = Pick<
   ReviewDeps,
-  'gateways' | 'namespaceLabels' | 'agentElsewhere' | 'sandboxes' | 'settings'
+  'gateways' | 'namespaceLabels' | 'agentElsewhere' | 'sandboxes' | 'runtimes' | 'settings'
 > &
   Pick<WebhookDeps, 'host' | 'port' | 'isReady' | 'onReview' | 'floorRules'> & {
     readonly client: KubeClient

@@ -7,6 +7,7 @@ import { jsonPatch } from '../../core/inject/json-patch.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { type Owner, type Pod, PodSchema } from '../../core/inject/pod.ts'
 import { annotationField, type Refusal, refusal, refusalText } from '../../core/inject/refusal.ts'
+import { type RuntimeLookup, runtimeOfPod } from '../../core/inject/runtime.ts'
 import {
   isSandbox,
   type PodIdentity,
@@ -30,7 +31,8 @@ export type ReviewDeps = {
   /** Finds a pod of another workload that runs as the same agent under another Gateway. */
   readonly agentElsewhere: (admitted: AdmittedPod) => GovernedPod | undefined
   readonly sandboxes: SandboxLookup
-  readonly settings: Omit<InjectOptions, 'namespace' | 'freshUid' | 'keepsUid' | 'identity'>
+  readonly runtimes: RuntimeLookup
+  readonly settings: Omit<InjectOptions, 'namespace' | 'freshUid' | 'keepsUid' | 'identity' | 'runtime'>
   readonly uids: IssuedUids
   /** Called with every refusal but those of dry runs. Must not block. */
   readonly onRefused: (owner: RefusedOwner, message: string) => void
@@ -91,6 +93,8 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   if (resolved.kind === 'refused') return refuse(request, parsed.data, [resolved.refusal], deps)
   if (resolved.kind === 'unknown') return refuse(request, parsed.data, [UNKNOWN_SANDBOX], deps)
   const identity = resolved.kind === 'resolved' ? resolved : undefined
+  const runtime = runtimeOfPod(parsed.data, deps.runtimes)
+  if (runtime.kind === 'unknown') return refuse(request, parsed.data, [runtime.refusal], deps)
   const forbidden = podSecurity(deps.namespaceLabels(request.namespace), request.namespace, found.gateway)
   const shared =
     forbidden ?? sharedName({ request, pod: parsed.data, gateway: found.gateway, identity }, deps)
@@ -98,6 +102,7 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   const result = inject(parsed.data, found.gateway, {
     ...deps.settings,
     identity,
+    runtime: runtime.runtime,
     namespace: request.namespace,
     freshUid: deps.uids.fresh(),
     keepsUid: deps.uids.isIssued,
@@ -125,17 +130,19 @@ function sandboxOf(
 }
 
 /**
- * Reports whether the Sandbox of a governed pod is not cached yet. A pod can be created before the watch delivers its
- * Sandbox.
+ * Reports whether the Sandbox or the RuntimeClass of a pod is not cached yet. A pod can be created before the watch
+ * delivers them.
  */
-export function isWithoutSandbox(
+export function isWithoutDependency(
   { resource, subResource = '', operation, object, namespace }: AdmissionRequest,
-  deps: Pick<ReviewDeps, 'sandboxes'>,
+  deps: Pick<ReviewDeps, 'sandboxes' | 'runtimes'>,
 ): boolean {
   if (resource.group !== '' || resource.resource !== 'pods' || subResource !== '' || operation !== 'CREATE')
     return false
   const parsed = PodSchema.safeParse(object)
-  return parsed.success && sandboxOf(parsed.data, namespace, deps).kind === 'unknown'
+  if (!parsed.success) return false
+  const isKnown = runtimeOfPod(parsed.data, deps.runtimes).kind === 'known'
+  return !isKnown || sandboxOf(parsed.data, namespace, deps).kind === 'unknown'
 }
 
 type Named = {

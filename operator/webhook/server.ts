@@ -9,7 +9,7 @@ import { WEBHOOK_PATHS } from './configuration.ts'
 import { createGatewayWait, type GatewayWait } from './gateway-wait.ts'
 import type { Leaf } from './leaf.ts'
 import { reviewManifest } from './review-manifest.ts'
-import { isWithoutGateway, isWithoutSandbox, type ReviewDeps, reviewPod } from './review-pod.ts'
+import { isWithoutDependency, isWithoutGateway, type ReviewDeps, reviewPod } from './review-pod.ts'
 
 /**
  * Maximum size of a review, which contains the old and the new version of a pod. A version has at most 1.5 MiB in etcd.
@@ -93,12 +93,13 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
 }
 
 /**
- * Reports whether the Gateway or the Sandbox of the pod is missing. Returns false on an error, because the review reports
+ * Reports whether the Gateway, the Sandbox or the RuntimeClass of the pod is missing. Returns false on an error, because the review reports
  * the same error.
  */
 function isMissing(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], path: Path): boolean {
   try {
-    return isWithoutGateway(request, path === WEBHOOK_PATHS.required, deps) || isWithoutSandbox(request, deps)
+    const isRequired = path === WEBHOOK_PATHS.required
+    return isWithoutGateway(request, isRequired, deps) || isWithoutDependency(request, deps)
   } catch {
     return false
   }

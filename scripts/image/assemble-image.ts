@@ -1,6 +1,7 @@
 import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { RULE_SETTER } from '../../core/capture/pod-contract.ts'
+import { iptablesScript } from '../../core/capture/iptables.ts'
+import { GVISOR_RULE_SETTER, RULE_SETTER } from '../../core/capture/pod-contract.ts'
 import { podRules } from '../../core/capture/rules.ts'
 
 /** Files of the image: path in the build output, and path in the image. */
@@ -11,7 +12,7 @@ const COPIED: ReadonlyArray<readonly [from: string, to: string]> = [
 ]
 
 /**
- * Assembles the files of the container image, for a base image with Node and nft. Returns the path of the folder, whose
+ * Assembles the files of the container image, for a base image with Node, nft and iptables. Returns the path of the folder, whose
  * content is copied to the root of the base image.
  */
 export function assembleImage(dist: string): string {
@@ -21,6 +22,7 @@ export function assembleImage(dist: string): string {
   const rules = join(image, RULE_SETTER.file)
   mkdirSync(dirname(rules), { recursive: true })
   writeFileSync(rules, podRules())
+  writeFileSync(join(image, GVISOR_RULE_SETTER.file), iptablesScript())
   makeReadable(image)
   return image
 }

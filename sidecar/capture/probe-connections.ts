@@ -5,7 +5,13 @@ import { POD_PORTS, PROBE_PORTS } from '../../core/capture/pod-contract.ts'
 import { hasArrived, SOCKET_TABLES } from '../../core/capture/socket-table.ts'
 import type { CapturedKind } from '../listener/captured/transparent.ts'
 
-export type ProbeConnection = { readonly address: string; readonly port: number; readonly kind: CapturedKind }
+export type ProbeConnection = {
+  readonly address: string
+  readonly port: number
+  readonly kind: CapturedKind
+  /** True if the rules drop the connection, so that a connection without a reply counts as refused. */
+  readonly isClosed?: boolean
+}
 
 /**
  * Outcome of one probe connection. `landed`: our listener accepted the connection. `refused`: the connection was
@@ -40,7 +46,7 @@ export function createProbeConnections(): ProbeConnections {
   const expected = new Map<number, { readonly kind: CapturedKind; readonly landed: () => void }>()
   let attempts = 0
 
-  function connectOnce({ address, port, kind }: ProbeConnection): Promise<ProbeOutcome> {
+  function connectOnce({ address, port, kind, isClosed = false }: ProbeConnection): Promise<ProbeOutcome> {
     const localPort = PROBE_PORTS.first + (attempts++ % PORTS)
     const isSwamped = swampedSince()
     return new Promise((resolve) => {
@@ -57,7 +63,7 @@ export function createProbeConnections(): ProbeConnections {
       }
       const judge = (): void => void whereIs({ kind, localPort }).then(finish)
       const judgeSilence = async (): Promise<void> => {
-        const outcome = await whereIsSilent({ kind, localPort }, isSwamped)
+        const outcome = await whereIsSilent({ kind, localPort, isClosed }, isSwamped)
         if (isOver || isConnected) return
         if (outcome === null) late = setTimeout(judgeSilence, AGAIN_MS)
         else finish(outcome)
@@ -111,9 +117,10 @@ async function whereIs(target: {
  * SYN of the attempt.
  */
 async function whereIsSilent(
-  target: Parameters<typeof whereIs>[0],
+  target: Parameters<typeof whereIs>[0] & { readonly isClosed: boolean },
   isSwamped: () => Promise<boolean>,
 ): Promise<ProbeOutcome | null> {
+  if (target.isClosed) return 'refused'
   const outcome = await whereIs(target)
   return outcome === 'escaped' && (await isSwamped()) ? null : outcome
 }

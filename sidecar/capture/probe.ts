@@ -22,6 +22,11 @@ export type Probe = {
 export type ProbeDeps = {
   readonly log: Pick<Log, 'info' | 'warn'>
   readonly onChange: (state: CaptureState) => void
+  /**
+   * True when the capture rules drop IPv6. A dropped connection attempt has no answer, as one to a documentation address
+   * that left the machine, so IPv6 is then checked for answers only.
+   */
+  readonly isIpv6Closed?: boolean
   readonly everyMs?: number
 }
 
@@ -37,16 +42,16 @@ const OUTSIDE = { v4: '192.0.2.1', v6: '100::ffff' } as const
  * our listener, and port 22 must reach it or be refused. Reading the counters of the rules would require privileges
  * that a proxy should not have.
  */
-export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): Probe {
+export function createProbe({ log, onChange, isIpv6Closed = false, everyMs = EVERY_MS }: ProbeDeps): Probe {
   const connections = createProbeConnections()
   let state: CaptureState = 'unproven'
   let timer: NodeJS.Timeout | null = null
   let isClosed = false
 
   async function check(): Promise<CaptureState> {
-    const first = await probeAll(connections)
+    const first = await probeAll(connections, isIpv6Closed)
     // A negative result is verified by a second probe, because one lost packet is not a bypass.
-    const found = first === 'proven' ? first : await probeAll(connections)
+    const found = first === 'proven' ? first : await probeAll(connections, isIpv6Closed)
     if (isClosed) return found
     if (found !== state) change(found)
     timer = setTimeout(() => void check(), everyMs).unref()
@@ -74,10 +79,13 @@ export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): P
 }
 
 /** Probes all addresses in parallel, because a silently dropped connection takes seconds to detect. */
-async function probeAll(connections: ProbeConnections): Promise<CaptureState> {
+async function probeAll(connections: ProbeConnections, isIpv6Closed: boolean): Promise<CaptureState> {
   const { v4, v6 } = outwardFamilies()
-  const outside = [...(v4 ? [OUTSIDE.v4] : []), ...(v6 ? [OUTSIDE.v6] : [])]
-  const all = await Promise.all(outside.map((address) => probeAddress(connections, address)))
+  const all = await Promise.all([
+    v4 ? probeAddress(connections, OUTSIDE.v4) : null,
+    v6 && !isIpv6Closed ? probeAddress(connections, OUTSIDE.v6) : null,
+    v6 && isIpv6Closed ? probeClosed(connections, OUTSIDE.v6) : null,
+  ])
   const found = all.filter((one) => one !== null)
   if (found.includes('bypassed')) return 'bypassed'
   return found.length > 0 && found.every((one) => one === 'proven') ? 'proven' : 'unproven'
@@ -90,6 +98,12 @@ async function probeAddress(connections: ProbeConnections, address: string): Pro
     connections.connect({ address, port: 22, kind: 'other' }),
   ])
   return web === 'unreachable' ? null : judge(web, shell)
+}
+
+/** Probes an address of a closed family. Returns null without a bypass, because silence proves no rules. */
+async function probeClosed(connections: ProbeConnections, address: string): Promise<CaptureState | null> {
+  const outcome = await connections.connect({ address, port: 443, kind: 'tls', isClosed: true })
+  return outcome === 'escaped' ? 'bypassed' : null
 }
 
 function judge(web: ProbeOutcome, shell: ProbeOutcome): CaptureState {

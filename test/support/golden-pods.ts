@@ -4,6 +4,7 @@ import { type GatewayLookup, governance } from '../../core/inject/governance.ts'
 import { inject } from '../../core/inject/inject.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { PodSchema } from '../../core/inject/pod.ts'
+import type { Runtime, RuntimeLookup } from '../../core/inject/runtime.ts'
 import type { AdmissionDeps } from '../../operator/cluster/cluster-operator.ts'
 
 /** A pod of the golden corpus. `expect` is the result of the injection. */
@@ -14,6 +15,8 @@ export type GoldenPod = {
   /** Fields of the spec of the Gateway `team/main`. */
   readonly gateway?: Partial<GatewaySpec>
   readonly keepsUid?: true
+  /** Runtime of the RuntimeClass that the pod names. */
+  readonly runtime?: Runtime
   readonly pod: unknown
   readonly expect: Expected
 }
@@ -40,6 +43,9 @@ export const NO_SANDBOXES: AdmissionDeps['sandboxes'] = {
   templateOf: () => undefined,
   templateNamespaces: () => new Set(),
 }
+
+/** Look-up of a cluster without RuntimeClasses. */
+export const NO_RUNTIMES: RuntimeLookup = { handlerOf: () => undefined }
 
 export function gateway(namespace: string, name: string, spec: Partial<GatewaySpec> = {}): InjectGateway {
   return { namespace, name, spec: { ...GatewaySpec.parse({}), ...spec } }
@@ -80,7 +86,7 @@ export function judge(shape: Omit<GoldenPod, 'name' | 'expect'>): Expected {
   const found = governance(pod, namespace, gatewayLookup(shape.gateway))
   if (found.kind === 'none') return { ungoverned: true }
   if (found.kind === 'refused') return { refused: found.refusals.map(({ field }) => field) }
-  const options = { ...INJECT_OPTIONS, keepsUid: () => shape.keepsUid === true }
+  const options = { ...INJECT_OPTIONS, keepsUid: () => shape.keepsUid === true, runtime: shape.runtime }
   const result = inject(pod, found.gateway, options)
   return result.kind === 'injected'
     ? { injected: result.pod, warnings: result.warnings }

@@ -6,7 +6,7 @@ import { governedPod } from '../../../operator/cluster/governed-pods.ts'
 import { createPodIndex } from '../../../operator/cluster/pod-index.ts'
 import { planStatus } from '../../../operator/status/plan-status.ts'
 import { reviewPod } from '../../../operator/webhook/review-pod.ts'
-import { gatewayLookup, INJECT_OPTIONS, NO_SANDBOXES } from '../../support/golden-pods.ts'
+import { gatewayLookup, INJECT_OPTIONS, NO_RUNTIMES, NO_SANDBOXES } from '../../support/golden-pods.ts'
 
 type Shape = {
   readonly gateway?: string
@@ -59,6 +59,7 @@ function asked(running: ReturnType<typeof stored>[], metadata: object = {}) {
       namespaceLabels: () => ({}),
       agentElsewhere: indexOf(running).agentElsewhere,
       sandboxes: NO_SANDBOXES,
+      runtimes: NO_RUNTIMES,
       settings: INJECT_OPTIONS,
       uids: { fresh: () => 1_950_000_000, isIssued: () => false },
       onRefused: (_owner, message) => refusals.push(message),

@@ -1,5 +1,6 @@
 import { inject } from '../../../core/inject/inject.ts'
 import { type Container, type Pod, PodSchema } from '../../../core/inject/pod.ts'
+import type { Runtime } from '../../../core/inject/runtime.ts'
 import { gateway, INJECT_OPTIONS } from '../../support/golden-pods.ts'
 import { GUARD_OPTIONS } from '../../support/guard-options.ts'
 
@@ -8,6 +9,7 @@ export const PLAIN = { serviceAccountName: 'default', containers: [{ name: 'agen
 export const OPTIONS = {
   ...GUARD_OPTIONS,
   cooperativeGateways: ['team/soft'],
+  gvisorRuntimeClasses: ['sandboxed'],
   strictGateways: ['team/hard'],
   inboundDenied: ['team/inward'],
   seccompProfiles: [['team/profiled', 'profiles/agent.json'] as const],
@@ -18,6 +20,7 @@ export function governedPod(
   name: string,
   change: (pod: Pod) => void = () => undefined,
   by = gateway('team', 'main'),
+  runtime: { readonly runtimeClassName: string; readonly runtime: Runtime } | null = null,
 ): Pod {
   const given = PodSchema.parse({
     apiVersion: 'v1',
@@ -25,11 +28,12 @@ export function governedPod(
     metadata: { name, annotations: { 'chaperone.dev/gateway': by.name } },
     spec: {
       ...PLAIN,
+      ...(runtime && { runtimeClassName: runtime.runtimeClassName }),
       initContainers: [{ name: 'prepare', image: 'busybox' }],
       volumes: [{ name: 'own', emptyDir: {} }],
     },
   })
-  const result = inject(given, by, INJECT_OPTIONS)
+  const result = inject(given, by, { ...INJECT_OPTIONS, runtime: runtime?.runtime })
   if (result.kind === 'refused') throw new Error(JSON.stringify(result.refusals))
   const pod = structuredClone(result.pod)
   change(pod)
@@ -43,8 +47,8 @@ const first = (containers: Container[] | undefined, at = 0): Container => {
 }
 export const agent = (pod: Pod) => first(pod.spec.containers)
 export const prepare = (pod: Pod) => first(pod.spec.initContainers, 2)
-const rules = (pod: Pod) => first(pod.spec.initContainers, 0)
-const proxy = (pod: Pod) => first(pod.spec.initContainers, 1)
+export const rules = (pod: Pod) => first(pod.spec.initContainers, 0)
+export const proxy = (pod: Pod) => first(pod.spec.initContainers, 1)
 export const secure = (container: Container, more: object) => {
   container.securityContext = { ...container.securityContext, ...more }
 }

@@ -20,7 +20,18 @@ import {
   TEMPLATE_DEFINITION,
 } from '../../support/sandbox-definitions.ts'
 
-import { agent, governedPod, OPTIONS, PLAIN, prepare, secure, UID, WAYS } from './bypass-pods.ts'
+import {
+  agent,
+  governedPod,
+  OPTIONS,
+  PLAIN,
+  prepare,
+  proxy,
+  rules,
+  secure,
+  UID,
+  WAYS,
+} from './bypass-pods.ts'
 
 describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSETS_HINT})`, () => {
   let server: KubeApiServer
@@ -35,6 +46,14 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
     await createNamespace(client, 'chaperone-system')
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'agent' } }
     await client.call({ method: 'POST', path: '/api/v1/namespaces/team/serviceaccounts', body: account })
+    for (const [name, handler] of [
+      ['sandboxed', 'runsc'],
+      ['plain', 'runc'],
+    ])
+      await client.call({
+        ...{ method: 'POST', path: '/apis/node.k8s.io/v1/runtimeclasses' },
+        body: { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name }, handler },
+      })
     await applyGuard(client, guardObjects(OPTIONS), null)
     await eventually(
       'every policy is in force',
@@ -115,6 +134,91 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
       Object.assign(pod.metadata, { labels })
     }
     expect(await create(governedPod('unlabelled', unlabelled, by))).toContain('chaperone.dev/inbound')
+  })
+
+  describe('the rule setter of gVisor', () => {
+    const sandboxed = (name: string, change?: (pod: Pod) => void) =>
+      governedPod(name, change, undefined, { runtimeClassName: 'sandboxed', runtime: 'gvisor' })
+
+    it('is admitted with a RuntimeClass of gVisor, whose pods may also have that of runc', async () => {
+      expect(await create(sandboxed('sandboxed'))).toBeNull()
+      expect(
+        await create(
+          governedPod('as-runc', (pod) => {
+            pod.spec.runtimeClassName = 'sandboxed'
+          }),
+        ),
+      ).toBeNull()
+    })
+
+    it.each<[string, (pod: Pod) => void, string]>([
+      ['without a RuntimeClass', (pod) => void delete pod.spec.runtimeClassName, 'chaperone-rules.command'],
+      [
+        'with a RuntimeClass of runc',
+        (pod) => {
+          pod.spec.runtimeClassName = 'plain'
+        },
+        'chaperone-rules.command',
+      ],
+      [
+        'for another user',
+        (pod) => {
+          rules(pod)['command'] = ['/bin/sh', '/etc/chaperone/iptables.sh', '1000']
+        },
+        'chaperone-rules.command',
+      ],
+      [
+        'with another program',
+        (pod) => {
+          rules(pod)['command'] = ['/bin/sh', '-c', 'true', String(UID)]
+        },
+        'chaperone-rules.command',
+      ],
+      [
+        'with one more capability',
+        (pod) =>
+          secure(rules(pod), { capabilities: { drop: ['ALL'], add: ['NET_ADMIN', 'NET_RAW', 'SETUID'] } }),
+        'chaperone-rules.securityContext',
+      ],
+      [
+        'as privileged',
+        (pod) => secure(rules(pod), { privileged: true, allowPrivilegeEscalation: true }),
+        'chaperone-rules.securityContext',
+      ],
+      [
+        'with variables',
+        (pod) => {
+          rules(pod).env = [{ name: 'LD_PRELOAD', value: '/own/evil.so' }]
+        },
+        'chaperone-rules: must have no variables',
+      ],
+      [
+        'with a volume of the author',
+        (pod) => {
+          rules(pod).volumeMounts = [{ name: 'own', mountPath: '/usr/sbin' }]
+        },
+        'chaperone-rules: must have no variables',
+      ],
+      [
+        'with a proxy that counts on redirected IPv6',
+        (pod) => {
+          proxy(pod).env = proxy(pod).env?.filter(({ name }) => name !== 'IPV6_CLOSED') ?? []
+        },
+        'IPV6_CLOSED',
+      ],
+    ])('is refused %s', async (_, change, field) => {
+      expect(await create(sandboxed('around', change))).toContain(field)
+    })
+
+    it('is no reason for root in the rule setter of runc, or for a proxy that does not check IPv6', async () => {
+      const asRoot = (pod: Pod) => {
+        pod.spec.runtimeClassName = 'sandboxed'
+        secure(rules(pod), { runAsUser: 0, runAsNonRoot: false })
+      }
+      expect(await create(governedPod('as-root', asRoot))).toContain('chaperone-rules.securityContext')
+      const unchecked = (pod: Pod) => proxy(pod).env?.push({ name: 'IPV6_CLOSED', value: 'true' })
+      expect(await create(governedPod('unchecked', unchecked))).toContain('IPV6_CLOSED')
+    })
   })
 
   it('requires a user other than root under a strict Gateway', async () => {

@@ -180,6 +180,25 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     )
   })
 
+  it('gives pods of a new RuntimeClass of gVisor the rule setter of gVisor', async () => {
+    const body = {
+      ...{ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'sandboxed' } },
+      handler: 'runsc',
+    }
+    await client.call({ method: 'POST', path: '/apis/node.k8s.io/v1/runtimeclasses', body })
+    const stored = await eventually(
+      'the pod is admitted',
+      () => {
+        const sandboxed = pod(`sandboxed-${Math.trunc(performance.now())}`, { runtimeClassName: 'sandboxed' })
+        return client
+          .call<{ spec: { initContainers: { command: string[] }[] } }>(createPod('team', sandboxed))
+          .catch(() => null)
+      },
+      25_000,
+    )
+    expect(stored.spec.initContainers[0]?.command[1]).toBe('/etc/chaperone/iptables.sh')
+  })
+
   it('finds a pod that was created without admission', async () => {
     const name = 'slipped'
     const event = await eventually('the watchdog says so', async () => {
@@ -558,6 +577,7 @@ const OPERATOR_RULES = {
     { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
     { apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch', 'create', 'patch'] },
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+    { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['list', 'watch'] },
     {
       apiGroups: ['networking.k8s.io'],
       resources: ['networkpolicies'],

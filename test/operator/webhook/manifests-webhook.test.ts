@@ -5,7 +5,7 @@ import { type Certificates, createCertificates } from '../../../operator/webhook
 import type { ReviewDeps } from '../../../operator/webhook/review-pod.ts'
 import { openWebhookServer, type WebhookServer } from '../../../operator/webhook/server.ts'
 import { eventually } from '../../support/eventually.ts'
-import { gatewayLookup, INJECT_OPTIONS, NO_SANDBOXES } from '../../support/golden-pods.ts'
+import { gatewayLookup, INJECT_OPTIONS, NO_RUNTIMES, NO_SANDBOXES } from '../../support/golden-pods.ts'
 import {
   KUBE_ASSETS_HINT,
   type KubeApiServer,
@@ -42,6 +42,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     namespaceLabels: () => undefined,
     agentElsewhere: () => undefined,
     sandboxes: NO_SANDBOXES,
+    runtimes: NO_RUNTIMES,
     settings: INJECT_OPTIONS,
     uids: { fresh: () => 1_950_000_000, isIssued: () => false },
     onRefused: () => undefined,

@@ -3,8 +3,8 @@ import { readSandbox, type SandboxLookup, type SandboxMetadata } from '../../../
 import { governedPod } from '../../../operator/cluster/governed-pods.ts'
 import { createPodIndex } from '../../../operator/cluster/pod-index.ts'
 import { injectedPod } from '../../../operator/control/pod-metadata.ts'
-import { isWithoutSandbox, reviewPod } from '../../../operator/webhook/review-pod.ts'
-import { gatewayLookup, INJECT_OPTIONS } from '../../support/golden-pods.ts'
+import { isWithoutDependency, reviewPod } from '../../../operator/webhook/review-pod.ts'
+import { gatewayLookup, INJECT_OPTIONS, NO_RUNTIMES } from '../../support/golden-pods.ts'
 
 const OWNER = 'extensions.agents.x-k8s.io/v1beta1'
 const OF_TEMPLATE = { 'agents.x-k8s.io/sandbox-template-ref': 'research' }
@@ -66,6 +66,7 @@ function review(world: World, asked: Asked) {
     namespaceLabels: () => ({}),
     agentElsewhere: index.agentElsewhere,
     sandboxes: lookup(world),
+    runtimes: NO_RUNTIMES,
     settings: INJECT_OPTIONS,
     uids: { fresh: () => 1_950_000_000, isIssued: () => false },
     onRefused: () => undefined,
@@ -186,7 +187,9 @@ describe('the agent of a pod that agent-sandbox creates', () => {
       { name: 'alice' },
     ],
   ])('is waited for, then refused, while %s', (_why, world, asked) => {
-    expect(isWithoutSandbox(request(asked), { sandboxes: lookup(world) })).toBe(true)
+    expect(isWithoutDependency(request(asked), { sandboxes: lookup(world), runtimes: NO_RUNTIMES })).toBe(
+      true,
+    )
     const { allowed, refused } = review(world, asked)
     expect(allowed).toBe(false)
     expect(refused?.message).toContain(

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createGatewayWait } from '../../../operator/webhook/gateway-wait.ts'
 import { createCertificateAuthority, issueLeaf } from '../../../operator/webhook/leaf.ts'
 import { openWebhookServer, type WebhookDeps } from '../../../operator/webhook/server.ts'
-import { gatewayLookup, INJECT_OPTIONS, NO_SANDBOXES } from '../../support/golden-pods.ts'
+import { gatewayLookup, INJECT_OPTIONS, NO_RUNTIMES, NO_SANDBOXES } from '../../support/golden-pods.ts'
 
 const AUTHORITY = createCertificateAuthority(Date.now())
 const leaf = () => issueLeaf(AUTHORITY, ['127.0.0.1'], Date.now())
@@ -23,6 +23,7 @@ async function open(more: Partial<WebhookDeps> = {}) {
     namespaceLabels: () => ({}),
     agentElsewhere: () => undefined,
     sandboxes: NO_SANDBOXES,
+    runtimes: NO_RUNTIMES,
     settings: INJECT_OPTIONS,
     uids: { fresh: () => 1_950_000_000, isIssued: () => false },
     onRefused: () => undefined,

@@ -59,6 +59,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     namespaceLabels: () => undefined,
     agentElsewhere: () => undefined,
     sandboxes: NO_SANDBOXES,
+    runtimes: { handlerOf: (name) => (name === 'sandboxed' ? 'runsc' : undefined) },
     settings: INJECT_OPTIONS,
     uids: { fresh: () => 1_950_000_000, isIssued: () => shape.keepsUid === true },
     onRefused: (owner, message) => refused.push({ owner, message }),
@@ -98,7 +99,21 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     })
     url = `https://127.0.0.1:${webhook.port}`
     await certificates.publish()
-    await applyGuard(client, guardObjects({ ...GUARD_OPTIONS, cooperativeGateways: ['team/main'] }), null)
+    const runtimeClass = {
+      apiVersion: 'node.k8s.io/v1',
+      kind: 'RuntimeClass',
+      metadata: { name: 'sandboxed' },
+    }
+    await client.call({
+      ...{ method: 'POST', path: '/apis/node.k8s.io/v1/runtimeclasses' },
+      body: { ...runtimeClass, handler: 'runsc' },
+    })
+    const options = {
+      ...GUARD_OPTIONS,
+      cooperativeGateways: ['team/main'],
+      gvisorRuntimeClasses: ['sandboxed'],
+    }
+    await applyGuard(client, guardObjects(options), null)
     await eventually('both the webhook and the policies are asked', async () => {
       const pod = annotated({ hostNetwork: true })
       const says = await refusalOf(client, createPod('team', pod, { dryRun: 'All' }))
@@ -367,6 +382,19 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
       expect(says).not.toContain('capabilities')
       expect(namesOf(await meshed(governed(optOut)))).toEqual(GOVERNED)
     })
+  })
+
+  it('refuses a pod while the operator does not know its RuntimeClass', async () => {
+    shape = {}
+    const body = {
+      ...{ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'young' } },
+      handler: 'runsc',
+    }
+    await client.call({ method: 'POST', path: '/apis/node.k8s.io/v1/runtimeclasses', body })
+    const young = annotated({ runtimeClassName: 'young' }, { name: 'young' })
+    expect(await refusalOf(client, createPod('team', young))).toContain(
+      'spec.runtimeClassName: the operator does not know the RuntimeClass young yet',
+    )
   })
 
   it('keeps a running pod out of the ambient mode of Istio', async () => {

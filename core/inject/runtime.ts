@@ -1,0 +1,36 @@
+import type { Pod } from './pod.ts'
+import { type Refusal, refusal } from './refusal.ts'
+
+/** Container runtime whose network stack needs other capture rules. Kata runs a Linux kernel, so it has the rules of runc. */
+export type Runtime = 'gvisor'
+
+/** Finds RuntimeClasses in the informer cache, without calls. */
+export type RuntimeLookup = {
+  /** Returns the handler of a RuntimeClass; undefined for one that is not cached yet. */
+  handlerOf(name: string): string | undefined
+}
+
+/** Returns the runtime behind a handler: the names in use are `runsc`, `runsc-kvm`, `gvisor` and the like. */
+export function runtimeOf(handler: string): Runtime | undefined {
+  return /runsc|gvisor/i.test(handler) ? 'gvisor' : undefined
+}
+
+export type ResolvedRuntime =
+  | { readonly kind: 'known'; readonly runtime: Runtime | undefined }
+  | { readonly kind: 'unknown'; readonly refusal: Refusal }
+
+/** Resolves the runtime of a pod. Unknown: the pod names a RuntimeClass that is not cached yet. */
+export function runtimeOfPod({ spec }: Pod, lookup: RuntimeLookup): ResolvedRuntime {
+  const name = spec.runtimeClassName
+  if (name === undefined || name === '') return { kind: 'known', runtime: undefined }
+  const handler = lookup.handlerOf(name)
+  if (handler !== undefined) return { kind: 'known', runtime: runtimeOf(handler) }
+  return {
+    kind: 'unknown',
+    refusal: refusal(
+      'spec.runtimeClassName',
+      `the operator does not know the RuntimeClass ${name} yet, so the runtime of the pod is not known`,
+      'create the pod again; if this remains, see the log of the operator',
+    ),
+  }
+}
