@@ -8,6 +8,18 @@ import { PolicySpec } from './policy/policy-spec.ts'
 import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, POLICY_RULES } from './rules.ts'
 import { withRules } from './spec-rules.ts'
 
+/**
+ * Form of an agent of a Permission: `*`, a name, or a prefix of names that ends with a hyphen or with the slash of a
+ * namespace, followed by `*`.
+ */
+export const AGENT_PATTERN = /^(\*|[^*]+|[^*]+[-/]\*)$/
+
+const AgentPattern = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(AGENT_PATTERN, 'must be a name, `*`, or a prefix of names that ends with `-*`, such as `runner-*`')
+
 const PermissionRule = z.strictObject({
   connectorType: described(ConnectorType, 'Connector type of the actions.', 'codehost'),
   actionPattern: described(
@@ -26,8 +38,8 @@ const PermissionRule = z.strictObject({
 export const PermissionSpec = z.strictObject({
   gatewayRefs: described(GatewayRefs, 'Gateways at which the rules are in force.', [{ name: 'default' }]),
   agents: described(
-    z.array(z.string().min(1).max(253)).min(1).max(64).default(['*']),
-    'Names of agents, in a cluster `namespace/name`. `*` is every agent. A rule for an agent comes before one for every agent.',
+    z.array(AgentPattern).min(1).max(64).default(['*']),
+    'Names of agents, in a cluster `namespace/name`: the agent of a sandbox is its SandboxTemplate. A name with `-*` at the end is every agent whose name begins so, `*` is every agent. A rule for an agent comes before one for a prefix, and that before one for every agent.',
     ['team-a/release-bot'],
   ),
   rules: described(

@@ -62,7 +62,8 @@ function permissionReason(permission: PermissionMatch, verdict: Verdict, type: s
  */
 function permissionName({ manifest, pattern, agent }: PermissionMatch): string {
   if (manifest !== null) return `Permission "${manifest}", rule "${pattern}",`
-  return `Permission "${pattern}"${agent === '*' ? '' : ` for agent "${agent}"`}`
+  const agents = agent.endsWith('*') ? `agents "${agent}"` : `agent "${agent}"`
+  return `Permission "${pattern}"${agent === '*' ? '' : ` for ${agents}`}`
 }
 
 /** Returns the reason, beginning with the rule author's own sentence, because clients truncate long texts. */

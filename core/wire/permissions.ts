@@ -9,7 +9,7 @@ import { ManagedFields } from './operator/origin.ts'
 export const PermissionView = z.object({
   id: z.string(),
   gateway_name: z.string(),
-  /** Agents of the permission: `*`, or the name of one agent. */
+  /** Agents of the permission: `*`, the name of one agent, or a prefix of names with `*` at the end. */
   agent: z.string(),
   connector_type: z.string(),
   action_pattern: z.string(),

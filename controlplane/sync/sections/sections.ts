@@ -134,11 +134,11 @@ function permissionShards(rows: readonly PermissionRow[]): Array<[string, Permis
 }
 
 function permissionEntry(row: PermissionRow): PermissionEntry {
-  const { id, agent, decision, reason, source } = row
+  const { id, decision, reason, source } = row
   const manifest = manifestName(row)
   return {
     id,
-    agent,
+    ...agentFields(row.agent),
     connector_type: row.connectorType,
     action_pattern: row.actionPattern,
     decision,

@@ -1,14 +1,13 @@
-import { wholeNamespace } from '../../../core/decision/permissions/permissions.ts'
+import { coversAgent } from '../../../core/decision/permissions/agent-pattern.ts'
 import type { AgentEntry, ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import type { GatewayRow } from '../../features/gateways/rows.ts'
 import type { PermissionRow } from '../../features/permissions/rows.ts'
 
 /**
- * Returns the permissions that can apply to an agent: those of the agent, of its whole namespace, and of all agents.
+ * Returns the permissions that can apply to an agent: those of the agent, of a prefix of its name, and of all agents.
  */
 export function permissionsOf(rows: readonly PermissionRow[], agent: string): readonly PermissionRow[] {
-  const names = ['*', agent, wholeNamespace(agent)]
-  return rows.filter((row) => names.includes(row.agent))
+  return rows.filter((row) => coversAgent(row.agent, agent))
 }
 
 /** Returns the connectors for a sidecar. Credentials are removed while the agent is suspended or revoked. */

@@ -2,13 +2,14 @@ import { effectOfPattern } from '../../action/effect-class.ts'
 import { fold, wildcardMayAllow } from '../../action/pattern.ts'
 import type { PermissionEntry } from '../../wire/gateway/sync.ts'
 import { type RuleDecision, strictness, verdictOfRule } from '../vocabulary.ts'
+import { agentsOf, coversAgent, isPrefix } from './agent-pattern.ts'
 
 /** Permission that decides for one agent and action. */
 export type PermissionMatch = {
   readonly id: string
   readonly pattern: string
   readonly decision: RuleDecision
-  /** Agents of the permission: `*`, an agent's name, or `namespace/*`. */
+  /** Agents of the permission: `*`, an agent's name, or a prefix of names with `*` at the end. */
   readonly agent: string
   readonly reason: string | null
   /** Name of the manifest that declares the permission; null for a row of the API. */
@@ -51,6 +52,10 @@ export type PermissionIndex = {
   readonly bare: ReadonlyMap<string, Node>
   /** Permissions by effect class, keyed by `effectKey`. */
   readonly effects: ReadonlyMap<string, Node>
+  /** Prefixes of agent names in permissions, with `*` at the end, longest first. */
+  readonly agentPrefixes: readonly string[]
+  /** Cache of the agents of permissions that cover an agent, most specific first, with at most `MAX_AGENTS` entries. */
+  readonly covering: Map<string, readonly string[]>
   /** Cache of look-ups by action name, with at most `MAX_REMEMBERED` entries. Only this member changes. */
   readonly remembered: Map<string, Chain>
 }
@@ -69,6 +74,8 @@ type Link = { allow: Node | null; tighten: Node | null }
  * needs a bound.
  */
 const MAX_REMEMBERED = 16_384
+/** Maximum number of agents in the cache of agents; a full cache is cleared. */
+const MAX_AGENTS = 16_384
 
 /**
  * Creates a builder of the index. The builder accepts the entries in parts, for example one section at a time, so that
@@ -79,20 +86,28 @@ export function createPermissionIndexBuilder(): {
   finish(): PermissionIndex
 } {
   const maps: Maps = { exact: new Map(), prefixes: new Map(), bare: new Map(), effects: new Map() }
+  const prefixes = new Set<string>()
   let size = 0
   return {
     add(entries) {
-      for (const entry of entries) insert(maps, entry)
+      for (const entry of entries) {
+        insert(maps, entry)
+        const agents = agentsOf(entry)
+        if (isPrefix(agents) && agents !== '*') prefixes.add(agents)
+      }
       size += entries.length
     },
-    finish: () => ({ size, ...maps, remembered: new Map() }),
+    finish: () => ({
+      ...{ size, ...maps, remembered: new Map(), covering: new Map() },
+      agentPrefixes: [...prefixes].sort((a, b) => b.length - a.length),
+    }),
   }
 }
 
 /**
  * Returns the permission that decides, or null. The most specific pattern wins: the exact name, then the longest
- * prefix. At equal specificity, a permission of the agent precedes one of its namespace, which precedes one of the
- * gateway. On a full tie, deny precedes require_approval, which precedes allow.
+ * prefix. At equal specificity, a permission of the agent precedes one of a prefix of its name, longest first, which
+ * precedes one of the gateway. On a full tie, deny precedes require_approval, which precedes allow.
  */
 export function lookupPermission(
   index: PermissionIndex,
@@ -100,17 +115,17 @@ export function lookupPermission(
   actionType: string,
 ): PermissionMatch | null {
   const chain = index.remembered.get(actionType) ?? remember(index, actionType)
-  const namespace = wholeNamespace(agent)
+  const agents = agentsCovering(index, agent)
   for (const link of chain) {
-    const hit = pick(link, agent, namespace)
+    const hit = pick(link, agents)
     if (hit !== null) return hit
   }
   return null
 }
 
 /**
- * Returns the permission for an effect class on a connector type, or null. A permission of the agent precedes one of
- * its namespace, which precedes one of the gateway. On a full tie, the strictest decides.
+ * Returns the permission for an effect class on a connector type, or null. A permission of the agent precedes one of a
+ * prefix of its name, which precedes one of the gateway. On a full tie, the strictest decides.
  */
 export function lookupEffectPermission(
   index: PermissionIndex,
@@ -118,7 +133,7 @@ export function lookupEffectPermission(
   place: { readonly connector: string; readonly effect: string },
 ): PermissionMatch | null {
   const node = index.effects.get(effectKey(place.connector, place.effect))
-  return node === undefined ? null : pick({ allow: node, tighten: node }, agent, wholeNamespace(agent))
+  return node === undefined ? null : pick({ allow: node, tighten: node }, agentsCovering(index, agent))
 }
 
 function effectKey(connector: string, effect: string): string {
@@ -130,11 +145,9 @@ function effectKey(connector: string, effect: string): string {
  * is one pass over all patterns.
  */
 export function deniesWithin(index: PermissionIndex, agent: string, prefix: string): boolean {
-  const namespace = wholeNamespace(agent)
+  const agents = agentsCovering(index, agent)
   const denies = ({ anyAgent, byAgent }: Node): boolean =>
-    [anyAgent, byAgent?.get(namespace), byAgent?.get(agent)].some(
-      (slot) => slot?.tighten?.decision === 'deny',
-    )
+    [anyAgent, ...agents.map((each) => byAgent?.get(each))].some((slot) => slot?.tighten?.decision === 'deny')
   for (const [name, node] of index.exact) if (name.startsWith(prefix) && denies(node)) return true
   for (const [begin, node] of index.prefixes)
     if ((begin.startsWith(prefix) || prefix.startsWith(begin)) && denies(node)) return true
@@ -142,21 +155,22 @@ export function deniesWithin(index: PermissionIndex, agent: string, prefix: stri
   return bare !== undefined && denies(bare)
 }
 
-/** Returns `team/*` for the agent `team/bot`, and `*` for an agent without a namespace. */
-export function wholeNamespace(agent: string): string {
-  return `${agent.slice(0, agent.indexOf('/') + 1)}*`
+/** Returns the agent and the prefixes of permissions that cover it, most specific first. */
+function agentsCovering({ agentPrefixes, covering: known }: PermissionIndex, agent: string): readonly string[] {
+  const found = known.get(agent)
+  if (found !== undefined) return found
+  const agents = [agent, ...agentPrefixes.filter((prefix) => coversAgent(prefix, agent))]
+  if (known.size >= MAX_AGENTS) known.clear()
+  known.set(agent, agents)
+  return agents
 }
 
-function pick({ allow, tighten }: Link, agent: string, namespace: string): PermissionMatch | null {
-  return (
-    tighten?.byAgent?.get(agent)?.tighten ??
-    allow?.byAgent?.get(agent)?.allow ??
-    tighten?.byAgent?.get(namespace)?.tighten ??
-    allow?.byAgent?.get(namespace)?.allow ??
-    tighten?.anyAgent?.tighten ??
-    allow?.anyAgent?.allow ??
-    null
-  )
+function pick({ allow, tighten }: Link, agents: readonly string[]): PermissionMatch | null {
+  for (const agent of agents) {
+    const match = tighten?.byAgent?.get(agent)?.tighten ?? allow?.byAgent?.get(agent)?.allow
+    if (match != null) return match
+  }
+  return tighten?.anyAgent?.tighten ?? allow?.anyAgent?.allow ?? null
 }
 
 function remember(index: PermissionIndex, actionType: string): Chain {
@@ -246,11 +260,12 @@ function nodeOf(map: Map<string, Node>, key: string): Node {
 }
 
 function put(node: Node, entry: PermissionEntry): void {
-  const slot = slotOf(node, entry.agent)
+  const agent = agentsOf(entry)
+  const slot = slotOf(node, agent)
   const side = entry.decision === 'allow' ? 'allow' : 'tighten'
   const current = slot[side]
   if (current !== null && !replaces(entry, current)) return
-  const { id, action_pattern: pattern, decision, agent, reason, manifest = null } = entry
+  const { id, action_pattern: pattern, decision, reason, manifest = null } = entry
   slot[side] = { id, pattern, decision, agent, reason, manifest }
 }
 

@@ -23,6 +23,7 @@ export type FieldAddition = {
 export const FIELD_ADDITIONS: readonly FieldAddition[] = [
   { section: 'connectors', field: 'agentTriggers', since: 2, older: 'deny' },
   { section: 'connectors', field: 'providerTools.deny', since: 3, older: 'deny' },
+  { section: 'permissions', field: 'agentPrefix', since: 4, older: 'deny' },
 ]
 
 /** Protocol of the product's first version. */

@@ -146,6 +146,8 @@ export const PermissionEntry = sectionEntry({
   id: z.string(),
   /** Agents of the permission: `*`, an agent's name, or `namespace/*` for every agent of that namespace. */
   agent: z.string(),
+  /** Prefix of the agents' names, which narrows `agent`. Absent if the permission is for all agents of `agent`. */
+  agentPrefix: z.string().optional(),
   connector_type: z.string(),
   /** Pattern of action names, or `effect:CLASS`. A newer control plane may have other classes. */
   action_pattern: z.string().refine(isKnownPattern, 'an effect class that this version does not have'),
