@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { AgentName, Capabilities, Environment, GatewayRef, Id, Metadata, Ok, Runtime } from './fields.ts'
+import { Instance } from './gateway/instance.ts'
 import { ManagedFields } from './operator/origin.ts'
 
 export const AgentView = z.object({
@@ -14,6 +15,8 @@ export const AgentView = z.object({
   /** Name of the agent's gateway; null if it has none. */
   gateway: z.string().nullable(),
   last_seen_at: z.string().nullable(),
+  /** Running pods of the agent, and the instances of the newest of them, those with a claim first. Absent without pods. */
+  running: z.object({ pods: z.number().int(), instances: z.array(Instance).max(20) }).optional(),
   ...ManagedFields,
   created_at: z.string(),
 })

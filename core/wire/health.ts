@@ -43,6 +43,7 @@ export const CleanupReply = z.object({
     rate_slots: Count,
     provider_handles: Count,
     lost_records: Count,
+    ended_agents: Count,
   }),
 })
 

@@ -6,6 +6,8 @@ const Text = z.string().min(1).max(300).optional()
 
 export const TrafficQuery = z.strictObject({
   agent: Text,
+  /** Pod, Sandbox or claim of the instance, as `namespace/name`. */
+  instance: Text,
   connector: Text,
   decision: z
     .string()

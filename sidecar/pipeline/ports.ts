@@ -23,7 +23,7 @@ export type PipelinePorts = {
   instance(): Instance | null
   readonly kill: KillPort
   readonly lease: { step(): LeaseStep }
-  readonly rate: { take(agent: string, perMinute: number): Taken | Promise<Taken> }
+  readonly rate: { take(agent: string, perMinute: number, claim?: string): Taken | Promise<Taken> }
   readonly journal: JournalPort
   readonly holds: HoldPort
   readonly lookUps: LookUpPort

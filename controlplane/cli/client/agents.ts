@@ -18,7 +18,10 @@ export function agentKeyOf(proxyUrl: string): string {
   return decodeURIComponent(new URL(proxyUrl).password)
 }
 
-const AgentRow = z.looseObject({ agent_id: z.string(), name: z.string(), status: z.string() })
+const AgentRow = z.looseObject({
+  ...{ agent_id: z.string(), name: z.string(), status: z.string() },
+  running: z.looseObject({ pods: z.number() }).optional(),
+})
 const AgentList = z.object({ agents: z.array(AgentRow) })
 export type AgentRow = z.infer<typeof AgentRow>
 const Registered = z.looseObject({ proxy_url: z.string() })

@@ -75,9 +75,10 @@ async function printAgents(invocation: Invocation, api: ApiClient): Promise<numb
       row['runtime'],
       row['environment'],
       row['last_seen_at'],
+      row.running?.pods,
       row.agent_id,
     ])
-    for (const line of table(['NAME', 'STATUS', 'RUNTIME', 'ENVIRONMENT', 'LAST SEEN', 'ID'], rows))
+    for (const line of table(['NAME', 'STATUS', 'RUNTIME', 'ENVIRONMENT', 'LAST SEEN', 'PODS', 'ID'], rows))
       print(line)
   }
   return EXIT.ok

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { effectsText } from '../../../core/action/effects-text.ts'
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
+import { instanceText } from '../../../core/wire/gateway/instance.ts'
 import { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 import { usageError } from '../arguments.ts'
@@ -81,9 +82,10 @@ async function printList(invocation: Invocation, api: ApiClient): Promise<number
 }
 
 function row(card: ApprovalCard): unknown[] {
-  const { id, status, agent, action_type, target, risk_score, expires_at } = card
+  const { id, status, agent, instance, action_type, target, risk_score, expires_at } = card
   const missing = status === 'pending' ? requiredText(missingSets(card)) : ''
-  return [id, status, agent, action_type, target, risk_score, expires_at, missing || null]
+  const who = instance === undefined ? agent : `${agent} (${instanceText(instance)})`
+  return [id, status, who, action_type, target, risk_score, expires_at, missing || null]
 }
 
 function missingSets({ required_groups }: ApprovalCard): ApprovalCard['required_groups'] {
@@ -95,6 +97,7 @@ export function cardLines(card: ApprovalCard): string[] {
   const approvers = requiredText(card.required_groups)
   return [
     `${card.id}  ${card.agent} requests ${card.action_type}${card.target === null ? '' : ` on ${card.target}`}`,
+    ...instanceLines(card),
     ...(card.method === null ? [] : [`  request     ${card.method} ${card.host ?? ''}${card.path ?? ''}`]),
     ...card.headers.map(({ name, value }) => `  header      ${name}: ${value}`),
     ...(effectsText(card) === null ? [] : [`  effects     ${effectsText(card)}`]),
@@ -115,6 +118,10 @@ export function cardLines(card: ApprovalCard): string[] {
       : []),
     `  expires     ${card.expires_at}`,
   ].map(printable)
+}
+
+function instanceLines({ instance }: ApprovalCard): string[] {
+  return instance === undefined ? [] : [`  instance    ${instanceText(instance)}`]
 }
 
 function bodyLines({ unread_body, body_sha256 }: ApprovalCard): string[] {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { RecordSchema } from '../../../core/record.ts'
+import { instanceText } from '../../../core/wire/gateway/instance.ts'
 import { usageError } from '../arguments.ts'
 import { type ApiClient, controlPlane } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
@@ -12,17 +13,22 @@ const Page = z.object({
   ),
 })
 type Shown = z.infer<typeof Page>['traffic'][number]
-const FILTERS = ['agent', 'connector', 'decision', 'action_type', 'from', 'to', 'q'] as const
+const FILTERS = ['agent', 'instance', 'connector', 'decision', 'action_type', 'from', 'to', 'q'] as const
 
 export const traffic: Command = {
   name: 'traffic',
   summary: 'Print the records of requests: time, agent, action, decision, latency',
   usage: [
-    'traffic [-f] [--agent A] [--connector C] [--decision ALLOW|HOLD|DENY] [--action-type T] [--from T] [--to T] [-q TEXT]',
+    'traffic [-f] [--agent A] [--instance I] [--connector C] [--decision ALLOW|HOLD|DENY] [--action-type T] [--from T] [--to T] [-q TEXT]',
   ],
   options: {
     follow: { type: 'boolean', short: 'f', help: 'print new records as they arrive' },
     agent: { type: 'string', value: 'NAME', help: 'name of the agent' },
+    instance: {
+      type: 'string',
+      value: 'NAME',
+      help: 'claim, Sandbox or pod of the agent, as NAMESPACE/NAME',
+    },
     connector: { type: 'string', value: 'TYPE', help: 'connector type, for example codehost' },
     decision: { type: 'string', value: 'D', help: 'ALLOW, HOLD or DENY' },
     'action-type': { type: 'string', value: 'T', help: 'action, for example codehost.pr.merge' },
@@ -97,12 +103,13 @@ function show(invocation: Invocation, records: readonly Shown[], seen: Set<strin
   }
 }
 
-/** Formats a record as `time agent action DECISION 12ms (note)`. */
+/** Formats a record as `time agent action DECISION 12ms (note)`; in a pod, the instance follows the agent. */
 export function trafficLine(record: Shown): string {
   const what = record.action_type ?? `${record.method ?? '?'} ${record.host ?? '?'}`
   const note = record.note ? ` (${record.note})` : ''
+  const instance = record.instance ? ` (${instanceText(record.instance)})` : ''
   return printable(
-    `${record.time} ${record.agent ?? '-'} ${what} ${record.decision} ${Math.round(record.latency_ms)}ms${note}`,
+    `${record.time} ${record.agent ?? '-'}${instance} ${what} ${record.decision} ${Math.round(record.latency_ms)}ms${note}`,
   )
 }
 

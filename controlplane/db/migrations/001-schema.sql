@@ -826,6 +826,7 @@ create table pod_identities (
   service_account text
 );
 create index pod_identities_deleted on pod_identities (deleted_at) where deleted_at is not null;
+create index pod_identities_agent on pod_identities (agent);
 create index pod_identities_service_account on pod_identities (namespace, service_account);
 
 -- Pods that presented a valid token before the operator reported them. Unlogged: they try again.

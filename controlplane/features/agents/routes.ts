@@ -11,6 +11,7 @@ import { refuseRestricted } from '../../http/auth/restriction.ts'
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
 import type { Origins } from '../manifests/object-origins.ts'
+import type { RunningInstances } from '../pods/rows.ts'
 import type { Config } from '../settings/configuration.ts'
 import type { AgentRow } from './rows.ts'
 import type { AgentFields, Agents } from './service.ts'
@@ -38,12 +39,17 @@ function list({ agents, config, origins: readOrigins }: AgentRoutesDeps): Route 
     summary: 'Lists all agents, including revoked ones',
     response: AgentList,
     handler: async ({ namespaces }) => {
-      const [rows, gateways, origins] = await Promise.all([
+      const [rows, running, gateways, origins] = await Promise.all([
         agents.list(namespaces),
+        agents.running(namespaces),
         config.gatewayNames(namespaces),
         readOrigins(namespaces),
       ])
-      return { agents: rows.map((row) => agentView(row, { gateways, origins })) }
+      const view = (row: AgentRow) => ({
+        ...agentView(row, { gateways, origins }),
+        ...runningOf(row, running),
+      })
+      return { agents: rows.map(view) }
     },
   })
 }
@@ -130,6 +136,15 @@ function agentView(
     origin: origins.ofAgent(row),
     created_at: row.createdAt.toISOString(),
   }
+}
+
+/** Returns the field `running`. A revoked agent has none: its name may have a new agent, which runs. */
+function runningOf(
+  { name, status }: AgentRow,
+  running: ReadonlyMap<string, RunningInstances>,
+): Pick<AgentView, 'running'> {
+  const found = status === 'revoked' ? undefined : running.get(name)
+  return found === undefined ? {} : { running: { pods: found.pods, instances: [...found.instances] } }
 }
 
 function given(fields: Partial<PatchAgentBody>): AgentFields {

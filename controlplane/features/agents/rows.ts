@@ -45,6 +45,24 @@ export async function listAgentsIn(q: ScopedQuery): Promise<readonly AgentRow[]>
   )
 }
 
+/**
+ * SQL condition for an agent that has ended: only bare pods, Jobs and bare Sandboxes ran as it, and none of them exists
+ * any more. An agent of a workload that creates new pods has not ended while it has none.
+ */
+export const HAS_ENDED = `source = 'kubernetes' and status = 'active'
+  and jsonb_array_length(coalesce(metadata->'workloads', '[]')) > 0
+  and not exists (select from jsonb_array_elements_text(metadata->'workloads') as w where w !~ '^(Pod|Job|Sandbox) ')
+  and not exists (select from pod_identities p where p.agent = agents.name and p.deleted_at is null)`
+
+/** Lists agents as `listAgentsIn`, without those that have ended. */
+export async function listPresentAgentsIn(q: ScopedQuery): Promise<readonly AgentRow[]> {
+  return q.rows<AgentRow>(
+    [],
+    (within) =>
+      `select ${COLUMNS} from agents where ${within.name('name')} and not (${HAS_ENDED}) order by name, created_at, id`,
+  )
+}
+
 /** Returns the agent with this name in the namespaces of the caller. Ignores revoked agents. */
 export async function findAgentIn(q: ScopedQuery, name: string): Promise<AgentRow | undefined> {
   const select = `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`

@@ -8,7 +8,8 @@ import { createScopedQuery } from '../../db/scoped-query.ts'
 import { type Actor, originOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { defaultGateway } from '../gateways/names.ts'
-import { type AgentRow, type AgentStatus, findAgentByName, listAgentsIn } from './rows.ts'
+import { listRunningInstances, type RunningInstances } from '../pods/rows.ts'
+import { type AgentRow, type AgentStatus, findAgentByName, listPresentAgentsIn } from './rows.ts'
 import { insertAgent, lockAgent, updateAgent } from './store.ts'
 
 export type AgentsDeps = { readonly db: Db; readonly orgId: string }
@@ -31,7 +32,10 @@ export type AgentFields = Partial<
 export type CreatedAgent = { readonly agent: AgentRow; readonly key: IssuedKey }
 
 export type Agents = {
+  /** Lists agents, including revoked ones, without those that have ended (`HAS_ENDED`). */
   list(namespaces: Namespaces): Promise<readonly AgentRow[]>
+  /** Returns the running instances by the name of their agent. */
+  running(namespaces: Namespaces): Promise<ReadonlyMap<string, RunningInstances>>
   create(by: Actor, input: NewAgent): Promise<CreatedAgent>
   setStatus(by: Actor, id: string, status: AgentStatus): Promise<AgentRow>
   update(by: Actor, id: string, fields: AgentFields): Promise<AgentRow>
@@ -41,7 +45,8 @@ export type Agents = {
 export function createAgents(deps: AgentsDeps): Agents {
   const { db } = deps
   return {
-    list: (namespaces) => listAgentsIn(createScopedQuery(db, namespaces)),
+    list: (namespaces) => listPresentAgentsIn(createScopedQuery(db, namespaces)),
+    running: (namespaces) => listRunningInstances(createScopedQuery(db, namespaces)),
     create: (by, input) => db.tx((q) => createAgent(q, deps.orgId, by, input)),
     setStatus: (by, id, status) =>
       db.tx(async (q) => {

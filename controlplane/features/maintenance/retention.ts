@@ -10,6 +10,7 @@ import { deleteOldHandles } from '../gateways/handle-store.ts'
 import { deleteOldSlots } from '../gateways/quota-lease-store.ts'
 import {
   type DeleteBatch,
+  deleteEndedAgents,
   deleteExpiredNonces,
   deleteExpiredSessions,
   deleteOldActions,
@@ -113,6 +114,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
     lost_records: await batches('lost_records', deleteOldLostRecords(TRAFFIC_DAYS)),
     rate_slots: await batches('rate_slots', deleteOldSlots),
     provider_handles: await batches('provider_handles', deleteOldHandles),
+    ended_agents: await batches('ended_agents', deleteEndedAgents),
   }
   const isWhole = [...Object.values(cleaned), ...Object.values(also)].every((count) => count >= 0)
   const status = isWhole ? 'ok' : 'partial'

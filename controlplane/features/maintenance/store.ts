@@ -1,5 +1,7 @@
+import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
+import { HAS_ENDED } from '../agents/rows.ts'
 import { SESSION_LIFE } from '../sessions/rows.ts'
 
 /**
@@ -46,6 +48,24 @@ export const deleteUsedNonces: DeleteBatch = (q, limit) => {
   const isOpen = 'exists (select from executions e where e.act_id = old.act_id)'
   const where = `used_at < now() - interval '24 hours' and not ${isOpen}`
   return deleteSome(q, { from: 'nonces', where, limit })
+}
+
+const KEEP_ENDED = "interval '1 day'"
+
+/**
+ * Deletes agents that ended at least a day ago, at most `limit`. A revoked or suspended agent stays, so that a pod of its
+ * name stays refused.
+ */
+export const deleteEndedAgents: DeleteBatch = async (q, limit) => {
+  const { rowCount } = await q.query(
+    `delete from agents where id in (
+       select id from agents where ${HAS_ENDED} and created_at < now() - ${KEEP_ENDED}
+         and not exists (select from pod_identities p where p.agent = agents.name and p.deleted_at > now() - ${KEEP_ENDED})
+       limit $1 for update skip locked)`,
+    [limit],
+  )
+  if (rowCount > 0) await bumpVersion(q)
+  return rowCount
 }
 
 export const deleteExpiredSessions: DeleteBatch = (q, limit) => {

@@ -1,4 +1,5 @@
 import type { ScopedQuery, Within } from '../../db/scoped-query.ts'
+import { HAS_ENDED } from '../agents/rows.ts'
 
 /** A period that is divided into buckets of equal length. The times are in ISO 8601. */
 export type Span = { readonly from: string; readonly to: string; readonly bucketSeconds: number }
@@ -104,7 +105,7 @@ export type Inventory = {
 export async function inventory(q: ScopedQuery, orgId: string): Promise<Inventory> {
   const [row] = await q.rows<Inventory>([orgId], (within) => {
     const agents = `from agents where org_id = $1 and ${within.name('name')}`
-    return `select (select count(*)::int ${agents} and status = 'active') as active,
+    return `select (select count(*)::int ${agents} and status = 'active' and not (${HAS_ENDED})) as active,
        (select count(*)::int ${agents} and status = 'suspended') as suspended,
        (select count(*)::int from connectors where org_id = $1 and ${within.configuration('connectors')}) as connectors,
        (select count(*)::int from approvals where org_id = $1 and status = 'pending'

@@ -1,6 +1,7 @@
 import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type { KnownPod } from '../../../core/wire/operator/pods.ts'
 import type { Query } from '../../db/query.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 /** Returns whether the operator has reported the pod as a pod with a sidecar. Deleted pods count too. */
 export async function isGovernedPod(q: Query, podUid: string): Promise<boolean> {
@@ -32,6 +33,21 @@ export async function listInstances(
     [podUids],
   )
   return new Map(rows.map((row) => [row.podUid, instanceOf(row)]))
+}
+
+/** Number of running pods of an agent, and the instances of at most 20 of them: those with a claim first, newest first. */
+export type RunningInstances = { readonly pods: number; readonly instances: readonly Instance[] }
+
+/** Lists the running instances by the name of their agent. Omits agents without a pod. */
+export async function listRunningInstances(q: ScopedQuery): Promise<ReadonlyMap<string, RunningInstances>> {
+  const rows = await q.rows<{ agent: string; pods: number; newest: InstanceRow[] }>(
+    [],
+    (within) => `select agent, count(*)::int as pods, to_json((array_agg(json_build_object('podUid', pod_uid,
+         'namespace', namespace, 'name', name, 'sandbox', sandbox, 'claim', claim)
+         order by claim is null, reported_at desc))[1:20]) as newest
+       from pod_identities where deleted_at is null and ${within.name('agent')} group by agent`,
+  )
+  return new Map(rows.map(({ agent, pods, newest }) => [agent, { pods, instances: newest.map(instanceOf) }]))
 }
 
 type InstanceRow = Pick<KnownPod, 'podUid' | 'namespace' | 'name' | 'sandbox' | 'claim'>

@@ -58,6 +58,7 @@ function conditions(orgId: string, filter: TrafficFilter, cursor: TrafficCursor 
     where.push(condition(`$${values.length}`))
   }
   add(filter.agent, (p) => `agent = ${p}`)
+  add(filter.instance, (p) => `${p} in (instance->>'claim', instance->>'sandbox', instance->>'pod')`)
   add(filter.connector, (p) => `connector = ${p}`)
   add(filter.decision, (p) => `decision = ${p}`)
   add(filter.actionType, (p) => `action_type = ${p}`)

@@ -1,3 +1,4 @@
+import { agentFields } from '../../../core/decision/permissions/agent-pattern.ts'
 import { PERMISSION_SECTIONS, sectionText } from '../../../core/snapshot/sections.ts'
 import { addressedEntry } from '../../../core/wire/gateway/addressed-entry.ts'
 import { type EntrySection, FIELD_ADDITIONS } from '../../../core/wire/gateway/field-additions.ts'

@@ -156,7 +156,10 @@ export function deniesWithin(index: PermissionIndex, agent: string, prefix: stri
 }
 
 /** Returns the agent and the prefixes of permissions that cover it, most specific first. */
-function agentsCovering({ agentPrefixes, covering: known }: PermissionIndex, agent: string): readonly string[] {
+function agentsCovering(
+  { agentPrefixes, covering: known }: PermissionIndex,
+  agent: string,
+): readonly string[] {
   const found = known.get(agent)
   if (found !== undefined) return found
   const agents = [agent, ...agentPrefixes.filter((prefix) => coversAgent(prefix, agent))]

@@ -15,9 +15,10 @@ const MAX_LEASED = 6_000
 export type RateLimits = {
   /**
    * Admits or refuses one request. Returns a promise only when other processes also serve the agent, because a lease
-   * may then be needed.
+   * may then be needed. The requests of a `claim` have a window of their own, which only this process counts: a claim
+   * has one pod.
    */
-  take(agent: string, perMinute: number): Taken | Promise<Taken>
+  take(agent: string, perMinute: number, claim?: string): Taken | Promise<Taken>
   /** Sets the numbers of processes that serve each agent (`*`: every agent), this process included. */
   share(agents: Message<'quota'>['agents']): void
   /**
@@ -84,12 +85,13 @@ export function createRateLimits({
   }
 
   return {
-    take(agent, perMinute) {
+    take(agent, perMinute, claim) {
       const now = monotonicMs()
-      const processes = servingByAgent.size === 0 ? 1 : processesOf(agent, now)
+      const isAlone = servingByAgent.size === 0 || claim !== undefined
+      const processes = isAlone ? 1 : processesOf(agent, now)
       const isLeased = processes > 1 && perMinute <= MAX_LEASED
       const own = isLeased ? perMinute : Math.max(1, Math.floor(perMinute / processes))
-      const budget = budgetOf(agent, own, now)
+      const budget = budgetOf(claim === undefined ? agent : `${agent} ${claim}`, own, now)
       budget.lastUsed = now
       if (!isLeased) return budget.window.take(now)
       budget.leased ??= new LeasedQuota({

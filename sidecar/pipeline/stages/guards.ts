@@ -34,7 +34,7 @@ export function createGuards(ports: PipelinePorts, concurrency: Concurrency): St
     run(exchange) {
       if (ports.lease.step() === 'everything') return refuseLost(exchange)
       const perMinute = exchange.snapshot?.gateway.rateLimit.requestsPerMinute ?? 0
-      const slot = ports.rate.take(exchange.agent?.name ?? '', perMinute)
+      const slot = ports.rate.take(exchange.agent?.name ?? '', perMinute, exchange.instance?.claim)
       if (slot instanceof Promise) return slot.then((taken) => judge(exchange, taken, perMinute))
       return judge(exchange, slot, perMinute)
     },

@@ -271,6 +271,13 @@ describe('output', () => {
       note: 'approved',
     }
     expect(trafficLine(record)).toBe('2026-01-01T00:00:00Z dev codehost.pr.merge ALLOW 12ms (approved)')
+    const instance = { pod: 'team/warm-1', pod_uid: 'u', sandbox: 'team/warm-1', claim: 'team/alice' }
+    expect(trafficLine({ ...record, instance })).toContain(
+      ' dev (SandboxClaim team/alice) codehost.pr.merge ',
+    )
+    expect(trafficLine({ ...record, instance: { pod: 'team/web-1', pod_uid: 'u' } })).toContain(
+      ' dev (Pod team/web-1) ',
+    )
   })
 
   it('counts the gateways that acknowledged the kill switch', () => {

@@ -1,4 +1,12 @@
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDb } from '../../../controlplane/db/open.ts'
+import type { Db } from '../../../controlplane/db/query.ts'
+import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
+import { listPresentAgentsIn } from '../../../controlplane/features/agents/rows.ts'
+import { deleteEndedAgents } from '../../../controlplane/features/maintenance/store.ts'
+import { listRunningInstances } from '../../../controlplane/features/pods/rows.ts'
+import { listTraffic } from '../../../controlplane/features/traffic/rows.ts'
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { trafficRecord } from '../../sidecar/journal/traffic-record.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -9,11 +17,16 @@ const CLAIM = { name: 'alice', uid: 'uid-claim' }
 const RESEARCH = { agent: 'team/research', workload: 'SandboxTemplate research' }
 
 let world: PodWorld
+let db: Db
 beforeAll(async () => {
   world = await startPodWorld()
+  db = await openDb({ url: world.database.url, log: pino({ level: 'silent' }) })
   await world.apply('Gateway', 'team', 'gateway', {})
 }, 60_000)
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(async () => {
+  await db?.close()
+  await world?.[Symbol.asyncDispose]()
+})
 
 async function started(name: string, injected: object) {
   const pod = world.pod({ name, serviceAccount: 'default' })
@@ -50,6 +63,17 @@ describe('the instance of an agent', () => {
     expect(before).toEqual({ instance: unbound })
   })
 
+  test.each([
+    ['team/alice', ['rec_claimed']],
+    ['team/warm-1', ['rec_claimed', 'rec_unbound']],
+    ['team/other', []],
+  ])('selects its records by claim, Sandbox or pod: %s', async (instance, ids) => {
+    const [org] = await world.sql('select id from orgs')
+    const page = { filter: { instance }, limit: 10 }
+    const found = await listTraffic(createScopedQuery(db, new Set(['team'])), String(org?.['id']), page)
+    expect(found.map(({ id }) => id).sort()).toEqual(ids)
+  })
+
   test('keeps its first claim: neither a stale report nor another claim replaces it', async () => {
     const { pod } = await started('warm-2', { sandbox: { name: 'warm-2', uid: 'u' }, claim: CLAIM })
     const report = { pod, ...RESEARCH, sandbox: { name: 'warm-2', uid: 'u' } }
@@ -72,5 +96,56 @@ describe('the instance of an agent', () => {
     const { sidecar } = await started('web-2', { agent: 'team/web', workload: 'Deployment web' })
     const foreign = { pod: 'team/warm-1', pod_uid: 'another' }
     expect(await upload(sidecar, 'rec_foreign', foreign, 'team/web')).toBeNull()
+  })
+})
+
+describe('an agent of pods', () => {
+  const present = async () =>
+    (await listPresentAgentsIn(createScopedQuery(db, new Set(['team'])))).map(({ name }) => name)
+  const running = () => listRunningInstances(createScopedQuery(db, new Set(['team'])))
+
+  test('has its running instances in the list, those with a claim first', async () => {
+    await started('warm-5', { sandbox: { name: 'warm-5', uid: 'u5' } })
+    const research = (await running()).get('team/research')
+    expect(research?.instances[0]).toMatchObject({ claim: 'team/alice' })
+    expect(research?.instances.map(({ pod }) => pod)).toContain('team/warm-5')
+    expect(research?.pods).toBe(research?.instances.length)
+  })
+
+  test.each([
+    ['Pod solo', 'team/solo', true],
+    ['Job once', 'team/once', true],
+    ['Sandbox lab', 'team/lab', true],
+    ['Deployment shop', 'team/shop', false],
+    ['SandboxTemplate pool', 'team/pool', false],
+  ])(
+    'of %s leaves the list with its last pod, and is deleted a day later: %s %s',
+    async (workload, agent, ends) => {
+      const { pod } = await started(`${agent.slice(5)}-pod`, { agent, workload })
+      expect((await running()).get(agent)?.pods).toBe(1)
+      await world.report({ pod, agent, workload, deleted: true })
+      expect((await running()).get(agent)).toBeUndefined()
+      expect((await present()).includes(agent)).toBe(!ends)
+      await world.sql(`update agents set created_at = now() - interval '2 days' where name = '${agent}'`)
+      expect(await deleteEndedAgents(db, 10)).toBe(0)
+      await world.sql(
+        `update pod_identities set deleted_at = now() - interval '25 hours' where agent = '${agent}'`,
+      )
+      expect(await deleteEndedAgents(db, 10)).toBe(ends ? 1 : 0)
+      expect(await world.sql(`select 1 from agents where name = '${agent}'`)).toHaveLength(ends ? 0 : 1)
+    },
+  )
+
+  test('stays when it is suspended: a pod of its name stays refused', async () => {
+    const { pod } = await started('held-pod', { agent: 'team/held', workload: 'Pod held' })
+    await world.report({ pod, agent: 'team/held', workload: 'Pod held', deleted: true })
+    await world.sql(
+      "update agents set status = 'suspended', created_at = now() - interval '2 days' where name = 'team/held'",
+    )
+    await world.sql(
+      "update pod_identities set deleted_at = now() - interval '25 hours' where agent = 'team/held'",
+    )
+    expect(await deleteEndedAgents(db, 10)).toBe(0)
+    expect(await present()).toContain('team/held')
   })
 })

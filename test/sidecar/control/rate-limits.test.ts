@@ -157,3 +157,18 @@ describe('the quota of an agent that several processes serve', () => {
     expect(ledger.asked).toEqual([])
   })
 })
+
+test('each claim of an agent has the whole limit, without leases, and leaves that of the agent alone', async () => {
+  const ledger = new Ledger()
+  const [rate] = processesOf(ledger, 1)
+  if (rate === undefined) throw new Error('no process')
+  rate.share([{ agent: 'bot', processes: 3 }])
+  const admitted = (claim: string) =>
+    Array.from({ length: 5 }, () => rate.take('bot', 3, claim)).filter((taken) => 'ok' in taken && taken.ok)
+      .length
+  expect([admitted('team/alice'), admitted('team/bob'), admitted('team/alice')]).toEqual([3, 3, 0])
+  expect(ledger.asked).toEqual([])
+  expect(await isTaken(rate, 3)).toBe(true)
+  ledger.nowMs = MINUTE
+  expect(admitted('team/alice')).toBe(3)
+})

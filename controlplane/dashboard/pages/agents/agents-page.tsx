@@ -9,6 +9,7 @@ import { PageHead } from '../../components/layout/page-head.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'
 import { type Tone, ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { SourceBadge } from '../../components/manifest/source-badge.tsx'
+import { InstanceLink } from '../../components/text/instance-link.tsx'
 import { SecretOnce } from '../../components/text/secret-once.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
@@ -83,6 +84,7 @@ export function Page() {
                     isWhole: true,
                     cell: ({ gateway }) => gateway ?? <span className="dim">none</span>,
                   },
+                  { head: 'Running', cell: ({ running }) => <Running running={running} /> },
                   {
                     head: 'Last seen',
                     isWhole: true,
@@ -101,6 +103,25 @@ export function Page() {
         </Loaded>
       </Stack>
       {mayAct ? <NewAgent isOpen={isOpen} onClose={close} onKey={onKey} /> : null}
+    </>
+  )
+}
+
+/** Number of instances that the list names. */
+const NAMED = 5
+
+function Running({ running }: Pick<AgentView, 'running'>) {
+  if (running === undefined) return <span className="dim">no pods</span>
+  const named = running.instances.slice(0, NAMED)
+  const others = running.pods - named.length
+  return (
+    <>
+      {named.map((instance) => (
+        <Text key={instance.pod_uid} size="sm" component="div">
+          <InstanceLink of={instance} />
+        </Text>
+      ))}
+      {others > 0 ? <Text size="sm">and {others} more</Text> : null}
     </>
   )
 }

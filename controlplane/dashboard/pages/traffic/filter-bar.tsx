@@ -72,6 +72,7 @@ function AdvancedFilters({ filters, set }: { readonly filters: Filters; readonly
   return (
     <>
       <DebouncedInput label="Agent" data={names} value={filters.agent ?? ''} onChange={set('agent')} />
+      <DebouncedInput label="Instance" value={filters.instance ?? ''} onChange={set('instance')} />
       <DebouncedInput
         label="Connector"
         data={types}

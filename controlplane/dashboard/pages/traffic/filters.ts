@@ -1,7 +1,16 @@
 import type { TrafficQuery } from '../../../../core/wire/traffic.ts'
 
 /** URL parameters that filter the traffic log. */
-export const FILTER_NAMES = ['q', 'agent', 'connector', 'decision', 'action_type', 'from', 'to'] as const
+export const FILTER_NAMES = [
+  'q',
+  'agent',
+  'instance',
+  'connector',
+  'decision',
+  'action_type',
+  'from',
+  'to',
+] as const
 
 export type Filters = Partial<Readonly<Record<(typeof FILTER_NAMES)[number], string>>>
 

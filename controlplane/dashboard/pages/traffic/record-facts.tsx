@@ -2,6 +2,7 @@ import { Anchor } from '@mantine/core'
 import type { TrafficRecord } from '../../../../core/record.ts'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
+import { instanceLink } from '../../components/text/instance-link.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
@@ -18,6 +19,7 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
         facts={[
           ['Time', <TimeText key="time" at={record.time} />],
           ['Agent', <UntrustedText key="agent" text={record.agent ?? 'unknown'} />],
+          ['Instance', instanceLink(record.instance)],
           ['Connector', record.connector ?? none],
           ['Candidates', record.candidates?.join(', ') ?? null],
           ['Actions', actionsText(record)],

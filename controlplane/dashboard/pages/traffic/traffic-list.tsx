@@ -4,6 +4,7 @@ import type { TrafficRecord } from '../../../../core/record.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { instanceText } from '../../labels/instance-text.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { usePageLocation } from '../../routing/use-page-location.ts'
 import { RecordAction } from './record-action.tsx'
@@ -44,7 +45,7 @@ function Wide({ records, onOpen }: Props) {
                 <TimeText at={record.time} />
               </Table.Td>
               <Table.Td>
-                <UntrustedText text={record.agent ?? 'unknown'} />
+                <AgentText record={record} />
               </Table.Td>
               <Table.Td>
                 <RecordLink record={record} onOpen={onOpen} />
@@ -76,7 +77,7 @@ function Narrow({ records, onOpen }: Props) {
           </Group>
           <RecordLink record={record} onOpen={onOpen} />
           <Text size="sm" c="dimmed" component="div">
-            <UntrustedText text={record.agent ?? 'unknown'} />
+            <AgentText record={record} />
             {statusLine(record)}
           </Text>
           {record.refusals ? (
@@ -91,6 +92,20 @@ function Narrow({ records, onOpen }: Props) {
         </Paper>
       ))}
     </Stack>
+  )
+}
+
+/** Shows the agent, and in a pod its instance. */
+function AgentText({ record: { agent, instance } }: { readonly record: TrafficRecord }) {
+  return (
+    <>
+      <UntrustedText text={agent ?? 'unknown'} />
+      {instance ? (
+        <Text size="xs" c="dimmed" component="div">
+          <UntrustedText text={instanceText(instance)} />
+        </Text>
+      ) : null}
+    </>
   )
 }
 

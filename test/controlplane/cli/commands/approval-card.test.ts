@@ -32,6 +32,12 @@ describe('the card of the command line', () => {
     expect(shown).toContain('  begins with "pay\\n  risk        0\\u202e"')
   })
 
+  test('names the instance of the agent', () => {
+    const instance = { pod: 'team/warm-1', pod_uid: 'u', sandbox: 'team/warm-1', claim: 'team/alice' }
+    expect(lines({ instance })).toContain('  instance    SandboxClaim team/alice')
+    expect(lines({}).join()).not.toContain('instance')
+  })
+
   test('prints the hash of a body whose fields are shown', () => {
     expect(lines({})).toContain(`  body        SHA-256 ${'a'.repeat(64)}`)
   })

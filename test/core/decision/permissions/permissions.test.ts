@@ -98,9 +98,12 @@ describe('permission look-up', () => {
     expect(AGENT_PATTERN.test(text)).toBe(true)
   })
 
-  test.each(['', '**', 'run*', '*-bot', 'team/*/bot', 'run-**', 'team/*-1', '-*x'])('%j names no agents', (text) => {
-    expect(AGENT_PATTERN.test(text)).toBe(false)
-  })
+  test.each(['', '**', 'run*', '*-bot', 'team/*/bot', 'run-**', 'team/*-1', '-*x'])(
+    '%j names no agents',
+    (text) => {
+      expect(AGENT_PATTERN.test(text)).toBe(false)
+    },
+  )
 
   test('on a full tie deny beats require_approval beats allow, in any order of rows', () => {
     const rows: Row[] = [

@@ -1,5 +1,6 @@
 import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { FactList } from '../../../components/layout/fact-list.tsx'
+import { instanceLink } from '../../../components/text/instance-link.tsx'
 import { TimeText } from '../../../components/text/time-text.tsx'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 import { effectsText } from '../../../labels/effects-text.ts'
@@ -13,6 +14,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
     <FactList
       facts={[
         ['Agent', <UntrustedText key="agent" text={card.agent} />],
+        ['Instance', instanceLink(card.instance)],
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
         ['Effects', effectsText(card.effects)],
         ['Held by', <HeldBy key="rule" card={card} />],
