@@ -349,6 +349,7 @@ while True:
       }),
     )
     await running('hasty')
+    await inForce(GATEWAY)
     expect((await inAgent('hasty', CALLS.node('GET'))).stdout).toBe('200 {"ok":true}\n')
     await expectNothingLeft('hasty')
   })

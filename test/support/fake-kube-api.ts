@@ -47,6 +47,8 @@ export type FakeKubeApi = AsyncDisposable & {
   /** Closes the connections of all watches. */
   endWatches(): void
   writes(): readonly FakeCall[]
+  /** Number of times at which every open watch was sent a bookmark. */
+  sentBookmarks(): number
   openWatches(path: string): number
 }
 
@@ -63,7 +65,9 @@ export async function startFakeKubeApi(options: { bookmarkMs?: number } = {}): P
   })
   const sendBookmark = (watch: Watch) =>
     send(watch, 'BOOKMARK', { metadata: { resourceVersion: `${store.revision()}` } })
+  let sentBookmarks = 0
   const bookmarks = setInterval(() => {
+    sentBookmarks++
     for (const watch of watches) sendBookmark(watch)
   }, options.bookmarkMs ?? 50)
 
@@ -150,6 +154,7 @@ export async function startFakeKubeApi(options: { bookmarkMs?: number } = {}): P
       for (const { response } of watches) response.destroy()
     },
     writes: () => calls.filter(({ method }) => method !== 'GET'),
+    sentBookmarks: () => sentBookmarks,
     openWatches: (path) => [...watches].filter((watch) => watch.path === path).length,
     async [Symbol.asyncDispose]() {
       clearInterval(bookmarks)

@@ -5,6 +5,7 @@ import { IN_FORCE_TEXT, type InForce } from '../../core/wire/operator/operator.t
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { IS_FULL } from '../support/proof.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
 const HEAD = 'apiVersion: chaperone.dev/v1alpha1'
@@ -161,7 +162,8 @@ const CASES: readonly Case[] = [
   ],
 ]
 
-test.each(CASES)(
+// Every second case in `npm test`: `broken-policies.test.ts` has such policies in every scope, without the programs.
+test.each(CASES.filter((_, at) => IS_FULL || at % 2 === 0))(
   '%s: the status says what holds',
   async (_name, before, text, claim, read, remove) => {
     await good(before)

@@ -103,7 +103,8 @@ async function underRules(manifests: string): Promise<Laptop> {
   }
   const file = join(folder, 'corpus.yaml')
   writeFileSync(file, manifests)
-  expect(await laptop.cli(['apply', '-f', file])).toMatchObject({ code: 0 })
+  const { code, stdout, stderr } = await laptop.cli(['apply', '-f', file])
+  expect(code, stdout + stderr).toBe(0)
   return laptop
 }
 

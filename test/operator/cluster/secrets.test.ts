@@ -36,6 +36,8 @@ type Followed = {
   readonly forbidden: readonly string[]
   /** The Connectors, by the name of their Secret. */
   readonly names: string[]
+  /** Number of comparisons of the references of Connectors with the Secrets that are followed. */
+  comparisons(): number
   stop(): Promise<void>
 }
 
@@ -49,11 +51,14 @@ function follow(
   const forbidden: string[] = []
   const stopped = new AbortController()
   const write = (line: string) => void warnings.push(JSON.parse(line).msg)
-  const connectors = () =>
-    names.map((name) => ({
+  let comparisons = 0
+  const connectors = () => {
+    comparisons++
+    return names.map((name) => ({
       metadata: { namespace: 'team', name: `of-${name}` },
       spec: { credential: { secretRef: { name, key: 'token' } } },
     }))
+  }
   const secrets = createConnectorSecrets({
     client,
     caches: { Connector: { list: connectors } } as unknown as ConnectorSecretsDeps['caches'],
@@ -68,7 +73,7 @@ function follow(
     stopped.abort()
     await following
   }
-  return { ...{ secrets, enqueued, warnings, forbidden, names }, stop }
+  return { ...{ secrets, enqueued, warnings, forbidden, names }, comparisons: () => comparisons, stop }
 }
 
 async function tokenOf({ secrets }: Followed, name: string): Promise<string> {
@@ -146,9 +151,9 @@ describe.skipIf(kubeAssets() === null)(`Secrets of Connectors (${KUBE_ASSETS_HIN
     await until(followed, 'first', 'one')
     await until(followed, 'late', 'missing')
     await eventually('both are watched', () => (followed.secrets.counts().watched === 2 ? true : null))
-    await sleep(1_500)
+    await compared(followed, 2)
     const before = (await calls()).length
-    await sleep(size(4_000, 15_000))
+    await compared(followed, size(3, 15))
     expect((await calls()).slice(before)).toEqual([])
     expect(followed.warnings).toEqual([])
 
@@ -170,13 +175,19 @@ describe.skipIf(kubeAssets() === null)(`Secrets of Connectors (${KUBE_ASSETS_HIN
 
   test('that are forbidden are requested ever more rarely, logged once, and followed once the right is given', async () => {
     await create('secret', 'hidden')
-    const followed = start(client, ['secret'], { pollMs: 100 })
+    const reads: number[] = []
+    const call: KubeClient['call'] = (given) => {
+      if (given.path.endsWith('/secrets/secret')) reads.push(performance.now())
+      return client.call(given)
+    }
+    const open: KubeClient['open'] = (given) => client.open(given)
+    const followed = start({ call, open }, ['secret'], { pollMs: 100 })
     await until(followed, 'secret', 'forbidden')
     expect(followed.secrets.counts().unreadable.forbidden).toBe(1)
-    await sleep(2_000)
-    const refused = (await calls()).filter((call) => call === 'get secret')
-    expect(refused.length).toBeGreaterThanOrEqual(3)
-    expect(refused.length).toBeLessThan(9)
+    // From at most 200 ms the interval doubles with each read.
+    const isRarer = () => reads.some((at, n) => at - (reads[n - 1] ?? at) >= 400)
+    await eventually('the reads are rarer', () => (isRarer() ? true : null))
+    expect(reads.length).toBeLessThan(9)
     expect(followed.warnings).toHaveLength(1)
     expect(followed.forbidden).toEqual(['of-secret'])
     await grant('given', ['secret'])
@@ -237,7 +248,9 @@ test('a half-open watch is replaced, and its Secret read', async () => {
   await eventually('it is watched', () =>
     api.openWatches('/api/v1/namespaces/team/secrets') > 0 ? true : null,
   )
-  await sleep(600)
+  const from = api.sentBookmarks()
+  // More than the idle time of the watch.
+  await eventually('bookmarks arrive', () => (api.sentBookmarks() >= from + 12 ? true : null))
   expect(api.calls.filter(({ isWatch }) => isWatch)).toHaveLength(1)
   api.silenceWatches()
   api.store.replace('api/v1/secrets', secret('two'))
@@ -245,8 +258,9 @@ test('a half-open watch is replaced, and its Secret read', async () => {
   await followed.stop()
 })
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+function compared(followed: Followed, times: number): Promise<true> {
+  const from = followed.comparisons()
+  return eventually(`${times} comparisons`, () => (followed.comparisons() >= from + times ? true : null))
 }
 
 async function accessOf({ client, createRaw }: Cluster, { url, caPem, folder }: KubeApiServer) {

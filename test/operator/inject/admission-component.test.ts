@@ -359,7 +359,17 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     await client.call({ method: 'DELETE', path: '/api/v1/namespaces/ending' })
     await client.call({ method: 'DELETE', path }).catch(() => undefined)
     gateways = [main]
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    // A bundle that is deleted later is back, so the deletion of this one was seen.
+    const later = path.replace('ending', 'team')
+    const uid = async () =>
+      (await client.call<{ metadata: { uid: string } }>({ method: 'GET', path: later }).catch(() => null))
+        ?.metadata.uid
+    const before = await uid()
+    await client.call({ method: 'DELETE', path: later })
+    await eventually('the trust bundle of the other namespace is back', async () => {
+      const now = await uid()
+      return now !== undefined && now !== before ? true : null
+    })
     expect(await isThere()).toBeNull()
   })
 
