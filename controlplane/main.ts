@@ -23,11 +23,11 @@ async function start(): Promise<ControlPlane> {
 
 let controlPlane: ControlPlane | undefined
 let stopping = false
-let wasTold = false
+let hasPrinted = false
 
 // Reports an exit without an earlier error message, because the exit code alone does not name the component.
 process.on('exit', (code) => {
-  if (code !== 0 && !wasTold) writeSync(2, `The control plane ended with exit code ${code}.\n`)
+  if (code !== 0 && !hasPrinted) writeSync(2, `The control plane ended with exit code ${code}.\n`)
 })
 
 async function stop(): Promise<void> {
@@ -39,7 +39,7 @@ async function stop(): Promise<void> {
 
 async function fail(what: string, error: unknown): Promise<void> {
   const message = failureReason(error)
-  wasTold = true
+  hasPrinted = true
   writeSync(2, `The control plane ${what}: ${message}\n`)
   await tell({ type: 'fatal', message })
   process.exit(1)

@@ -15,7 +15,7 @@ import { createBundleRoutes } from './features/export/routes.ts'
 import { findHandleOwners } from './features/gateways/handle-store.ts'
 import { gatewayOfAgent } from './features/gateways/names.ts'
 import { createProbeRoutes } from './features/gateways/probe-routes.ts'
-import { lendSlots } from './features/gateways/quota-lease-store.ts'
+import { leaseSlots } from './features/gateways/quota-lease-store.ts'
 import { createGatewayRoutes } from './features/gateways/routes.ts'
 import { getGateway } from './features/gateways/rows.ts'
 import { createOpsRoutes } from './features/health/routes.ts'
@@ -95,7 +95,7 @@ export function createRoutes(
       ...services,
       hub: { ...hub, settle: services.relay.settle },
       ownProcesses: services.identify.ownProcesses,
-      lend: (borrower, asked) => lendSlots(db, borrower, asked),
+      lend: (borrower, asked) => leaseSlots(db, borrower, asked),
       handleOwners: (asked) => findHandleOwners(db, asked),
       syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
     }),

@@ -9,7 +9,7 @@ import {
   offerOrder,
   PASSED_ON,
   putResult,
-  sayHaveGateway,
+  sendHaveGateway,
   takeOrder,
   takeResult,
   withdrawOrder,
@@ -62,7 +62,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     else hub.settle(result, processId)
   }
 
-  async function askElsewhere(gatewayId: string): Promise<boolean> {
+  async function isConnectedElsewhere(gatewayId: string): Promise<boolean> {
     const askId = newId('request')
     const { promise, resolve } = Promise.withResolvers<boolean>()
     asking.set(askId, resolve)
@@ -115,7 +115,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   const listening = await db.listen(ORDERS_CHANNEL, onNotify)
   return {
-    isConnected: async (gatewayId) => hub.isHere(gatewayId) || askElsewhere(gatewayId),
+    isConnected: async (gatewayId) => hub.isHere(gatewayId) || isConnectedElsewhere(gatewayId),
     async execute(gatewayId, order) {
       const result = hub.execute(gatewayId, order)
       return result === null ? executeElsewhere(gatewayId, order) : result
@@ -139,12 +139,12 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
   return {
     async ask(askId: string, gatewayId: string): Promise<void> {
-      if (hub.isHere(gatewayId)) await sayHaveGateway(db, askId)
+      if (hub.isHere(gatewayId)) await sendHaveGateway(db, askId)
     },
     async order(orderId: string, gatewayId: string): Promise<void> {
       if (!hub.isHere(gatewayId)) return
       const order = await takeOrder(db, orderId)
-      if (order !== undefined) await putResult(db, await carriedOut(hub, gatewayId, order), PASSED_ON)
+      if (order !== undefined) await putResult(db, await executeHere(hub, gatewayId, order), PASSED_ON)
     },
   }
 }
@@ -153,7 +153,7 @@ function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
  * Executes the order. Returns a result even after an error, because the replica that offered the order waits for a
  * result.
  */
-async function carriedOut(hub: OrderRelayDeps['hub'], gatewayId: string, order: Order): Promise<ResultBody> {
+async function executeHere(hub: OrderRelayDeps['hub'], gatewayId: string, order: Order): Promise<ResultBody> {
   const { order_id, action_request_id } = order
   const failure = { order_id, action_request_id, ok: false, status: null, result: null }
   try {

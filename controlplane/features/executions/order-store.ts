@@ -14,7 +14,7 @@ export async function askForGateway(q: Query, askId: string, gatewayId: string):
   await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `ask ${askId} ${gatewayId}`])
 }
 
-export async function sayHaveGateway(q: Query, askId: string): Promise<void> {
+export async function sendHaveGateway(q: Query, askId: string): Promise<void> {
   await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `have ${askId}`])
 }
 

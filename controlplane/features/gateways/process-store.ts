@@ -12,12 +12,12 @@ const SILENT_S = 10
  * Seconds after which a disconnected process is deleted. The value exceeds the time for which a process counts as
  * recently disconnected.
  */
-const FORGET_S = 300
+const RETENTION_S = 300
 /**
  * Seconds after which a process of an unresponsive replica is deleted. The process may continue to run until its lease
  * ends, after at most a day.
  */
-const FORGET_SILENT_S = 86_400 + 400
+const SILENT_RETENTION_S = 86_400 + 400
 
 export type ProcessFacts = {
   /** Full name of the gateway, `namespace/name`. */
@@ -141,7 +141,7 @@ export type KnownProcess = {
  * rows.
  */
 export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> {
-  const { rows } = await q.query<KnownProcess & { forgotten: boolean }>(
+  const { rows } = await q.query<KnownProcess & { isExpired: boolean }>(
     `with listed as (
        select p.*, coalesce(r.seen_at, p.reported_at) as last_reported_at,
          coalesce(o.owner, 'gateway:' || p.gateway_id) as owner, i.deleted_at is not null as is_pod_deleted,
@@ -161,12 +161,12 @@ export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> 
        extract(epoch from clock_timestamp() - away_at)::float8 as "awayS",
        disconnected_at is null and not is_alive as "isSilent",
        coalesce(away_at < clock_timestamp() - make_interval(secs =>
-         case when disconnected_at is null then ${FORGET_SILENT_S} else ${FORGET_S} end), false) as forgotten
+         case when disconnected_at is null then ${SILENT_RETENTION_S} else ${RETENTION_S} end), false) as "isExpired"
      from timed`,
     [],
   )
-  const kept = rows.filter((row) => !row.forgotten)
-  if (kept.length < rows.length) await forget(q)
+  const kept = rows.filter((row) => !row.isExpired)
+  if (kept.length < rows.length) await deleteExpired(q)
   return kept
 }
 
@@ -180,16 +180,16 @@ export async function isAgentServed(q: Query, gatewayId: string, agent: string):
   return rows[0]?.isServed === true
 }
 
-async function forget(q: Query): Promise<void> {
+async function deleteExpired(q: Query): Promise<void> {
   await q.query(
     `with dead as (
-       delete from replicas where seen_at < clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S})
+       delete from replicas where seen_at < clock_timestamp() - make_interval(secs => ${SILENT_RETENTION_S})
      )
      delete from gateway_processes p
-     where disconnected_at < clock_timestamp() - make_interval(secs => ${FORGET_S})
-       or disconnected_at is null and reported_at < clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S})
+     where disconnected_at < clock_timestamp() - make_interval(secs => ${RETENTION_S})
+       or disconnected_at is null and reported_at < clock_timestamp() - make_interval(secs => ${SILENT_RETENTION_S})
          and not exists (select from replicas r where r.id = p.replica_id
-           and r.seen_at > clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S}))`,
+           and r.seen_at > clock_timestamp() - make_interval(secs => ${SILENT_RETENTION_S}))`,
     [],
   )
 }

@@ -6,10 +6,10 @@ import type { DeleteBatch } from '../maintenance/store.ts'
 export type Borrower = { readonly gatewayId: string; readonly processId: string }
 
 /**
- * Lends slots of an agent's request quota to a gateway process. The counts are exact over all processes and replicas,
+ * Leases slots of an agent's request quota to a gateway process. The counts are exact over all processes and replicas,
  * because concurrent calls for one agent are serialised.
  */
-export async function lendSlots(
+export async function leaseSlots(
   q: Query,
   { gatewayId, processId }: Borrower,
   asked: QuotaLeaseBody,

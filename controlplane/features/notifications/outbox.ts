@@ -132,12 +132,12 @@ async function attempt(deps: OutboxDeps, message: Leased, given: Attempt): Promi
       status: null,
     }),
   )
-  if (given.signal.aborted && delivery.outcome === 'failed') return handBack(deps, message, given)
+  if (given.signal.aborted && delivery.outcome === 'failed') return releaseLease(deps, message, given)
   await conclude(deps, message, { ...given, delivery })
 }
 
 /** Releases the lease at shutdown, so that another replica delivers the message. */
-async function handBack({ db }: OutboxDeps, { id }: Leased, { by, now }: Attempt): Promise<void> {
+async function releaseLease({ db }: OutboxDeps, { id }: Leased, { by, now }: Attempt): Promise<void> {
   await retryLater(db, { id, by, now: now(), inS: 0, isCounted: false, error: null, status: null })
 }
 

@@ -6,8 +6,8 @@ import { isKnownAddress, rememberAddress } from './address-store.ts'
 import {
   type AttemptKey,
   countAttempt,
-  forgetAccount,
-  forgetAttempts,
+  deleteAttempts,
+  deleteAttemptsOfAccount,
   uncountAttempts,
 } from './failure-store.ts'
 
@@ -80,7 +80,7 @@ export async function countPasswordCheck(db: Db, userId: string): Promise<void> 
 }
 
 export async function forgetPasswordChecks(q: Query, userId: string): Promise<void> {
-  await forgetAttempts(q, [passwordKey(userId).hash])
+  await deleteAttempts(q, [passwordKey(userId).hash])
 }
 
 /**
@@ -91,9 +91,9 @@ export async function forgetAccountAttempts(
   q: Query,
   user: { readonly id: string; readonly email: string },
 ): Promise<void> {
-  await forgetAccount(q, accountOf(user.email))
+  await deleteAttemptsOfAccount(q, accountOf(user.email))
   const machine = ['127.0.0.1', '::1'].map((address) => addressKey(address))
-  await forgetAttempts(
+  await deleteAttempts(
     q,
     [...machine, passwordKey(user.id)].map(({ hash }) => hash),
   )
@@ -102,7 +102,7 @@ export async function forgetAccountAttempts(
 /** Handles a correct password: deletes the failure counts of this client and stores its address as known. */
 export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted): Promise<void> {
   const isShared = ({ free }: AttemptKey) => free === FREE_IN_ALL
-  await forgetAttempts(
+  await deleteAttempts(
     q,
     [...keys.filter((key) => !isShared(key)), pairKey(attempt)].map(({ hash }) => hash),
   )

@@ -36,12 +36,12 @@ export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
   return Math.max(1, waiting[0]?.seconds ?? 1)
 }
 
-export async function forgetAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
+export async function deleteAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
   await q.query('delete from sign_in_failures where key_sha256 = any($1::bytea[])', [hashes])
 }
 
 /** Deletes all counts of the account. */
-export async function forgetAccount(q: Query, account: Buffer): Promise<void> {
+export async function deleteAttemptsOfAccount(q: Query, account: Buffer): Promise<void> {
   await q.query('delete from sign_in_failures where account_sha256 = $1', [account])
 }
 

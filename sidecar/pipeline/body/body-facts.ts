@@ -62,7 +62,7 @@ export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchan
  * Returns true when a policy condition or a permission for the agent of this exchange depends on one of these effect
  * classes.
  */
-export function areEffectsAskedFor(
+export function dependsOnEffects(
   exchange: Exchange,
   actions: readonly Action[],
   effects: readonly EffectClass[],

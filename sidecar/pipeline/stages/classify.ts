@@ -10,7 +10,7 @@ import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/re
 import { headerValue } from '../../../core/request/headers.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { areAskedFor, areEffectsAskedFor, hasReadableBody, judgeHiddenFacts } from '../body/body-facts.ts'
+import { areAskedFor, dependsOnEffects, hasReadableBody, judgeHiddenFacts } from '../body/body-facts.ts'
 import { judgeUnscanned, membersToScan, scanBody } from '../body/body-scan.ts'
 import type { InflateBudget } from '../body/inflate-budget.ts'
 import { tooLong, withPolicies } from '../body/too-large.ts'
@@ -287,7 +287,7 @@ async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHe
     return refuseReading(exchange, { code: 'unsupported_body', detail })
   }
   const possible = judgedActions(head.announced())
-  const depth = areEffectsAskedFor(exchange, possible, head.effectsOfTrees) ? 'trees' : 'commits'
+  const depth = dependsOnEffects(exchange, possible, head.effectsOfTrees) ? 'trees' : 'commits'
   const bytes = exchange.bodyBytes ?? (await exchange.body.peek(head.maxBytes, head.scan(depth)))
   const tools = deps.inflateBudget.toolsFor(exchange)
   const commits = await deps.pacer.run(exchange, head.read(bytes, tools, depth))

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { migrate } from '../../../controlplane/db/migrate.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
-import { deleteOldSlots, lendSlots } from '../../../controlplane/features/gateways/quota-lease-store.ts'
+import { deleteOldSlots, leaseSlots } from '../../../controlplane/features/gateways/quota-lease-store.ts'
 import type { QuotaLeaseBody } from '../../../core/wire/gateway/quota-lease.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 
 const ask = (processId: string, asked: Partial<QuotaLeaseBody>, gatewayId = 'gw_1') =>
-  lendSlots(db, { gatewayId, processId }, { agent: 'bot', per_minute: 12, want: 10, used: [], ...asked })
+  leaseSlots(db, { gatewayId, processId }, { agent: 'bot', per_minute: 12, want: 10, used: [], ...asked })
 const ages = (count: number, ms: number) => Array.from({ length: count }, () => ms)
 
 describe('slots of a shared budget', () => {

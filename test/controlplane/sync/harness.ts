@@ -21,7 +21,7 @@ import { createExplainRoutes } from '../../../controlplane/features/explain/rout
 import { createExplain } from '../../../controlplane/features/explain/service.ts'
 import { findHandleOwners } from '../../../controlplane/features/gateways/handle-store.ts'
 import { createProcessOwners } from '../../../controlplane/features/gateways/process-owners.ts'
-import { lendSlots } from '../../../controlplane/features/gateways/quota-lease-store.ts'
+import { leaseSlots } from '../../../controlplane/features/gateways/quota-lease-store.ts'
 import { createGatewayRoutes } from '../../../controlplane/features/gateways/routes.ts'
 import { findGatewayByName, getGateway } from '../../../controlplane/features/gateways/rows.ts'
 import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
@@ -163,7 +163,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
       ownProcesses,
       ingestQuota: createIngestQuota({ nowMs: clock.monotonicMs, gatewayPerSecond: 200 }),
       authority: createGatewayCa(KEYRING, Date.now()),
-      lend: (borrower, asked) => lendSlots(db, borrower, asked),
+      lend: (borrower, asked) => leaseSlots(db, borrower, asked),
       handleOwners: (asked) => findHandleOwners(db, asked),
       commands: createCommands({
         db,
