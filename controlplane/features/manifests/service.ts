@@ -15,6 +15,7 @@ import {
 import { bumpVersion, currentVersion } from '../../db/config-version.ts'
 import { type NamespaceRow, replaceNamespaces } from '../../db/namespaces.ts'
 import type { Db, Query } from '../../db/query.ts'
+import { createTableStatistics } from '../../db/table-statistics.ts'
 import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
 import { withClaims } from '../connectors/host-claims.ts'
 import { createPolicyChecks } from '../policies/cached-check.ts'
@@ -107,6 +108,7 @@ export function createDesired(deps: DesiredDeps): Desired {
   const { db, processes = () => [] } = deps
   const checkPolicy = createPolicyChecks(deps.knownAction)
   const { members = ACCOUNTS_ONLY } = deps
+  const statistics = createTableStatistics(db, ['manifest_objects', 'permissions', 'policies', 'connectors'])
   const contextOf = (q: Query) => {
     const objects = createObjectCache(q)
     const reads = createApplyReads(q, objects)
@@ -138,7 +140,9 @@ export function createDesired(deps: DesiredDeps): Desired {
         spec: each.resource.spec,
       })),
     )
-    return inTransaction((context) => changeAll(context, body))
+    const reply = await inTransaction((context) => changeAll(context, body))
+    await statistics.written(body.objects.length)
+    return reply
   }
   return {
     change,

@@ -204,3 +204,18 @@ test('a change set that fails writes neither rows nor events', async () => {
   ).rejects.toThrow()
   expect((await written()).rows).toEqual(before)
 })
+
+test('many objects refresh the statistics of their tables, so that no plan of the empty tables is kept', async () => {
+  const { db } = await world.replica()
+  const { rows } = await db.query<{ table: string }>(
+    `select distinct tablename as table from pg_stats
+     where tablename in ('manifest_objects', 'permissions', 'policies', 'connectors') order by 1`,
+    [],
+  )
+  expect(rows.map(({ table }) => table)).toEqual([
+    'connectors',
+    'manifest_objects',
+    'permissions',
+    'policies',
+  ])
+})

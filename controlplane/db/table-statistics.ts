@@ -1,0 +1,28 @@
+import type { Db } from './query.ts'
+
+export type TableStatistics = {
+  /** Counts written rows, and refreshes the statistics when they have doubled. */
+  written(count: number): Promise<void>
+}
+
+/** Number of rows after which the statistics are refreshed for the first time. */
+const FIRST = 500
+
+/**
+ * Refreshes the statistics of tables while they grow. A connection keeps the plan of a prepared statement until the statistics
+ * change: a plan of the time when the table was empty reads all rows, until autovacuum runs a minute later.
+ *
+ * @param tables names of tables, constants of the code
+ */
+export function createTableStatistics(db: Db, tables: readonly string[]): TableStatistics {
+  let total = 0
+  let due = FIRST
+  return {
+    async written(count) {
+      total += count
+      if (total < due) return
+      due = 2 * total
+      await db.query(`analyze ${tables.join(', ')}`)
+    },
+  }
+}
