@@ -59,12 +59,7 @@ export function admissionComponent(
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
     })
     const injector = await openInjector({
-      client,
-      log,
-      recorder,
-      ownNamespace,
-      host: config.host,
-      port: config.port,
+      ...{ client, log, recorder, ownNamespace, host: config.host, port: config.port },
       gateways: lookup(deps, gateways),
       namespaceLabels: namespaces.labelsOf,
       agentElsewhere: deps.podIndex.agentElsewhere,

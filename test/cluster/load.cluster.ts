@@ -16,7 +16,7 @@ import { apply, kube } from './kubectl.ts'
 
 const GATEWAY = 'load'
 const SIDECARS = 20
-const ROUNDS = 5
+const ROUNDS = Number(process.env['CHAPERONE_STOPS'] ?? 5)
 /** All at once for the API server; the node starts as many at a time as it has room for. */
 const STARTS = Number(process.env['CHAPERONE_STARTS'] ?? 200)
 const AT_A_TIME = Number(process.env['CHAPERONE_STARTS_AT_A_TIME'] ?? 10)

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { FileOrder } from './file-order.ts'
 
 /** Against a real cluster, one file at a time: they share one installation. */
 export default defineConfig({
@@ -9,6 +10,7 @@ export default defineConfig({
     hookTimeout: 180_000,
     pool: 'forks',
     fileParallelism: false,
+    sequence: { sequencer: FileOrder },
     // A node of two cores that starts pods by the dozen misses a deadline now and then; what is broken fails twice.
     retry: 1,
     reporters: ['verbose'],
