@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../../core/action/spec.ts'
+import { size } from '../../support/proof.ts'
 import { at } from '../routes/start.ts'
 import { ALLOWED, RISKY, startWorld, type World } from '../v1/world.ts'
 
-/** What one agent may send in a minute: sixty requests of nearly a megabyte. */
+/** An agent may send sixty requests of nearly a megabyte in a minute. */
 const LARGE = { number: 7, title: 'small', body: 'x'.repeat(900_000) }
-const COUNT = 30
+const COUNT = size(12, 30)
 const MIB = 1024 * 1024
 
 let world: World
