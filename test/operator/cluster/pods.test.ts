@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../operator/kube/objects.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
+import { SANDBOX_DEFINITION } from '../../support/sandbox-definitions.ts'
 import { type ClusterWorld, startClusterWorld } from './world.ts'
 
+const CRDS = { base: '/apis/apiextensions.k8s.io/v1', plural: 'customresourcedefinitions' }
+const SANDBOXES = { base: '/apis/agents.x-k8s.io/v1beta1', plural: 'sandboxes' }
 const PODS = { base: '/api/v1', plural: 'pods' }
 let world: ClusterWorld
 
@@ -54,7 +58,7 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
       metadata: { name: 'default' },
     })
     await create('early')
-    await world.operator()
+    await world.operator({ isAdmitting: true })
   }, 120_000)
   afterAll(() => world?.[Symbol.asyncDispose]())
 
@@ -160,6 +164,41 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     expect(events).toMatchObject([
       { reason: 'SidecarRefused', note: expect.stringContaining('Create the pod again') },
     ])
+  })
+
+  test('are reported with their Sandbox, and with the claim that adopts it', async () => {
+    await world.cluster.createRaw(CRDS, undefined, SANDBOX_DEFINITION)
+    const unowned = { apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', metadata: { name: 'warm' } }
+    const { metadata } = await eventually('Sandboxes are served', () =>
+      world.cluster.createRaw(SANDBOXES, 'team', unowned).catch(() => null),
+    )
+    const owner = { apiVersion: unowned.apiVersion, kind: 'Sandbox', name: 'warm', uid: metadata.uid }
+    const pod = injected('warm')
+    await world.cluster.createRaw(PODS, 'team', {
+      ...pod,
+      metadata: { ...pod.metadata, ownerReferences: [{ ...owner, controller: true }] },
+    })
+    await known('warm')
+    const owners = async () =>
+      (await world.replica.db.query("select sandbox, claim from pod_identities where name = 'warm'", [])).rows
+    expect(await owners()).toEqual([{ sandbox: { name: 'warm', uid: metadata.uid }, claim: null }])
+    const claim = {
+      apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
+      kind: 'SandboxClaim',
+      name: 'alice',
+      uid: 'u',
+    }
+    await world.cluster.client.call({
+      ...{
+        method: 'PATCH',
+        path: pathOf(SANDBOXES, 'team', 'warm'),
+        contentType: 'application/merge-patch+json',
+      },
+      body: { metadata: { ownerReferences: [{ ...claim, controller: true }] } },
+    })
+    const adopted = { sandbox: { name: 'warm', uid: metadata.uid }, claim: { name: 'alice', uid: 'u' } }
+    await eventually('the claim is reported', async () => (await owners())[0]?.['claim'] ?? null)
+    expect(await owners()).toEqual([adopted])
   })
 
   test('are watched as metadata only', async () => {

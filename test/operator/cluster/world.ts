@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import {
+  type AdmissionComponent,
   type ClusterOperator,
   type ClusterTiming,
   createClusterOperator,
@@ -43,7 +44,11 @@ export type OperatorOptions = {
   readonly controlPlaneUrl?: string
   readonly peers?: readonly string[]
   readonly kubeconfig?: string
+  /** Runs an admission component without a webhook, so that the operator watches the objects of agent-sandbox. */
+  readonly isAdmitting?: boolean
 }
+
+const NO_ADMISSION: AdmissionComponent = { checks: [], [Symbol.asyncDispose]: async () => undefined }
 
 /** As quick as a test wants it; nothing else is different. */
 const QUICK: ClusterTiming = {
@@ -70,7 +75,13 @@ export async function startClusterWorld(options: { withControllers?: boolean } =
     cluster,
     control,
     replica,
-    async operator({ timing = QUICK, controlPlaneUrl = replica.url, peers = [], kubeconfig } = {}) {
+    async operator({
+      timing = QUICK,
+      controlPlaneUrl = replica.url,
+      peers = [],
+      kubeconfig,
+      isAdmitting = false,
+    } = {}) {
       const config: ClusterConfig = {
         ...{ mode: 'cluster', namespace: SYSTEM, podName: 'operator', leaseName: 'chaperone-operator' },
         ...{ controlPlaneUrl, peers, peersHost: null, controlPlaneCaFile: null, logLevel: 'silent' },
@@ -83,7 +94,10 @@ export async function startClusterWorld(options: { withControllers?: boolean } =
         },
       }
       const log = pino({ level: process.env.TEST_LOG ?? 'silent' }, pino.destination({ dest: 2, sync: true }))
-      const operator = await createClusterOperator({ config, log, timing })
+      const operator = await createClusterOperator({
+        ...{ config, log, timing },
+        openAdmission: isAdmitting ? async () => NO_ADMISSION : null,
+      })
       operators.push(operator)
       await operator.synced
       return operator
