@@ -9,8 +9,9 @@ export const SANDBOX_EXTENSIONS_GROUP = 'extensions.agents.x-k8s.io'
 /** Annotation of a Sandbox in which the controllers of pools and claims write the name of the SandboxTemplate. */
 const TEMPLATE_ANNOTATION = 'agents.x-k8s.io/sandbox-template-ref'
 const CLAIM = 'SandboxClaim'
+const POOL = 'SandboxWarmPool'
 /** Kinds that create Sandboxes from a SandboxTemplate. */
-const TEMPLATED = ['SandboxWarmPool', CLAIM]
+const TEMPLATED = [POOL, CLAIM]
 
 /** Sandbox, reduced to the fields that determine the agent of its pod. */
 export type Sandbox = {
@@ -21,10 +22,12 @@ export type Sandbox = {
   readonly template: string | null
   /** SandboxClaim that owns the Sandbox; null for a Sandbox without a claim, such as one that waits in a pool. */
   readonly claim: { readonly name: string; readonly uid: string } | null
+  /** SandboxWarmPool that owns the Sandbox until a claim adopts it; null otherwise. */
+  readonly pool: { readonly name: string; readonly uid: string } | null
 }
 
-/** SandboxTemplate, reduced to the agent name in its pod metadata; null without an agent name. */
-export type SandboxTemplate = { readonly agent: string | null }
+/** SandboxTemplate, reduced to agent name and Gateway in its pod metadata; each is null without its annotation. */
+export type SandboxTemplate = { readonly agent: string | null; readonly gateway: string | null }
 
 /** Finds objects of agent-sandbox in informer caches, without calls. */
 export type SandboxLookup = {
@@ -59,11 +62,14 @@ export function readSandbox({ uid, annotations = {}, ownerReferences = [] }: San
       apiVersion.startsWith(`${SANDBOX_EXTENSIONS_GROUP}/`) &&
       TEMPLATED.includes(kind),
   )
+  const ofKind = (kind: string) =>
+    owner?.kind === kind && owner.uid !== undefined ? { name: owner.name, uid: owner.uid } : null
   return {
     uid,
     isTemplated: owner !== undefined,
     template: (owner !== undefined && annotations[TEMPLATE_ANNOTATION]) || null,
-    claim: owner?.kind === CLAIM && owner.uid !== undefined ? { name: owner.name, uid: owner.uid } : null,
+    claim: ofKind(CLAIM),
+    pool: ofKind(POOL),
   }
 }
 

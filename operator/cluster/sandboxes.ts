@@ -20,6 +20,8 @@ import {
 export type Sandboxes = SandboxLookup & {
   /** Returns the namespaces with a SandboxTemplate; null before the cache is filled. */
   templateNamespaces(): ReadonlySet<string> | null
+  /** Returns the resource version of a cached Sandbox; undefined for one that is not cached. */
+  versionOf(namespace: string, name: string): string | undefined
   stop(): Promise<void>
 }
 
@@ -55,14 +57,14 @@ export function startSandboxes(deps: SandboxesDeps): Sandboxes {
     plural: 'sandboxtemplates',
     isMetadataOnly: false,
     onChange: deps.onTemplate,
-    trim: (object) => ({ ...identityOf(object), template: { agent: agentOf(object as FullTemplate) } }),
+    trim: (object) => ({ ...identityOf(object), template: templateOf(object as FullTemplate) }),
   })
   return {
     sandboxOf: (namespace, name) => sandboxes.cache()?.get(`${namespace}/${name}`)?.sandbox,
     templateOf(namespace, name) {
       const cache = templates.cache()
       if (cache?.isSynced() !== true) return undefined
-      return cache.get(`${namespace}/${name}`)?.template ?? { agent: null }
+      return cache.get(`${namespace}/${name}`)?.template ?? { agent: null, gateway: null }
     },
     templateNamespaces() {
       if (!templates.isKnown()) return null
@@ -73,6 +75,7 @@ export function startSandboxes(deps: SandboxesDeps): Sandboxes {
           .map(({ metadata: { namespace = '' } }) => namespace),
       )
     },
+    versionOf: (namespace, name) => sandboxes.cache()?.get(`${namespace}/${name}`)?.metadata.resourceVersion,
     async stop() {
       await Promise.all([sandboxes.stop(), templates.stop()])
     },
@@ -87,8 +90,9 @@ type FullTemplate = KubeObject & {
   }
 }
 
-function agentOf({ spec }: FullTemplate): string | null {
-  return spec?.podTemplate?.metadata?.annotations?.[ANNOTATIONS.agent] ?? null
+function templateOf({ spec }: FullTemplate): SandboxTemplate {
+  const annotations = spec?.podTemplate?.metadata?.annotations ?? {}
+  return { agent: annotations[ANNOTATIONS.agent] ?? null, gateway: annotations[ANNOTATIONS.gateway] ?? null }
 }
 
 function identityOf({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject {

@@ -1,4 +1,6 @@
 import { ANNOTATIONS, CONTAINERS, INJECT_LABEL, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
+import { owningController } from '../../core/inject/agent-name.ts'
+import { isSandbox } from '../../core/inject/sandbox.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { ContainerStatus, RunningPod } from './judge-pod.ts'
 
@@ -12,6 +14,7 @@ export function watchedPod(object: KubeObject): WatchedPod {
   // No validation is needed: the API server has validated the pod.
   const { metadata, spec, status } = object as KubeObject & RunningPod
   const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata
+  const owner = owningController(metadata)
   const watched: RunningPod = {
     metadata: {
       name,
@@ -19,6 +22,7 @@ export function watchedPod(object: KubeObject): WatchedPod {
       labels: pick(metadata.labels, KEPT_LABELS),
       annotations: pick(metadata.annotations, KEPT_ANNOTATIONS),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(owner !== undefined && isSandbox(owner) && { ownerReferences: [owner] }),
     },
     spec: { containers: [], initContainers: (spec.initContainers ?? []).slice(0, 2).map(keptContainer) },
     status: {

@@ -34,12 +34,11 @@ export function admissionComponent(
   return async (deps) => {
     const dns = await installedDns(config.dns)
     const { client, log, caches, namespaces, instance } = deps
-    const ownNamespace = deps.config.namespace
-    const { floorRules } = deps.config
+    const { namespace: ownNamespace, floorRules } = deps.config
     const gateways = () => caches.Gateway.list().map((each) => injectGateway(each, floorRules))
     const recorder = createEventRecorder({ client, log, instance })
     const watchdog = startPodWatchdog({
-      ...{ client, log, recorder, namespaces, ownNamespace, config, ...timing },
+      ...{ client, log, recorder, namespaces, ownNamespace, config, sandboxes: deps.sandboxes, ...timing },
       onChange: deps.onBypassing,
     })
     const runtimes = startRuntimeClasses({

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Sandboxes } from '../cluster/sandboxes.ts'
 import { type Sweep, sweep, type WatchdogPort } from '../guard/watchdog.ts'
 import { type WatchedPod, watchedPod } from '../guard/watched-pods.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -7,6 +8,7 @@ import type { Namespaces } from '../kube/namespaces.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 import { createReflector, type Reflector } from '../kube/reflector.ts'
 import type { InjectionConfig } from './config.ts'
+import { createPoolMembers } from './pool-members.ts'
 
 const SWEEP_MS = 30_000
 /**
@@ -27,6 +29,7 @@ export type PodWatchdogDeps = {
   readonly namespaces: Pick<Namespaces, 'labelsOf' | 'isSynced'>
   readonly ownNamespace: string
   readonly config: Pick<InjectionConfig, 'images' | 'evicts'>
+  readonly sandboxes: Omit<Sandboxes, 'stop' | 'templateNamespaces'>
   /** Called with the Gateways (`namespace/name`) for which a sweep found other pods than the sweep before. */
   readonly onChange: (gateways: ReadonlySet<string>) => void
   /** Interval of sweeps over all pods. */
@@ -86,10 +89,11 @@ function createChangeLog(log: Logger): SweepDeps['found'] {
 }
 
 async function sweepOnce(
-  { client, log, recorder, ownNamespace, config }: PodWatchdogDeps,
+  { client, log, recorder, ownNamespace, config, sandboxes }: PodWatchdogDeps,
   { pods, namespaceLabels, found }: SweepDeps,
 ): Promise<void> {
-  const kept = new Map(pods.list().map((pod) => [pod.watched, pod.metadata]))
+  const members = createPoolMembers({ client, recorder, sandboxes })
+  const kept = new Map(pods.list().map((pod) => [members.expected(pod.watched), pod.metadata]))
   const port: WatchdogPort = {
     pods: () => [...kept.keys()],
     namespaceLabels,
@@ -102,8 +106,11 @@ async function sweepOnce(
         { apiVersion: 'v1', kind: 'Pod', metadata },
         { type, reason, action: 'Watch', note: message },
       )
+      if (kind === 'ungoverned') members.report(pod)
     },
-    async evict({ metadata: { name = '', namespace } }) {
+    async evict(pod) {
+      if (await members.replace(pod)) return
+      const { name = '', namespace } = pod.metadata
       const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }
       const path = `${pathOf(RESOURCES.Pod, namespace, name)}/eviction`
       await client.call({ method: 'POST', path, body })

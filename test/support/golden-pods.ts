@@ -42,6 +42,7 @@ export const NO_SANDBOXES: AdmissionDeps['sandboxes'] = {
   sandboxOf: () => undefined,
   templateOf: () => undefined,
   templateNamespaces: () => new Set(),
+  versionOf: () => undefined,
 }
 
 /** Look-up of a cluster without RuntimeClasses. */

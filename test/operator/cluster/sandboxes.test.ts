@@ -85,7 +85,11 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
   test('are known soon after agent-sandbox was installed, and change with their objects', async () => {
     await install()
     const annotations = { 'agents.x-k8s.io/sandbox-template-ref': 'research' }
-    await cluster.createRaw(TEMPLATES, 'team', template('research', { 'chaperone.dev/agent': 'librarian' }))
+    await cluster.createRaw(
+      TEMPLATES,
+      'team',
+      template('research', { 'chaperone.dev/agent': 'librarian', 'chaperone.dev/gateway': 'main' }),
+    )
     const claimed = await cluster.createRaw(
       SANDBOXES,
       'team',
@@ -97,6 +101,7 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
       isTemplated: true,
       template: 'research',
       claim: { name: 'o', uid: 'o' },
+      pool: null,
     })
     expect(changed).toContain('team/alice')
     expect(await known('lab')).toEqual({
@@ -104,15 +109,17 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
       isTemplated: false,
       template: null,
       claim: null,
+      pool: null,
     })
     const found = await eventually('the template is cached', () => {
       const each = sandboxes.templateOf('team', 'research')
       return each?.agent ? each : null
     })
-    expect(found).toEqual({ agent: 'librarian' })
+    expect(found).toEqual({ agent: 'librarian', gateway: 'main' })
+    expect(sandboxes.versionOf('team', 'lab')).toBe(own.metadata.resourceVersion)
     expect(sandboxes.templateNamespaces()).toEqual(new Set(['team']))
     expect(changes).toBeGreaterThan(0)
-    expect(sandboxes.templateOf('team', 'another')).toEqual({ agent: null })
+    expect(sandboxes.templateOf('team', 'another')).toEqual({ agent: null, gateway: null })
     await cluster.client.call({ method: 'DELETE', path: pathOf(SANDBOXES, 'team', 'alice') })
     await eventually('the deleted Sandbox is forgotten', () =>
       sandboxes.sandboxOf('team', 'alice') === undefined ? true : null,

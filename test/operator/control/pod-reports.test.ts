@@ -38,7 +38,7 @@ function world(names: readonly string[], known: readonly KnownPod[] = []) {
   const sandboxes = new Map<string, Sandbox>(
     names.map((name) => [
       `team/${name}`,
-      { uid: `s-${name}`, isTemplated: true, template: 'research', claim: null },
+      { uid: `s-${name}`, isTemplated: true, template: 'research', claim: null, pool: null },
     ]),
   )
   const sent: PodIdentityReport[] = []

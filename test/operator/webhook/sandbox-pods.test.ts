@@ -27,7 +27,7 @@ function lookup({ sandboxes = {}, templates }: World): SandboxLookup {
       const found = namespace === 'team' ? sandboxes[name] : undefined
       return found && readSandbox(found)
     },
-    templateOf: (_namespace, name) => templates && { agent: templates[name] ?? null },
+    templateOf: (_namespace, name) => templates && { agent: templates[name] ?? null, gateway: null },
   }
 }
 
