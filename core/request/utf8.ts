@@ -1,13 +1,33 @@
-/** Reports whether the bytes continue valid UTF-8. If `isMore` is true, the last character may be incomplete. */
-export function isUtf8(
-  decoder: InstanceType<typeof TextDecoder>,
-  bytes: Uint8Array,
-  isMore: boolean,
-): boolean {
-  try {
-    decoder.decode(bytes, { stream: isMore })
-    return true
-  } catch {
-    return false
+import { wordsOf } from './words.ts'
+
+/**
+ * Checks a text in slices. `accepts` reports whether the next slice continues valid UTF-8. If `isMore` is true, the last
+ * character may be incomplete.
+ */
+export class Utf8Check {
+  /** Null while all slices were ASCII, which need no decoder and no string. */
+  #decoder: InstanceType<typeof TextDecoder> | null = null
+
+  accepts(slice: Uint8Array, isMore: boolean): boolean {
+    if (this.#decoder === null && isAscii(slice)) return true
+    this.#decoder ??= new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+    try {
+      this.#decoder.decode(slice, { stream: isMore })
+      return true
+    } catch {
+      return false
+    }
   }
+}
+
+function isAscii(bytes: Uint8Array): boolean {
+  const { start, end, words } = wordsOf(bytes, 0, bytes.length)
+  let bits = 0
+  for (let at = 0; at < start; at++) bits |= bytes[at] ?? 0
+  for (let at = end; at < bytes.length; at++) bits |= bytes[at] ?? 0
+  let wordBits = 0
+  for (let at = 0; at < words.length; at += 4) {
+    wordBits |= (words[at] ?? 0) | (words[at + 1] ?? 0) | (words[at + 2] ?? 0) | (words[at + 3] ?? 0)
+  }
+  return bits < 0x80 && (wordBits & 0x80808080) === 0
 }

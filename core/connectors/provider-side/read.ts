@@ -8,6 +8,7 @@ import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 
 const MAX_PROVIDER_ACTS = 64
 const NO_ACTS: readonly ProviderAct[] = []
+const NO_ROWS: readonly FieldRow[] = []
 
 /**
  * Returns the acts that the provider performs because of the request's fields and operation, each once. An act without
@@ -66,11 +67,12 @@ function operationActs(table: CompiledTable, actions: readonly Action[]): readon
 
 /** Returns the acts that members of one JSON object cause. `found`: members that the scan found. */
 export function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
-  const fields = [...found.members].flatMap(([name, value]) =>
-    (table.fieldsByName.get(name) ?? [])
-      .filter((row) => isAt(row, found.place))
-      .flatMap((row) => fieldActs(table, row, { value, place: found.place })),
-  )
+  const fields: ProviderAct[] = []
+  for (const [name, value] of found.members) {
+    for (const row of table.fieldsByName.get(name) ?? NO_ROWS) {
+      if (isAt(row, found.place)) fields.push(...fieldActs(table, row, { value, place: found.place }))
+    }
+  }
   const isTool = table.toolPlaces.some((place) => endsWith(found.place, place))
   if (!isTool) return fields
   return [...fields, ...toolActs(table, found, new Set(fields.map(({ kind }) => kind)))]

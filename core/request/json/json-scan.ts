@@ -1,6 +1,6 @@
 import type { Sliced } from '../../sliced.ts'
 import type { Refusal } from '../canonical.ts'
-import { isUtf8 } from '../utf8.ts'
+import { Utf8Check } from '../utf8.ts'
 import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES, SCAN_BOUNDS } from './json-bounds.ts'
 import { JsonLexer, parseValue, type Token } from './json-lexer.ts'
 import {
@@ -55,17 +55,20 @@ export type ScannedJson = {
  */
 export function* scanJson(bytes: Uint8Array, { keep, find }: ScanRequest): Sliced<ScannedJson | Refusal> {
   const scan = new Scan(bytes, memberPaths(keep), find === undefined ? null : new MemberFinder(bytes, find))
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const utf8 = new Utf8Check()
   for (let end = 0; end < bytes.length; ) {
     const start = end
     end = Math.min(bytes.length, start + SCAN_BOUNDS.sliceBytes)
-    if (!isUtf8(decoder, bytes.subarray(start, end), end < bytes.length)) return notUtf8()
+    if (!utf8.accepts(bytes.subarray(start, end), end < bytes.length)) return notUtf8()
     const wrong = scan.readTo(end)
     if (wrong !== null) return wrong
     if (end < bytes.length) yield
   }
   return scan.finish()
 }
+
+/** Keys of a list, which has none. */
+const NO_KEYS: KeySet = { list: [], set: null }
 
 /** State of an open object or list. */
 type Frame = {
@@ -158,7 +161,7 @@ class Scan {
     const isRoot = this.#stack.length === 0
     const kept = isRoot && isObject ? {} : null
     if (kept !== null) this.#root = kept
-    const keys: KeySet = { list: [], set: null }
+    const keys: KeySet = isObject ? { list: [], set: null } : NO_KEYS
     this.#finder?.open(isObject)
     this.#stack.push({ isObject, keys, paths, kept, key: '', keyCount: 0, keyChars: 0 })
     this.#expected = isObject ? 'key or end' : 'value or end'

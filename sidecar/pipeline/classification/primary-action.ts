@@ -7,6 +7,7 @@ import type { Exchange } from '../exchange.ts'
  * request itself.
  */
 export function primaryAction({ actions, named, decision }: Exchange): Action | undefined {
+  if (actions?.length === 1) return actions[0]
   if (named?.kind === 'candidates') {
     const decisive = named.candidates.find(({ type }) => type === decision?.actionType)
     if (decisive !== undefined) return decisive

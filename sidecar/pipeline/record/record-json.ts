@@ -102,7 +102,10 @@ function isSameAnswer(a: TrafficRecord, b: TrafficRecord): boolean {
 const NONE: readonly string[] = []
 
 function isSameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((item, at) => item === b[at])
+  if (a === b) return true
+  if (a.length !== b.length) return false
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false
+  return true
 }
 
 function processText(record: TrafficRecord): string {

@@ -172,27 +172,21 @@ function isHere(exchange: Exchange): boolean {
 
 /** Small bodies usually arrive together with the head, and are then classified without a promise. */
 function readAndClassify(exchange: Exchange, given: Given): StageResult | Promise<StageResult> {
-  const keep = membersToScan(exchange)
   const bytes = exchange.bodyBytes ?? given.deps.budget.readArrived(exchange)
-  if (bytes === null) return waitAndClassify(exchange, given, keep)
-  return classifyBytes(exchange, given, { bytes, keep })
+  return bytes === null ? waitAndClassify(exchange, given) : classifyBytes(exchange, given, bytes)
 }
 
-async function waitAndClassify(
-  exchange: Exchange,
-  given: Given,
-  keep: readonly string[] | null,
-): Promise<StageResult> {
-  const limit = keep === null ? LIMITS.decidingBodyBytes : LIMITS.modelBodyBytes
+async function waitAndClassify(exchange: Exchange, given: Given): Promise<StageResult> {
+  const limit = membersToScan(exchange) === null ? LIMITS.decidingBodyBytes : LIMITS.modelBodyBytes
   const bytes = await given.deps.budget.read(exchange, limit)
   if (bytes === null) {
     return refuseReading(exchange, judgeLabel(given.request.body) ?? tooLong(exchange, limit))
   }
-  return classifyBytes(exchange, given, { bytes, keep })
+  return classifyBytes(exchange, given, bytes)
 }
 
-function classifyBytes(exchange: Exchange, given: Given, body: Bytes): StageResult | Promise<StageResult> {
-  const view = viewBody(exchange, given, body)
+function classifyBytes(exchange: Exchange, given: Given, bytes: Buffer): StageResult | Promise<StageResult> {
+  const view = viewBody(exchange, given, bytes)
   return view instanceof Promise
     ? view.then((read) => classifyView(exchange, given, read))
     : classifyView(exchange, given, view)
@@ -230,13 +224,12 @@ function hasMore(named: Classification): boolean {
   return named.kind === 'actions' && named.actions.length > 1
 }
 
-type Bytes = { readonly bytes: Buffer; readonly keep: readonly string[] | null }
-
 function viewBody(
   exchange: Exchange,
   { bound, request, deps }: Given,
-  { bytes, keep }: Bytes,
+  bytes: Buffer,
 ): BodyView | Refusal | Promise<BodyView | Refusal> {
+  const keep = membersToScan(exchange)
   return keep === null
     ? parseBody(bytes, request.body, decidingKeys(bound, request))
     : scanBody(exchange, bytes, { keep, pacer: deps.pacer })

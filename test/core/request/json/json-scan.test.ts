@@ -258,6 +258,16 @@ describe('slices', () => {
     }
   })
 
+  it('accepts only UTF-8, wherever a byte above ASCII stands', () => {
+    for (const length of [1, 15, 16, 17, 40]) {
+      for (let place = 0; place < length; place++) {
+        const text = bytes(`{"a":"${'x'.repeat(place)}é${'x'.repeat(length - place)}"}`)
+        expect(codeOf(text)).toBe('scanned')
+        expect(codeOf(text.with(text.indexOf(0xa9), 0x78))).toBe('malformed_request')
+      }
+    }
+  })
+
   it('finds everything wherever a slice ends', () => {
     const text = '"model":"é🙂\\u00e9\\n","stream":true,"requests":[{"model":-1.5e+3},{"model":null}]}'
     for (let shift = 0; shift <= bytes(text).length; shift++) {
