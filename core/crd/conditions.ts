@@ -49,6 +49,8 @@ export const CONDITIONS = {
       'a gateway process refused the configuration and keeps an older one; the message names it',
     GatewayLagging:
       'a gateway process has not applied the published configuration for over 60 s; the message names it',
+    CaptureFailed:
+      'the capture rules of a governed pod could not be set, so its agent does not start; the message has the reason',
     AgentShared: 'pods of another Gateway have the same agent name; the message lists them',
     PodsNotReady: 'the sidecar of a governed pod has not been ready for over 60 s; the message names the pod',
     DefinitionOutdated:

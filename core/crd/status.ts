@@ -46,7 +46,7 @@ export const GatewayStatus = z.object({
       ready: z.int().min(0).optional(),
     })
     .optional(),
-  /** Enforcement of the pods' traffic: `Cooperative` or `Captured`. */
+  /** Enforcement of the pods' traffic: `Cooperative`, `Captured` once a ready sidecar has proved it, `Unproven` before. */
   layer: z.string().max(64).optional(),
 })
 export const ConnectorStatus = z.object({

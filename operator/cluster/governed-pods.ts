@@ -5,7 +5,13 @@ import type { Pod } from '../../core/inject/pod.ts'
 import { everyContainer, RESERVED_CONTAINERS } from '../../core/inject/reserved.ts'
 import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 
-type ContainerStatus = { readonly name: string; readonly ready: boolean }
+type Terminated = { readonly terminated?: { readonly exitCode: number; readonly message?: string } }
+type ContainerStatus = {
+  readonly name: string
+  readonly ready: boolean
+  readonly state?: Terminated
+  readonly lastState?: Terminated
+}
 type FullPod = KubeObject & {
   readonly spec?: Pod['spec']
   readonly status?: {
@@ -34,6 +40,8 @@ export type GovernedPod = KubeObject & {
   readonly hasUnknownUser: boolean
   /** True when a container has no seccomp profile of its own, so that the runtime may admit AF_VSOCK. */
   readonly mayHaveVsock: boolean
+  /** Why the capture rules of the pod could not be set, so that its agent does not start; null if they are set or pending. */
+  readonly captureFailure: string | null
 }
 
 export function governedPod(pod: KubeObject): GovernedPod {
@@ -52,7 +60,19 @@ export function governedPod(pod: KubeObject): GovernedPod {
     hasUnknownUser: spec !== undefined && hasUnknownUser({ metadata: {}, spec }),
     mayHaveVsock: spec !== undefined && mayHaveVsock({ metadata: {}, spec }),
     changesUser: metadata.annotations?.[ANNOTATIONS.bypassPossible] !== undefined,
+    captureFailure: captureFailure(status.initContainerStatuses ?? []),
   }
+}
+
+/** Maximum length of a reason, so that a status and an Event can contain several. */
+const MAX_REASON = 500
+
+function captureFailure(statuses: readonly ContainerStatus[]): string | null {
+  const setter = statuses.find(({ name }) => name === CONTAINERS.rules)
+  // While the kubelet waits before the next attempt, only the last state has the result.
+  const ended = setter?.state?.terminated ?? setter?.lastState?.terminated
+  if (ended === undefined || ended.exitCode === 0) return null
+  return (ended.message?.trim() || `exit code ${ended.exitCode}`).slice(0, MAX_REASON)
 }
 
 function hasUnknownUser(pod: Pod): boolean {

@@ -100,6 +100,7 @@ async function report(
   const status = statuses.current(kind, object)
   const shown = status === undefined ? object : { ...object, status }
   const facts = { ...result, credential, ...factsOf(deps, kind, object) }
+  recordCaptureFailures(deps, facts.gateway)
   const laterMs = await statuses.write(kind, shown, planStatus(kind, shown, facts))
   for (const ms of [laterMs, ...(kind === 'Gateway' ? dueMs(deps, keyOf(object)) : [])])
     if (ms !== null) enqueue(key, ms)
@@ -107,6 +108,18 @@ async function report(
   const note = result.reply.reasons.join('; ')
   const target = { ...object, apiVersion: API_VERSION, kind }
   await events.record(target, { type: 'Warning', reason: 'Refused', action: 'Reconcile', note })
+}
+
+/** Records an Event on each pod whose traffic cannot be captured, in the background. */
+function recordCaptureFailures({ events }: ObjectReconcilerDeps, gateway: GatewayFacts | null): void {
+  for (const { metadata, reason } of gateway?.pods.captureFailures ?? [])
+    void events.record(
+      { apiVersion: 'v1', kind: 'Pod', metadata },
+      {
+        ...{ type: 'Warning', reason: 'CaptureFailed', action: 'Capture' },
+        note: `The agent of this pod does not start, because its traffic cannot be captured: ${reason}`,
+      },
+    )
 }
 
 /**

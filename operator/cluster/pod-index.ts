@@ -13,8 +13,15 @@ export type PodFacts = {
   readonly vsock: number
   /** Pods whose sidecar has not been ready for over 60 s, as `namespace/name`. */
   readonly notReady: readonly string[]
+  /** Pods whose capture rules could not be set. */
+  readonly captureFailures: readonly CaptureFailure[]
   /** Texts about agents that run both under this Gateway and under others. Each text names the other Gateways. */
   readonly sharedAgents: readonly string[]
+}
+
+export type CaptureFailure = {
+  readonly metadata: GovernedPod['metadata']
+  readonly reason: string
 }
 
 /** A pod that is being admitted. */
@@ -70,9 +77,10 @@ export function createPodIndex(monotonicMs: () => number = () => performance.now
     },
     factsOf(gateway) {
       const group = groups.get(gateway) ?? emptyGroup()
-      const { notReadySince: _since, ...counts } = group
+      const { notReadySince: _since, failed, ...counts } = group
+      const captureFailures = [...failed.values()]
       const notReady = notReadyTooLong(group, monotonicMs())
-      return { ...counts, notReady, sharedAgents: agents.sharedBy(gateway) }
+      return { ...counts, notReady, captureFailures, sharedAgents: agents.sharedBy(gateway) }
     },
     dueMs(gateway) {
       const now = monotonicMs()
@@ -106,6 +114,8 @@ type Group = {
   vsock: number
   /** Monotonic time in milliseconds since which a pod is not ready, by key of the pod, earliest first. */
   readonly notReadySince: Map<string, number>
+  /** Pods whose capture rules could not be set, by key of the pod. */
+  readonly failed: Map<string, CaptureFailure>
 }
 
 function emptyGroup(): Group {
@@ -117,6 +127,7 @@ function emptyGroup(): Group {
     unknownUser: 0,
     vsock: 0,
     notReadySince: new Map(),
+    failed: new Map(),
   }
 }
 
@@ -134,8 +145,15 @@ function countPod(groups: Map<string, Group>, { key, pod, sign, now }: Counting)
   countIn(group, pod, sign)
   if (sign === -1) group.notReadySince.delete(key)
   else if (!pod.isReady && !pod.isDeleting) group.notReadySince.set(key, now)
+  countFailure(group, { key, pod, sign })
   if (group.governed === 0) groups.delete(gateway)
   else groups.set(gateway, group)
+}
+
+function countFailure({ failed }: Group, { key, pod, sign }: Omit<Counting, 'now'>): void {
+  const { metadata, captureFailure: reason, isDeleting } = pod
+  if (sign === -1) failed.delete(key)
+  else if (reason !== null && !isDeleting) failed.set(key, { metadata, reason })
 }
 
 function countIn(group: Group, pod: GovernedPod, sign: 1 | -1): void {
@@ -160,6 +178,7 @@ function notReadyTooLong({ notReadySince }: Group, now: number): string[] {
 const JUDGED = [
   ...(['gateway', 'agent', 'workload', 'layer'] as const),
   ...(['isReady', 'isOver', 'isDeleting', 'changesUser', 'hasUnknownUser', 'mayHaveVsock'] as const),
+  'captureFailure' as const,
 ]
 
 /**

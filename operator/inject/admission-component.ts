@@ -41,15 +41,9 @@ export function admissionComponent(
       ...{ client, log, recorder, namespaces, ownNamespace, config, sandboxes: deps.sandboxes, ...timing },
       onChange: deps.onBypassing,
     })
-    const runtimes = startRuntimeClasses({
-      ...{ client, log, metrics: UNCOUNTED },
-      onChange: () => maintenance.soon(),
-    })
-    const networkPolicies = openNetworkPolicies(config, deps, {
-      dns,
-      gateways,
-      onChange: () => maintenance.soon(),
-    })
+    const onChange = () => maintenance.soon()
+    const runtimes = startRuntimeClasses({ client, log, metrics: UNCOUNTED, onChange })
+    const networkPolicies = openNetworkPolicies(config, deps, { dns, gateways, onChange })
     const maintenance = createMaintenance(config, deps, {
       dns,
       gateways,

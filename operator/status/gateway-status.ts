@@ -48,9 +48,15 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFa
         ...(killSwitch === null ? {} : { killed }),
       },
       pods: { governed: pods.governed, ready: pods.ready },
-      layer: gateway.spec.interception === 'transparent' ? 'Captured' : 'Cooperative',
+      layer: layerOf(gateway, pods.ready),
     },
   }
+}
+
+/** Returns the layer of a Gateway. A ready sidecar has proved the capture of its pod; the spec alone proves nothing. */
+function layerOf({ spec }: CustomResource<'Gateway'>, ready: number): string {
+  if (spec.interception !== 'transparent') return 'Cooperative'
+  return ready > 0 ? 'Captured' : 'Unproven'
 }
 
 /**
@@ -186,8 +192,13 @@ function nameOf({ process_id: id, agent }: GatewayProcess): string {
 }
 
 /** Returns the `Degraded` conditions of the pods. A problem that a user must resolve comes first. */
-function podVerdicts({ sharedAgents, notReady }: GatewayFacts['pods']): readonly Verdict[] {
+function podVerdicts({ captureFailures, sharedAgents, notReady }: GatewayFacts['pods']): readonly Verdict[] {
   const verdicts: Verdict[] = []
+  if (captureFailures.length > 0) {
+    const failures = captureFailures.map(({ metadata, reason }) => `${keyOf({ metadata })}: ${reason}`)
+    const text = `the traffic of governed pods cannot be captured, so their agents do not start: ${some(failures, '; ')}`
+    verdicts.push(verdict('Degraded', 'True', ['CaptureFailed', text]))
+  }
   if (sharedAgents.length > 0) {
     const text = `pods of several Gateways run as the same agent, but an agent belongs to one Gateway: ${some(sharedAgents, '; ')}; give one workload another agent name with the annotation chaperone.dev/agent`
     verdicts.push(verdict('Degraded', 'True', ['AgentShared', text]))

@@ -62,6 +62,7 @@ const NO_PODS: PodFacts = {
   unknownUser: 0,
   vsock: 0,
   notReady: [],
+  captureFailures: [],
   sharedAgents: [],
 }
 

@@ -28,7 +28,7 @@ export function podChecks(facts: PodFacts): readonly Check[] {
       'governed',
       `by Gateway ${gatewayName}, as agent ${pod.metadata.annotations['chaperone.dev/agent'] ?? '?'}`,
     ),
-    layerCheck(isCaptured),
+    layerCheck(isCaptured, pod.status),
     ...setuidChecks(facts.pod),
     ...gatewayChecks(facts),
     ...sidecarChecks(facts, isCaptured),
@@ -36,8 +36,17 @@ export function podChecks(facts: PodFacts): readonly Check[] {
   ]
 }
 
-function layerCheck(isCaptured: boolean): Check {
-  if (isCaptured) return ok('layer', 'Captured: all outbound traffic of the pod is redirected to the sidecar')
+function layerCheck(isCaptured: boolean, { initContainerStatuses }: Status): Check {
+  // A ready sidecar has proved the capture. The label of the pod only says which layer the injector chose.
+  const isProven = initContainerStatuses.some(({ name, ready }) => name === PROXY && ready)
+  if (isCaptured && isProven)
+    return ok('layer', 'Captured: all outbound traffic of the pod is redirected to the sidecar')
+  if (isCaptured)
+    return warning(
+      'layer',
+      'not proven: the sidecar has to verify the capture of the traffic before the agent starts',
+      'see the lines rules and sidecar',
+    )
   return warning(
     'layer',
     'Cooperative: programs that ignore the proxy variables bypass the sidecar',
@@ -93,11 +102,18 @@ function sidecarChecks({ pod, sidecarImage }: PodFacts, isCaptured: boolean): re
 type Status = DiagnosedPod['status']
 
 function rulesCheck({ initContainerStatuses }: Status, logs: string): Check {
-  const exitCode = initContainerStatuses.find(({ name }) => name === RULES)?.state.terminated?.exitCode
+  const setter = initContainerStatuses.find(({ name }) => name === RULES)
+  // While the kubelet waits before the next attempt, only the last state has the result.
+  const { exitCode, message = '' } = setter?.state.terminated ?? setter?.lastState.terminated ?? {}
+  const reason = message.trim() === '' ? '' : `: ${message.trim()}`
   if (exitCode === 0) return ok('rules', 'set')
   if (exitCode === undefined)
     return warning('rules', 'not set yet; the containers of the pod start afterwards', logs)
-  return problem('rules', `could not be set (exit code ${exitCode}), so the agent does not start`, logs)
+  return problem(
+    'rules',
+    `could not be set (exit code ${exitCode}), so the agent does not start${reason}`,
+    logs,
+  )
 }
 
 function proxyCheck({ initContainerStatuses }: Status, logs: string): Check {

@@ -1,14 +1,13 @@
 import * as z from 'zod'
 import type { Kubectl } from './kubectl.ts'
 
+const Terminated = z.looseObject({ exitCode: z.number().optional(), message: z.string().optional() })
 const ContainerStatus = z.looseObject({
   name: z.string(),
   ready: z.boolean().default(false),
   restartCount: z.number().default(0),
-  state: z.looseObject({ terminated: z.looseObject({ exitCode: z.number() }).optional() }).default({}),
-  lastState: z
-    .looseObject({ terminated: z.looseObject({ message: z.string().optional() }).optional() })
-    .default({}),
+  state: z.looseObject({ terminated: Terminated.optional() }).default({}),
+  lastState: z.looseObject({ terminated: Terminated.optional() }).default({}),
 })
 const Container = z.looseObject({ name: z.string(), image: z.string().default('') })
 const Texts = z.record(z.string(), z.string()).default({})

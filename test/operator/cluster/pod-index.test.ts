@@ -30,7 +30,21 @@ function pod(name: string, shape: Shape = {}): GovernedPod {
   } as never)
 }
 
-const NOTHING = { cooperative: 0, changingUser: 0, unknownUser: 0, vsock: 0, notReady: [], sharedAgents: [] }
+const NOTHING = {
+  cooperative: 0,
+  changingUser: 0,
+  unknownUser: 0,
+  vsock: 0,
+  notReady: [],
+  captureFailures: [],
+  sharedAgents: [],
+}
+
+function captureFailureOf(initContainerStatuses: readonly object[]): Pick<GovernedPod, 'captureFailure'> {
+  const metadata = { name: 'a', namespace: 'team', uid: 'a', resourceVersion: '1' }
+  const { captureFailure } = governedPod({ metadata, status: { initContainerStatuses } } as never)
+  return { captureFailure }
+}
 
 describe('the index of governed pods', () => {
   test('counts pods until they end, and as ready when their sidecar is', () => {
@@ -45,6 +59,40 @@ describe('the index of governed pods', () => {
     expect(index.factsOf('team/prod')).toEqual({ ...NOTHING, governed: 1, ready: 0 })
     set('b', { phase: 'Failed' })
     expect(index.factsOf('team/prod')).toEqual({ ...NOTHING, governed: 0, ready: 0 })
+  })
+
+  test.each<[string, object, string | null]>([
+    ['has not run yet', {}, null],
+    ['has set them', { state: { terminated: { exitCode: 0 } } }, null],
+    [
+      'has set them after it failed',
+      { state: { terminated: { exitCode: 0 } }, lastState: { terminated: { exitCode: 1, message: 'no' } } },
+      null,
+    ],
+    [
+      'has just failed',
+      { state: { terminated: { exitCode: 1, message: 'no raw sockets\n' } } },
+      'no raw sockets',
+    ],
+    [
+      'waits after it failed',
+      {
+        state: { waiting: { reason: 'CrashLoopBackOff' } },
+        lastState: { terminated: { exitCode: 3, message: '' } },
+      },
+      'exit code 3',
+    ],
+  ])('names a pod whose rule setter %s', (_, setter, reason) => {
+    const index = createPodIndex()
+    const statuses = [{ name: 'chaperone-rules', ready: false, ...setter }]
+    const failing = { ...pod('a', { isReady: false }), ...captureFailureOf(statuses) }
+    index.set('team/a', failing)
+    const found = index.factsOf('team/prod').captureFailures
+    expect(found.map(({ metadata, reason }) => [metadata.name, reason])).toEqual(
+      reason === null ? [] : [['a', reason]],
+    )
+    index.set('team/a', pod('a'))
+    expect(index.factsOf('team/prod').captureFailures).toEqual([])
   })
 
   test('counts pods with a container whose image chooses the user', () => {

@@ -62,6 +62,38 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
   }, 120_000)
   afterAll(() => world?.[Symbol.asyncDispose]())
 
+  test('whose traffic cannot be captured have an Event with the reason, and degrade their Gateway', async () => {
+    await world.cluster.create('Gateway', 'team', 'prod', {})
+    await create('uncaptured')
+    const message = 'gVisor admits the capture rules only where the node sets net-raw = "true" in runsc.toml.'
+    const setter = {
+      ...{ name: 'chaperone-rules', ready: false, restartCount: 1, image: '', imageID: '' },
+      lastState: { terminated: { exitCode: 1, message } },
+    }
+    await world.cluster.client.call({
+      ...{ method: 'PATCH', path: '/api/v1/namespaces/team/pods/uncaptured/status' },
+      contentType: 'application/merge-patch+json',
+      body: { status: { initContainerStatuses: [setter] } },
+    })
+    const event = await eventually('the Event', async () => {
+      const path = '/apis/events.k8s.io/v1/namespaces/team/events'
+      type Events = { items: { reason: string; note: string; regarding: { kind: string; name: string } }[] }
+      const { items } = await world.cluster.client.call<Events>({ method: 'GET', path })
+      return items.find(({ reason }) => reason === 'CaptureFailed') ?? null
+    })
+    expect(event.regarding).toMatchObject({ kind: 'Pod', name: 'uncaptured' })
+    expect(event.note).toContain(message)
+    type Status = { layer?: string; conditions?: { type: string; reason: string; message: string }[] }
+    const status = await eventually('the condition', async () => {
+      const { status: found } = (await world.cluster.get('Gateway', 'team', 'prod')) as { status?: Status }
+      return found?.conditions?.some(({ reason }) => reason === 'CaptureFailed') ? found : null
+    })
+    expect(status.layer).toBe('Unproven')
+    expect(status.conditions?.find(({ type }) => type === 'Degraded')?.message).toContain(
+      `team/uncaptured: ${message}`,
+    )
+  })
+
   test('are reported with agent and Gateway, existing and new ones', async () => {
     expect(await known('early')).toMatchObject([
       { agent: 'team/early', gateway: 'team/prod', is_deleted: false },

@@ -43,7 +43,7 @@ const reply = (changes: object = {}) =>
   PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
 const PODS = {
   ...{ governed: 0, ready: 0, cooperative: 0, changingUser: 0, unknownUser: 0, vsock: 0 },
-  ...{ notReady: [], sharedAgents: [] },
+  ...{ notReady: [], captureFailures: [], sharedAgents: [] },
 }
 const facts = (
   changes: Partial<StatusFacts> = {},
@@ -104,6 +104,19 @@ describe('the status of an object', () => {
     const others = planStatus('Permission', permission, facts({ gateway: null }))
     expect(said(others)).toEqual(expect.arrayContaining(wanted))
     expect(JSON.stringify([status.conditions, others])).not.toMatch(/\d+ of \d+/)
+  })
+
+  test('of a Gateway says Captured only once a sidecar has proved it, and why the traffic of a pod cannot be captured', () => {
+    const statusOf = (pods: object) => planStatus('Gateway', gateway(), ofGateway({ pods }))
+    expect(statusOf({ governed: 2, ready: 0 })).toMatchObject({ layer: 'Unproven' })
+    expect(statusOf({ governed: 2, ready: 1 })).toMatchObject({ layer: 'Captured' })
+    const failed = { name: 'a', namespace: 'team', uid: 'a', resourceVersion: '1' }
+    const captureFailures = [{ metadata: failed, reason: 'set net-raw = "true"' }]
+    const status = planStatus('Gateway', gateway(), ofGateway({ pods: { governed: 1, captureFailures } }))
+    expect(said(status)).toContain('Degraded=True/CaptureFailed')
+    expect(status.conditions?.find(({ type }) => type === 'Degraded')?.message).toBe(
+      'the traffic of governed pods cannot be captured, so their agents do not start: team/a: set net-raw = "true"',
+    )
   })
 
   test('of a Gateway counts its own processes and pods, as integers', () => {

@@ -11,6 +11,7 @@ type Changes = {
   readonly annotations?: object
   readonly labels?: object
   readonly proxy?: object
+  readonly rules?: object
   readonly image?: string
   readonly conditions?: readonly object[]
   readonly programs?: readonly string[] | null
@@ -20,6 +21,7 @@ function facts({
   annotations = { 'chaperone.dev/gateway': 'main', 'chaperone.dev/agent': 'bot' },
   labels = { 'chaperone.dev/inject': 'injected', 'chaperone.dev/layer': 'Captured' },
   proxy = { ready: true, restartCount: 0 },
+  rules = { state: { terminated: { exitCode: 0 } } },
   image = IMAGE,
   conditions = [{ type: 'Ready', status: 'True' }],
   programs = ['node'],
@@ -36,7 +38,7 @@ function facts({
     status: {
       phase: 'Running',
       initContainerStatuses: [
-        { name: 'chaperone-rules', state: { terminated: { exitCode: 0 } } },
+        { name: 'chaperone-rules', ...rules },
         { name: 'chaperone-proxy', ...proxy },
       ],
     },
@@ -82,6 +84,17 @@ describe('the checks of a pod', () => {
       'whose sidecar is not ready',
       { proxy: { ready: false, restartCount: 3 } },
       /problem sidecar: not ready, restarted 3 times/,
+    ],
+    [
+      'whose rules could not be set, without saying that it is captured',
+      {
+        proxy: { ready: false },
+        rules: {
+          state: { waiting: {} },
+          lastState: { terminated: { exitCode: 1, message: 'set net-raw = "true"\n' } },
+        },
+      },
+      /^warning layer: not proven: [\s\S]*problem rules: could not be set \(exit code 1\), so the agent does not start: set net-raw = "true" ->/,
     ],
     [
       'whose Gateway is in trouble',
