@@ -58,12 +58,17 @@ function permissionReason(permission: PermissionMatch, verdict: Verdict, type: s
 
 /**
  * Returns the name of a permission for a reason: the name of its manifest, else its pattern, because a permission
- * without a manifest has no name.
+ * without a manifest has no name. Names the prefix of its agents, if there is one.
  */
 function permissionName({ manifest, pattern, agent }: PermissionMatch): string {
-  if (manifest !== null) return `Permission "${manifest}", rule "${pattern}",`
-  const agents = agent.endsWith('*') ? `agents "${agent}"` : `agent "${agent}"`
-  return `Permission "${pattern}"${agent === '*' ? '' : ` for ${agents}`}`
+  if (manifest === null) return `Permission "${pattern}"${agentsText(agent)}`
+  const isPrefix = agent.endsWith('*') && agent !== '*' && !agent.endsWith('/*')
+  return `Permission "${manifest}", rule "${pattern}"${isPrefix ? agentsText(agent) : ''},`
+}
+
+function agentsText(agent: string): string {
+  if (agent === '*') return ''
+  return agent.endsWith('*') ? ` for agents "${agent}"` : ` for agent "${agent}"`
 }
 
 /** Returns the reason, beginning with the rule author's own sentence, because clients truncate long texts. */

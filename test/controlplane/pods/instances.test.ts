@@ -10,6 +10,7 @@ import { listTraffic } from '../../../controlplane/features/traffic/rows.ts'
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { trafficRecord } from '../../sidecar/journal/traffic-record.ts'
 import { eventually } from '../../support/eventually.ts'
+import { at, register } from '../routes/start.ts'
 import { OPERATOR_TOKEN, type PodWorld, type Sidecar, startPodWorld } from './pod-world.ts'
 
 const SANDBOX = { name: 'warm-1', uid: 'uid-sandbox' }
@@ -110,6 +111,13 @@ describe('an agent of pods', () => {
     expect(research?.instances[0]).toMatchObject({ claim: 'team/alice' })
     expect(research?.instances.map(({ pod }) => pod)).toContain('team/warm-5')
     expect(research?.pods).toBe(research?.instances.length)
+    expect((await register(world.plane.call, 'owner@example.com')).status).toBe(200)
+    const owner = await world.plane.signIn('owner@example.com')
+    const { body } = await owner('GET', '/api/dashboard/agents')
+    const agents = at<{ name: string; running?: object }[]>(body, 'agents')
+    expect(agents.find(({ name }) => name === 'team/research')?.running).toEqual(research)
+    const { body: log } = await owner('GET', '/api/dashboard/traffic?instance=team/alice')
+    expect(at(log, 'traffic', 0, 'instance', 'claim')).toBe('team/alice')
   })
 
   test.each([

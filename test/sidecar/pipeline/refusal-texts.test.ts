@@ -22,6 +22,11 @@ const REASONS: ReadonlyArray<readonly [string, Rules, string]> = [
     'Permission "dev-rules", rule "codehost.pr.*", denies codehost.pr.merge.',
   ],
   [
+    'a permission of a manifest for agents with a prefix',
+    { permissions: [['codehost.pr.*', 'deny', '*', { ...FROM_A_MANIFEST, agentPrefix: 'build' }]] },
+    'Permission "dev-rules", rule "codehost.pr.*" for agents "build*", denies codehost.pr.merge.',
+  ],
+  [
     'a permission of the API',
     { permissions: [['codehost.pr.*', 'deny', 'builder', { reason: 'Who merges? People!' }]] },
     'Who merges? People! Permission "codehost.pr.*" for agent "builder" denies codehost.pr.merge.',
