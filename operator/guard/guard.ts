@@ -46,12 +46,13 @@ export type GuardBasis = {
 export type Guard = {
   /** Writes the policies if they differ from the last write, or the last write is too old. */
   reconcile(basis: GuardBasis): Promise<void>
-  /** Makes the next `reconcile` write, because an object was deleted. */
+  /** Makes the next `reconcile` write, because an object was deleted or changed. */
   invalidate(): void
 }
 
 export function createGuard({ client, installation, images, monotonicMs }: GuardDeps): Guard {
   let written = ''
+  let invalidations = 0
   let writtenAt = Number.NEGATIVE_INFINITY
   return {
     async reconcile(cluster) {
@@ -62,12 +63,15 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
       }
       const wanted = JSON.stringify(guardOptions(own, gateways))
       if (wanted === written && monotonicMs() - writtenAt < REPEAT_MS) return
+      const before = invalidations
       await write(cluster)
-      written = wanted
+      // An object that was lost meanwhile may have been written before its loss.
+      written = invalidations === before ? wanted : ''
       writtenAt = monotonicMs()
     },
     invalidate() {
       written = ''
+      invalidations += 1
     },
   }
 
