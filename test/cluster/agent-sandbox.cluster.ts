@@ -51,11 +51,12 @@ beforeAll(async () => {
       ...{ gatewayRefs: [{ name: GATEWAY }], agents: [`${AGENTS}/payments`] },
       rules: [{ connectorType: 'generic', actionPattern: 'generic.delete', decision: 'allow' }],
     }),
-    agentPod('payments', GATEWAY),
+    // Not with the name of the agent, which the pod of a claim takes.
+    agentPod('paying', GATEWAY, { annotations: { 'chaperone.dev/agent': 'payments' } }),
     ...claimantRights(),
   )
   controlPlane = await openControlPlane()
-  await running('payments')
+  await running('paying')
 }, 600_000)
 afterAll(async () => {
   await controlPlane?.[Symbol.asyncDispose]()
@@ -165,7 +166,7 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
   })
 
   test('a user who may only create claims becomes no other agent', async () => {
-    expect((await inAgent('payments', CALLS.node('DELETE'))).stdout).toMatch(/^200/)
+    expect((await inAgent('paying', CALLS.node('DELETE'))).stdout).toMatch(/^200/)
     const annotated = claim('dave', 'plain', {
       additionalPodMetadata: { annotations: { 'chaperone.dev/agent': 'payments' } },
     })
@@ -175,6 +176,14 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
     // By its name, and by a cold start at will.
     await apply(template('empty'), pool('empty', 0), template('open', { envVarsInjectionPolicy: 'Allowed' }))
     await apply(pool('open', 0))
+    await kube([
+      'delete',
+      'sandboxclaims/payments',
+      'sandboxclaims/payments-env',
+      '-n',
+      AGENTS,
+      '--ignore-not-found',
+    ])
     const env = [{ name: 'X', value: 'y', containerName: 'agent' }]
     expect(
       await createAsClaimant(claim('payments', 'empty'), claim('payments-env', 'open', { env })),

@@ -105,7 +105,7 @@ function withoutConversion(object: KubeObject): KubeObject {
 }
 
 function rights(source: string): readonly KubeObject[] {
-  const files = ['rbac.generated', 'extensions-rbac.generated', 'controller', 'extensions.controller']
+  const files = ['rbac.generated', 'extensions-rbac.generated', 'controller', 'extensions']
   const kinds = ['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']
   return objectsIn(...files.map((name) => join(source, `k8s/${name}.yaml`))).filter(({ kind }) =>
     kinds.includes(kind),
