@@ -131,7 +131,8 @@ function skipPlain(bytes: Uint8Array, from: number, limit: number): number {
   const near = Math.min(limit, from + SHORT)
   let at = from
   while (at < near && IN_STRING[bytes[at] ?? 0] === 1) at += 1
-  if (at < near || at === limit) return at
+  // An escape may extend beyond the limit.
+  if (at < near || at >= limit) return at
   at = skipPlainBlocks(bytes, at, limit)
   while (at < limit && IN_STRING[bytes[at] ?? 0] === 1) at += 1
   return at

@@ -258,6 +258,15 @@ describe('slices', () => {
     }
   })
 
+  it('reads escapes over the end of a slice', () => {
+    for (const escape of ['\\\\', '\\"', '\\u00e9']) {
+      for (let place = 1; place < 9; place++) {
+        const before = '{"a":"'.padEnd(SCAN_BOUNDS.sliceBytes - place, 'x')
+        expect(scanned(`${before}${escape}${'y'.repeat(100)}","model":"m"}`).value).toEqual({ model: 'm' })
+      }
+    }
+  })
+
   it('accepts only UTF-8, wherever a byte above ASCII stands', () => {
     for (const length of [1, 15, 16, 17, 40]) {
       for (let place = 0; place < length; place++) {
