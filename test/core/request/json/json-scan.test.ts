@@ -259,10 +259,10 @@ describe('slices', () => {
   })
 
   it('reads escapes over the end of a slice', () => {
-    for (const escape of ['\\\\', '\\"', '\\u00e9']) {
+    for (const sequence of ['\\\\', '\\"', '\\u00e9']) {
       for (let place = 1; place < 9; place++) {
         const before = '{"a":"'.padEnd(SCAN_BOUNDS.sliceBytes - place, 'x')
-        expect(scanned(`${before}${escape}${'y'.repeat(100)}","model":"m"}`).value).toEqual({ model: 'm' })
+        expect(scanned(`${before}${sequence}${'y'.repeat(100)}","model":"m"}`).value).toEqual({ model: 'm' })
       }
     }
   })
