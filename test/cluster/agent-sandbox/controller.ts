@@ -53,14 +53,18 @@ export async function startSandboxController(): Promise<SandboxController> {
     stdio: ['ignore', output, output],
   })
   const log = () => readFileSync(logFile, 'utf8')
+  const ended = new Promise((resolve) => child.once('exit', resolve))
   await eventually('the controller of agent-sandbox works', () =>
     log().includes('Starting workers') ? true : null,
-  )
+  ).catch((error: unknown) => {
+    child.kill('SIGKILL')
+    throw error
+  })
   return {
     log,
     async [Symbol.asyncDispose]() {
-      const ended = new Promise((resolve) => child.once('exit', resolve))
-      child.kill()
+      // Without an API server the program ignores SIGTERM.
+      child.kill('SIGKILL')
       await ended
       await kube(['delete', 'crd', ...definitions.map(({ metadata }) => metadata.name), '--timeout=60s'])
       await kube(['delete', 'namespace', NAMESPACE, '--timeout=60s'])
