@@ -71,6 +71,7 @@ export const CONFIG_VARIABLES = {
   },
   ROLE: { fallback: INJECTED, meaning: '`pod` for a gateway in a pod, which reads the variables below' },
   INTERCEPTION: { fallback: INJECTED, meaning: 'Interception mode, `transparent` or `proxyEnv`' },
+  IPV6_CLOSED: { fallback: INJECTED, meaning: '`true` where the capture rules drop IPv6, as under gVisor' },
   GATEWAY_NAME: { fallback: INJECTED, meaning: '`namespace/name` of the Gateway' },
   AGENT_NAME: { fallback: INJECTED, meaning: '`namespace/name` of the agent' },
   POD_NAME: { fallback: INJECTED, meaning: 'Name of the pod' },

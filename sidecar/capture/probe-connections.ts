@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { listenDropsIn, NETWORK_COUNTERS } from '../../core/capture/listen-drops.ts'
@@ -131,13 +132,23 @@ async function whereIsSilent(
  */
 function swampedSince(): () => Promise<boolean> {
   const began = performance.now()
-  const before = listenDrops()
-  return async () => performance.now() - began < SWAMPED_MS && (await listenDrops()) > (await before)
+  const before = listenDropsNow()
+  return async () => {
+    const text = await readFile(NETWORK_COUNTERS, 'latin1').catch(noTable)
+    return performance.now() - began < SWAMPED_MS && listenDropsIn(text) > before
+  }
 }
 
-/** Returns the number of SYNs dropped in this network namespace; 0 where the kernel does not report it. */
-async function listenDrops(): Promise<number> {
-  return listenDropsIn(await readFile(NETWORK_COUNTERS, 'latin1').catch(noTable))
+/**
+ * Returns the number of SYNs dropped in this network namespace; 0 where the kernel does not report it. Synchronous, because
+ * in a busy process an asynchronous read ends after the SYN of the probe was dropped, and would count it.
+ */
+function listenDropsNow(): number {
+  try {
+    return listenDropsIn(readFileSync(NETWORK_COUNTERS, 'latin1'))
+  } catch {
+    return 0
+  }
 }
 
 /** Returns the text for a kernel table that does not exist because IPv6 is disabled. */
