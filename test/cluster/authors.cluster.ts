@@ -229,6 +229,8 @@ test('inbound: deny closes the ports of an agent to other pods, and its probes p
   expect(await call('outward', 9_000)).toBe(0)
   for (const port of [9_000, 15_021]) expect(await call('inward', port), String(port)).not.toBe(0)
   await kube(['delete', 'pod', 'inward', 'outward', 'caller', '-n', AGENTS, '--wait=false'])
+  // Other tests expect no NetworkPolicy of inbound connections in this namespace.
+  await kube(['delete', 'cgw/authors-inward', 'cgw/authors-outward', '-n', AGENTS])
 })
 
 test('a namespace that enforces PodSecurity is refused with the ways out', async () => {
