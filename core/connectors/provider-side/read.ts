@@ -19,14 +19,12 @@ export function readProviderActs(
   actions: readonly Action[],
   { found = [], uploaded = [] }: Read,
 ): readonly ProviderAct[] | Refusal {
-  const each = [
-    ...operationActs(table, actions),
-    ...found.flatMap((one) => foundActs(table, one)),
-    ...uploaded,
-  ]
-  if (each.length === 0) return NO_ACTS
+  const each = [...operationActs(table, actions)]
+  for (const one of found) each.push(...foundActs(table, one))
+  if (each.length + uploaded.length === 0) return NO_ACTS
   const acts = new Map<string, ProviderAct>()
   addActs(acts, each)
+  addActs(acts, uploaded)
   const named = new Set(
     [...acts.values()].flatMap(({ kind, target }) => (target === undefined ? [] : [kind])),
   )

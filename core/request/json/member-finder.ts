@@ -52,9 +52,12 @@ type Compiled = {
 type Growing = { place: readonly string[]; members: Map<string, unknown>; names: string[] }
 /** Open object or list. `isNamed` is true if a rule requests the names of all its members. */
 type Level = {
+  readonly parent: Level | null
   readonly isObject: boolean
   readonly isOpaque: boolean
   readonly isNamed: boolean
+  /** Key of the current member; `*` in a list. */
+  key: string
   found: Growing | null
 }
 
@@ -63,9 +66,7 @@ export class MemberFinder {
   readonly found: FoundMembers[] = []
   readonly #rules: Compiled
   readonly #bytes: Uint8Array
-  readonly #levels: Level[] = []
-  /** Keys of the open objects and lists, then the key of the current member. */
-  readonly #keys: string[] = []
+  #level: Level | null = null
   #isWanted = false
   #memberCount = 0
 
@@ -80,53 +81,47 @@ export class MemberFinder {
   }
 
   open(isObject: boolean): void {
-    const parent = this.#levels.at(-1)
-    const key = this.#keys.at(-1)
-    if (this.#isWanted && parent !== undefined) this.#note(parent, CONTAINER)
-    const isOpaque =
-      parent !== undefined && (parent.isOpaque || (key !== undefined && this.#isOpaque(key, isObject)))
-    const isNamed = isObject && !isOpaque && this.#rules.named.some((end) => this.#endsWith(end))
-    this.#levels.push({ isObject, isOpaque, isNamed, found: null })
-    this.#keys.push('*')
-    this.#isWanted = !isObject && !isOpaque && this.#matches('*')
+    const parent = this.#level
+    if (this.#isWanted && parent !== null) this.#note(parent, CONTAINER)
+    const isOpaque = parent !== null && (parent.isOpaque || this.#isOpaque(parent.key, isObject))
+    const isNamed = isObject && !isOpaque && this.#isNamed(parent)
+    this.#level = { parent, isObject, isOpaque, isNamed, key: '*', found: null }
+    this.#isWanted = !isObject && this.#isWantedIn(this.#level)
   }
 
   close(): void {
-    this.#levels.pop()
-    this.#keys.pop()
-    const level = this.#levels.at(-1)
-    this.#isWanted = level?.isObject === false && !level.isOpaque && this.#matches('*')
+    this.#level = this.#level?.parent ?? null
+    this.#isWanted = this.#level?.isObject === false && this.#isWantedIn(this.#level)
   }
 
   key(key: string): void {
-    const level = this.#levels.at(-1)
-    if (level === undefined) return
-    this.#keys[this.#keys.length - 1] = key
+    const level = this.#level
+    if (level === null) return
+    level.key = key
     if (level.isNamed) {
       this.#noteIn(level).names.push(key.slice(0, FIND_BOUNDS.textBytes))
       this.#memberCount += 1
     }
-    this.#isWanted = !level.isOpaque && this.#matches(key)
+    this.#isWanted = this.#isWantedIn(level)
   }
 
   scalar(start: number, end: number): void {
-    const level = this.#levels.at(-1)
-    if (!this.#isWanted || level === undefined) return
+    const level = this.#level
+    if (!this.#isWanted || level === null) return
     this.#note(level, this.#read(start, end))
   }
 
   #note(level: Level, value: unknown): void {
-    const name = this.#keys.at(-1) ?? ''
+    const { key, isObject } = level
     const { members } = this.#noteIn(level)
     this.#memberCount += 1
-    if (level.isObject) members.set(name, value)
-    else members.set(name, [...listOf(members.get(name)), value])
+    if (isObject) members.set(key, value)
+    else members.set(key, [...listOf(members.get(key)), value])
   }
 
   #noteIn(level: Level): Growing {
     if (level.found !== null) return level.found
-    const place = this.#keys.slice(0, -1).map((key) => key.slice(0, 64))
-    level.found = { place, members: new Map(), names: [] }
+    level.found = { place: placeOf(level), members: new Map(), names: [] }
     this.found.push(level.found)
     return level.found
   }
@@ -141,18 +136,33 @@ export class MemberFinder {
     return this.#rules.opaque.has(key) || (isObject && this.#rules.opaqueObjects.has(key))
   }
 
-  #matches(name: string): boolean {
-    const ends = this.#rules.byName.get(name)
-    return ends?.some((end) => this.#endsWith(end, 1)) === true
+  #isNamed(level: Level | null): boolean {
+    const { named } = this.#rules
+    return named.length > 0 && named.some((end) => endsWith(level, end))
   }
 
-  /** Reports whether the current keys, without the last `skipped` ones, end with the parents of the rule. */
-  #endsWith({ parents, isRooted }: End, skipped = 0): boolean {
-    const from = this.#keys.length - skipped - parents.length
-    return (
-      (isRooted ? from === 0 : from >= 0) && parents.every((parent, at) => this.#keys[from + at] === parent)
-    )
+  /** True if a rule selects the current member of this level. */
+  #isWantedIn({ isOpaque, key, parent }: Level): boolean {
+    const ends = isOpaque ? undefined : this.#rules.byName.get(key)
+    return ends?.some((end) => endsWith(parent, end)) === true
   }
+}
+
+/** Keys from the root to the object or list, without its own current key. Long keys are truncated. */
+function placeOf({ parent }: Level): readonly string[] {
+  const place: string[] = []
+  for (let level = parent; level !== null; level = level.parent) place.push(level.key.slice(0, 64))
+  return place.reverse()
+}
+
+/** Reports whether the keys from the root to the current member of the level end with the parents of the rule. */
+function endsWith(from: Level | null, { parents, isRooted }: End): boolean {
+  let level = from
+  for (let at = parents.length - 1; at >= 0; at--) {
+    if (level?.key !== parents[at]) return false
+    level = level?.parent ?? null
+  }
+  return !isRooted || level === null
 }
 
 const ALL_NAMES = '?'
