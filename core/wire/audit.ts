@@ -3,7 +3,7 @@ import { RecordSchema } from '../record.ts'
 import { AuditFilterFields, Id, Limit, type QueryInput } from './fields.ts'
 import { ApprovalCard } from './gateway/internal.ts'
 
-/** Event types of the audit log: those of spec 6.1, and the additional ones that the README lists. */
+/** Event types of the audit log: those of spec 6.1, and the additional ones that docs/api.md lists. */
 export const AuditEventType = z.enum([
   'action.requested',
   'action.allowed',
