@@ -175,9 +175,9 @@ describe.each<[string, readonly string[], RegExp]>([
           ? await run('sh', [...args.slice(1), `http://127.0.0.1:${port}`], { cwd: dir })
           : await run(command, args, { cwd: dir })
       const seen = stdout.trim().split('\n')
-      const told = seen.map((line) => line.split(' ').slice(0, 2).join(' '))
+      const outcomes = seen.map((line) => line.split(' ').slice(0, 2).join(' '))
       const wanted = { git: halfOf(0), wget: halfOf(1) }[name] ?? cases
-      expect(told, stdout).toEqual(wanted.map(({ host, isOk }) => `${host} ${isOk ? 'ok' : 'refused'}`))
+      expect(outcomes, stdout).toEqual(wanted.map(({ host, isOk }) => `${host} ${isOk ? 'ok' : 'refused'}`))
       for (const line of seen.filter((line) => !line.endsWith(' ok'))) expect(line).toMatch(reason)
     },
   )
