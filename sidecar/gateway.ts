@@ -163,6 +163,7 @@ async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
     scrape: () => metrics.scrape(view.gauges()),
     resolve,
     monotonicMs: ports.clock.monotonicMs,
+    problem: control.problem,
     onChange: control.reportStatus,
   }).catch(async (error: unknown) => {
     await front.close(0)

@@ -44,6 +44,8 @@ export type PodDeps = {
   readonly health: () => Health
   readonly scrape: () => string
   readonly resolve: Resolve
+  /** Returns the reason why the control plane is not connected; null if it is. */
+  readonly problem: () => string | null
   readonly monotonicMs: () => number
   readonly log: Pick<Log, 'info' | 'warn'>
   /** Called when a change should be reported to the control plane at once. */

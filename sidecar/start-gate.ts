@@ -8,6 +8,8 @@ export type StartGateDeps = {
   readonly config: Pick<PodConfig, 'startsOnlyWithRules'>
   readonly snapshot: () => Snapshot | null
   readonly waits: ConditionWaits
+  /** Returns the reason why the control plane is not connected; null if it is. */
+  readonly problem: () => string | null
   readonly monotonicMs: () => number
   readonly log: Pick<Log, 'info' | 'warn'>
 }
@@ -32,7 +34,7 @@ function note(text: string): void {
 
 /** Creates the gate that decides when the agent may start and when the pod is ready. */
 export function createStartGate(
-  { config, snapshot, waits, monotonicMs, log }: StartGateDeps,
+  { config, snapshot, waits, problem, monotonicMs, log }: StartGateDeps,
   isHeld: () => boolean,
 ) {
   let openedAt: number | null = null
@@ -51,14 +53,19 @@ export function createStartGate(
     hasStarted ||= mayStart
     return hasStarted
   }
-  /** Returns the first reason why the agent may not start yet; null when it may. */
-  function waitsFor(): string | null {
-    if (hasStarted) return null
+  function because(lack: string): string {
+    const cause = problem()
+    return cause === null ? `${lack}; see the log of the sidecar` : `${lack}: ${cause}`
+  }
+  /** Returns the first reason why the pod is not ready; null when it is. */
+  function notReady(): string | null {
     if (openedAt === null) return 'the listeners are not open'
     if (!isHeld()) return 'the traffic of the pod is not captured'
-    if (!isTrusted) return 'the control plane has signed no certificate'
-    return 'the control plane has sent no rules of the Gateway; see the log of the sidecar'
+    if (!isTrusted) return because('the control plane has signed no certificate')
+    return snapshot() === null ? because('the control plane has sent no rules of the Gateway') : null
   }
+  /** Returns the first reason why the agent may not start yet; null when it may. */
+  const waitsFor = () => (hasStarted ? null : notReady())
   // The gate is evaluated whenever its inputs change, not only at a probe of the kubelet.
   void waits.until(look, FIRST_RULES_MS).then(() => {
     const reason = waitsFor()
@@ -80,7 +87,7 @@ export function createStartGate(
       look()
       return waitsFor()
     },
-    isReady: () => isTrusted && isHeld() && snapshot() !== null,
+    notReady,
   }
 }
 

@@ -56,6 +56,9 @@ export const GVISOR_RULE_SETTER = {
   capabilities: ['NET_ADMIN', 'NET_RAW'],
 } as const
 
+/** Request target that returns the body of the readiness probe with status 200, because kubectl omits the body of errors. */
+export const READINESS_REASON = '/ready?reason'
+
 /** Paths of the kubelet's probes on `POD_PORTS.health`. */
 export const HEALTH_PATHS = {
   /**

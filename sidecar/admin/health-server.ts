@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { HEALTH_PATHS } from '../../core/capture/pod-contract.ts'
+import { HEALTH_PATHS, READINESS_REASON } from '../../core/capture/pod-contract.ts'
 import type { Health } from './routes-state.ts'
 
 export type HealthServerDeps = {
@@ -12,8 +12,8 @@ export type HealthServerDeps = {
    * once a second. Never rejects.
    */
   readonly whenStarted: () => Promise<string | null>
-  /** True when the gateway can decide requests and no traffic bypasses it. */
-  readonly isReady: () => boolean
+  /** Returns null when the gateway can decide requests and no traffic bypasses it, else the reason why not. */
+  readonly notReady: () => string | null
 }
 
 export type HealthServer = { close(): Promise<void> }
@@ -25,9 +25,10 @@ export type HealthServer = { close(): Promise<void> }
 export async function openHealthServer(port: number, deps: HealthServerDeps): Promise<HealthServer> {
   const server = createServer((request, response) => {
     request.resume()
-    const path = (request.url ?? '').split('?')[0] ?? ''
+    const url = request.url ?? ''
     if (request.method !== 'GET' && request.method !== 'HEAD') answer(response, 405, 'only GET\n')
-    else serve(deps, path, response)
+    else if (url === READINESS_REASON) answer(response, 200, readiness(deps.notReady()))
+    else serve(deps, url.split('?')[0] ?? '', response)
   })
   server.headersTimeout = 5_000
   server.requestTimeout = 5_000
@@ -74,9 +75,9 @@ const MAX_CONNECTIONS = 64
 
 function serve(deps: HealthServerDeps, path: string, response: ServerResponse): void {
   if (path === '/health') health(deps.health(), response)
-  else if (path === HEALTH_PATHS.started) void deps.whenStarted().then((reason) => started(reason, response))
-  else if (path === HEALTH_PATHS.ready) yesOrNo(deps.isReady(), response)
-  else if (path === HEALTH_PATHS.live) yesOrNo(true, response)
+  else if (path === HEALTH_PATHS.started) void deps.whenStarted().then((reason) => probed(reason, response))
+  else if (path === HEALTH_PATHS.ready) probed(deps.notReady(), response)
+  else if (path === HEALTH_PATHS.live) answer(response, 200, 'ok\n')
   else if (path === '/metrics') answer(response, 200, deps.scrape(), METRICS_TYPE)
   else answer(response, 404, 'Not found\n')
 }
@@ -87,12 +88,12 @@ function health(body: Health, response: ServerResponse): void {
   answer(response, body.status === 'not_ready' ? 503 : 200, JSON.stringify(body), 'application/json')
 }
 
-function started(reason: string | null, response: ServerResponse): void {
-  answer(response, reason === null ? 200 : 503, reason === null ? 'ok\n' : `not yet: ${reason}\n`)
+function probed(reason: string | null, response: ServerResponse): void {
+  answer(response, reason === null ? 200 : 503, readiness(reason))
 }
 
-function yesOrNo(isSo: boolean, response: ServerResponse): void {
-  answer(response, isSo ? 200 : 503, isSo ? 'ok\n' : 'not yet\n')
+function readiness(reason: string | null): string {
+  return reason === null ? 'ok\n' : `not yet: ${reason}\n`
 }
 
 function answer(response: ServerResponse, status: number, body: string, type = 'text/plain'): void {

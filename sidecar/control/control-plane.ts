@@ -66,6 +66,8 @@ export type ControlPlane = {
    * requests are refused.
    */
   leaseStep(): LeaseStep
+  /** Returns the reason why no stream is open; null while one is open, and before the first attempt has failed. */
+  problem(): string | null
   /** Sends a status report at once instead of at the next interval. */
   reportStatus(): void
   start(): void
@@ -140,6 +142,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       return leaseStep(lostForMs, snapshots.current()?.gateway.failurePolicy ?? FAILURE_POLICY)
     },
     reportStatus: reports.now,
+    problem: () => stream.problem,
     start: () => stream.start(),
     close() {
       for (const part of [stream, killForwarding, announcementRetries, snapshots, deps.cancellations])

@@ -83,7 +83,7 @@ function gatewayChecks({ gateway, gatewayName }: PodFacts): readonly Check[] {
   return bad.map(({ type, reason, message }) => warning('gateway', `${type} (${reason}): ${message}`, remedy))
 }
 
-function sidecarChecks({ pod, sidecarImage }: PodFacts, isCaptured: boolean): readonly Check[] {
+function sidecarChecks({ pod, sidecarImage, readiness }: PodFacts, isCaptured: boolean): readonly Check[] {
   const { metadata, spec, status } = pod
   const proxy = spec.initContainers.find(({ name }) => name === PROXY)
   const logs = `kubectl logs ${metadata.name} -n ${metadata.namespace} -c`
@@ -92,7 +92,7 @@ function sidecarChecks({ pod, sidecarImage }: PodFacts, isCaptured: boolean): re
     return [problem('sidecar', 'the pod is labelled as injected but has no sidecar', restart)]
   return [
     ...(isCaptured ? [rulesCheck(status, `${logs} ${RULES}`)] : []),
-    proxyCheck(status, `${logs} ${PROXY}`),
+    proxyCheck(status, readiness, `${logs} ${PROXY}`),
     sidecarImage === null || sidecarImage === proxy.image
       ? ok('version', proxy.image)
       : warning('version', `outdated: ${proxy.image}; the current image is ${sidecarImage}`, restart),
@@ -116,14 +116,16 @@ function rulesCheck({ initContainerStatuses }: Status, logs: string): Check {
   )
 }
 
-function proxyCheck({ initContainerStatuses }: Status, logs: string): Check {
+function proxyCheck({ initContainerStatuses }: Status, readiness: string | null, logs: string): Check {
   const found = initContainerStatuses.find(({ name }) => name === PROXY)
   const restarts = found?.restartCount ?? 0
   const times = restarts === 0 ? '' : `, restarted ${restarts} times`
   const last = found?.lastState.terminated?.message ?? ''
   const reason = last === '' ? '' : `; the last one ended with: ${last}`
+  const now = readiness?.replace(/^not yet: /, '') ?? 'ok'
+  const cause = now === 'ok' ? '' : `, because ${now}`
   if (found?.ready !== true)
-    return problem('sidecar', `not ready${times}: requests are refused${reason}`, logs)
+    return problem('sidecar', `not ready${times}: requests are refused${cause}${reason}`, logs)
   return restarts === 0 ? ok('sidecar', 'ready') : warning('sidecar', `ready${times}`, `${logs} --previous`)
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { POD_PORTS, READINESS_REASON } from '../../../core/capture/pod-contract.ts'
 import type { Kubectl } from './kubectl.ts'
 
 const Terminated = z.looseObject({ exitCode: z.number().optional(), message: z.string().optional() })
@@ -47,6 +48,8 @@ export type PodFacts = {
   /** `namespace/name` of the pod's Gateway; null when the pod does not have the gateway annotation. */
   readonly gatewayName: string | null
   readonly gateway: z.infer<typeof DiagnosedGateway> | null
+  /** Body of the sidecar's readiness probe; null when it cannot be read. */
+  readonly readiness: string | null
   /** Sidecar image that the operator injects; null when the operator's Deployment cannot be read. */
   readonly sidecarImage: string | null
   /** Names of known programs in each container; null when the container cannot be inspected. */
@@ -87,8 +90,9 @@ export async function podFacts(
   const pod = DiagnosedPod.parse(found)
   const gatewayName = gatewayOf(pod)
   const [place = '', short = ''] = gatewayName?.split('/') ?? []
-  const [gateway, sidecarImage, programs] = await Promise.all([
+  const [gateway, readiness, sidecarImage, programs] = await Promise.all([
     gatewayName === null ? null : kubectl.object('gateways.chaperone.dev', short, '-n', place),
+    readinessOf(kubectl, pod),
     imageOf(kubectl, system),
     programsOf(kubectl, pod),
   ])
@@ -96,9 +100,21 @@ export async function podFacts(
     pod,
     gatewayName,
     gateway: gateway === null ? null : DiagnosedGateway.parse(gateway),
+    readiness,
     sidecarImage,
     programs,
   }
+}
+
+/** Returns the body of the readiness probe; null without a running sidecar, or without the right to proxy to the pod. */
+async function readinessOf(kubectl: Kubectl, { metadata }: DiagnosedPod): Promise<string | null> {
+  const { namespace, name } = metadata
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}:${POD_PORTS.health}/proxy${READINESS_REASON}`
+  const timeout = '--request-timeout=5s'
+  return await kubectl.run('get', '--raw', path, timeout).then(
+    (body) => body.trim(),
+    () => null,
+  )
 }
 
 function gatewayOf({ metadata }: DiagnosedPod): string | null {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { proxyOrigin, registeredAgents } from '../client/agents.ts'
+import { type AgentRow, listAgentsIfAllowed, proxyOrigin, registeredAgents } from '../client/agents.ts'
 import { type ApiClient, controlPlane, localGateway, readIfAllowed } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
 import { readRunFile } from '../state/data-folder.ts'
@@ -9,15 +9,18 @@ import { manifestFindings } from './get.ts'
 
 const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
 
-/** Schema of the gateways with the warnings of their processes. Each warning is a sentence. */
+/** Schema of the gateways with the number of their connected processes, and their warnings. Each warning is a sentence. */
 const Gateways = z.looseObject({
   gateways: z.array(
     z.looseObject({
       name: z.string(),
-      live: z.looseObject({ warnings: z.array(z.string()).default([]) }).nullish(),
+      live: z
+        .looseObject({ processes: z.number().default(0), warnings: z.array(z.string()).default([]) })
+        .nullish(),
     }),
   ),
 })
+type Gateways = z.infer<typeof Gateways>['gateways']
 
 const Journal = z.looseObject({ journal: z.looseObject({ state: z.string() }).optional() })
 
@@ -39,7 +42,10 @@ type Report = {
   readonly health: string
   readonly checks: unknown
   readonly gateway: Readonly<Record<string, unknown>> | null
+  /** Agents with a port on the local gateway. */
   readonly agents: readonly { name: string; proxy_url: string }[]
+  /** Gateways and agents of a remote control plane; null for a local one. */
+  readonly remote: Remote | null
   readonly kill_switches: readonly { scope: string; reason: string }[]
   /** Number of pending approvals; null for a user without the right to read approvals. */
   readonly pending_approvals: number | null
@@ -47,6 +53,13 @@ type Report = {
   readonly manifest_warnings: readonly string[]
   /** Warnings of gateways, each as `namespace/name: ` with a sentence. */
   readonly gateway_warnings: readonly string[]
+}
+
+type Remote = {
+  /** Gateways with the numbers of their connected processes; null for a user without the right to read gateways. */
+  readonly gateways: readonly { readonly name: string; readonly processes: number }[] | null
+  /** Active agents with the numbers of their running pods; null for a user without the right to read agents. */
+  readonly agents: readonly { readonly name: string; readonly pods: number }[] | null
 }
 
 async function run(invocation: Invocation): Promise<number> {
@@ -60,17 +73,21 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
-  const hasGateway = readRunFile(invocation.folder)?.gateway_url != null && !invocation.env['CHAPERONE_URL']
+  const isRemote = Boolean(invocation.env['CHAPERONE_URL'])
+  const hasGateway = readRunFile(invocation.folder)?.gateway_url != null && !isRemote
   const gateway = hasGateway ? localGateway(invocation) : null
-  const [health, gatewayStatus, agents, kill, pending, manifests, warnings] = await Promise.all([
-    api.send('GET', '/api/health'),
-    gateway?.call<Record<string, unknown>>('GET', '/internal/status') ?? null,
-    gateway === null ? [] : registeredAgents(gateway),
-    api.call('GET', '/api/dashboard/kill-switch').then((body) => Kill.parse(body)),
-    pendingCount(api),
-    manifestFindings(api),
-    gatewayWarnings(api),
-  ])
+  const [health, gatewayStatus, agents, kill, pending, manifests, gateways, remoteAgents] = await Promise.all(
+    [
+      api.send('GET', '/api/health'),
+      gateway?.call<Record<string, unknown>>('GET', '/internal/status') ?? null,
+      gateway === null ? [] : registeredAgents(gateway),
+      api.call('GET', '/api/dashboard/kill-switch').then((body) => Kill.parse(body)),
+      pendingCount(api),
+      manifestFindings(api),
+      readGateways(api),
+      isRemote ? listAgentsIfAllowed(api) : null,
+    ],
+  )
   return {
     base_url: api.url,
     pid: lockHolder(invocation.folder.lock) ?? null,
@@ -78,11 +95,24 @@ async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
     checks: health.body['checks'],
     gateway: gatewayStatus,
     agents,
+    remote: isRemote ? remoteOf(gateways, remoteAgents) : null,
     kill_switches: kill.effective,
     pending_approvals: pending,
     manifest_problems: manifests.problems,
     manifest_warnings: manifests.warnings,
-    gateway_warnings: warnings,
+    gateway_warnings: (gateways ?? []).flatMap(
+      ({ name, live }) => live?.warnings.map((warning) => `${name}: ${warning}`) ?? [],
+    ),
+  }
+}
+
+function remoteOf(gateways: Gateways | null, agents: readonly AgentRow[] | null): Remote {
+  return {
+    gateways: gateways?.map(({ name, live }) => ({ name, processes: live?.processes ?? 0 })) ?? null,
+    agents:
+      agents
+        ?.filter(({ status: state }) => state === 'active')
+        .map(({ name, running }) => ({ name, pods: running?.pods ?? 0 })) ?? null,
   }
 }
 
@@ -91,10 +121,10 @@ async function pendingCount(api: ApiClient): Promise<number | null> {
   return answer === null ? null : Cards.parse(answer).approvals.length
 }
 
-async function gatewayWarnings(api: ApiClient): Promise<readonly string[]> {
+/** Returns the gateways; null for a user without the right to read them. */
+async function readGateways(api: ApiClient): Promise<Gateways | null> {
   const answer = await readIfAllowed(api, '/api/dashboard/gateway')
-  const { gateways } = answer === null ? { gateways: [] } : Gateways.parse(answer)
-  return gateways.flatMap(({ name, live }) => live?.warnings.map((warning) => `${name}: ${warning}`) ?? [])
+  return answer === null ? null : Gateways.parse(answer).gateways
 }
 
 function gatewayText(gateway: Readonly<Record<string, unknown>>): string {
@@ -106,17 +136,45 @@ function gatewayText(gateway: Readonly<Record<string, unknown>>): string {
 }
 
 function lines(report: Report): string[] {
-  const { gateway } = report
   const stopped = report.kill_switches.map(({ scope, reason }) => `${scope} (${reason})`)
   return [
     `control plane  ${report.health} at ${report.base_url}${report.pid === null ? '' : ` (pid ${report.pid})`}`,
-    gateway === null ? 'gateway        none (Mode B)' : `gateway        ${gatewayText(gateway)}`,
-    `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${proxyOrigin(proxy_url)}`).join(', ') || 'none registered'}`,
+    ...(report.remote === null ? localLines(report) : remoteLines(report.remote)),
     `kill switch    ${stopped.join(', ') || 'not active'}`,
     `approvals      ${pendingText(report.pending_approvals)}`,
     ...manifestLines(report),
     ...report.gateway_warnings.map((line) => `warning        ${line}`),
   ]
+}
+
+function localLines({ gateway, agents }: Report): string[] {
+  return [
+    gateway === null ? 'gateway        none (Mode B)' : `gateway        ${gatewayText(gateway)}`,
+    `agents         ${agents.map(({ name, proxy_url }) => `${name} ${proxyOrigin(proxy_url)}`).join(', ') || 'none registered'}`,
+  ]
+}
+
+/** Maximum number of gateways and of agents that a line names. */
+const NAMED = 10
+
+function remoteLines({ gateways, agents }: Remote): string[] {
+  const gatewayTexts = gateways?.map(
+    ({ name, processes }) => `${name} (${processes === 0 ? 'not' : processes} connected)`,
+  )
+  // Agents with pods first.
+  const agentTexts = agents
+    ?.toSorted((a, b) => b.pods - a.pods)
+    .map(({ name, pods }) => `${name} (${pods} ${pods === 1 ? 'pod' : 'pods'})`)
+  return [
+    `gateways       ${someOf(gatewayTexts, 'gateways')}`,
+    `agents         ${someOf(agentTexts, 'agents')}`,
+  ]
+}
+
+function someOf(texts: readonly string[] | undefined, resource: string): string {
+  if (texts === undefined) return `not shown: this requires the right to get ${resource}`
+  const rest = texts.length - NAMED
+  return `${texts.slice(0, NAMED).join(', ') || 'none'}${rest > 0 ? `, and ${rest} more` : ''}`
 }
 
 function pendingText(count: number | null): string {

@@ -74,6 +74,11 @@ export class ControlStream {
     this.#searches = createControlBackOff(deps.random, this.#times.firstSearchMs / 2, this.#times.searchMs)
   }
 
+  /** Reason why the last attempt to connect failed, or why the last stream ended; null while a stream is open. */
+  get problem(): string | null {
+    return this.#lastProblem || null
+  }
+
   start(): void {
     void this.#run()
   }

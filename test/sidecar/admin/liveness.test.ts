@@ -30,7 +30,7 @@ async function startHealthServer(sliceMs: number): Promise<number> {
   const program = `
     import { parentPort } from 'node:worker_threads'
     const { openHealthServer } = await import(${JSON.stringify(server)})
-    const notReady = { whenStarted: async () => 'no rules', isReady: () => false }
+    const notReady = { whenStarted: async () => 'no rules', notReady: () => 'no rules' }
     await openHealthServer(${port}, { health: () => ({ status: 'not_ready' }), scrape: () => '', ...notReady })
     const work = () => {
       const until = performance.now() + ${sliceMs}

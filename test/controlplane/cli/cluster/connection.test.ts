@@ -21,7 +21,19 @@ const ANSWERS: Readonly<Record<string, object>> = {
   '/api/health': { status: 'healthy', checks: {} },
   '/api/dashboard/kill-switch': { effective: [] },
   '/api/dashboard/manifests': { objects: [], problems: [], config_version: 1, in_force: {} },
-  '/api/dashboard/gateway': { gateways: [] },
+  '/api/dashboard/gateway': {
+    gateways: [
+      { name: 'team/main', live: { processes: 2, warnings: [] } },
+      { name: 'team/idle', live: null },
+    ],
+  },
+  '/api/dashboard/agents': {
+    agents: [
+      { agent_id: 'a1', name: 'team/quiet', status: 'active' },
+      { agent_id: 'a2', name: 'team/web', status: 'active', running: { pods: 3, instances: [] } },
+      { agent_id: 'a3', name: 'team/gone', status: 'revoked' },
+    ],
+  },
 }
 let calls: Call[] = []
 let server: Server
@@ -146,6 +158,9 @@ test.each([
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout.includes('shared True')).toBe(allowed !== 'nothing')
     expect(stdout).not.toMatch(/forbidden/i)
+    expect(stdout).toContain('gateways       team/main (2 connected), team/idle (not connected)\n')
+    expect(stdout).toContain('agents         team/web (3 pods), team/quiet (0 pods)\n')
+    expect(stdout).not.toMatch(/Mode B|none registered/)
     const lines = kubectl.split('\n').filter((line) => line.includes('get gateways.chaperone.dev'))
     expect(lines.map((line) => line.replace(/.*gateways\.chaperone\.dev ?/, ''))).toEqual(asked)
   },

@@ -14,6 +14,7 @@ type Changes = {
   readonly rules?: object
   readonly image?: string
   readonly conditions?: readonly object[]
+  readonly readiness?: string | null
   readonly programs?: readonly string[] | null
 }
 
@@ -24,6 +25,7 @@ function facts({
   rules = { state: { terminated: { exitCode: 0 } } },
   image = IMAGE,
   conditions = [{ type: 'Ready', status: 'True' }],
+  readiness = null,
   programs = ['node'],
 }: Changes = {}): PodFacts {
   const pod = DiagnosedPod.parse({
@@ -47,6 +49,7 @@ function facts({
     pod,
     gatewayName: 'chaperone.dev/gateway' in annotations ? 'team/main' : null,
     gateway: DiagnosedGateway.parse({ status: { conditions } }),
+    readiness,
     sidecarImage: IMAGE,
     programs: new Map([['agent', programs]]),
   }
@@ -84,6 +87,11 @@ describe('the checks of a pod', () => {
       'whose sidecar is not ready',
       { proxy: { ready: false, restartCount: 3 } },
       /problem sidecar: not ready, restarted 3 times/,
+    ],
+    [
+      'whose sidecar says in its readiness probe why it is not ready',
+      { proxy: { ready: false }, readiness: 'not yet: the control plane has sent no rules: EAI_AGAIN' },
+      /problem sidecar: not ready: requests are refused, because the control plane has sent no rules: EAI_AGAIN ->/,
     ],
     [
       'whose rules could not be set, without saying that it is captured',
