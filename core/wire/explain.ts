@@ -24,6 +24,8 @@ export const ExplainReply = z.object({
     riskFactors: z.array(z.string()),
   }),
   snapshot_version: z.number(),
+  /** False if the gateway serves no agent with this name. Only rules that apply to every agent are then evaluated. */
+  agent_known: z.boolean(),
 })
 
 const MAX_SPEC = 8_000

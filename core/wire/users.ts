@@ -17,7 +17,16 @@ export const UserView = z.object({
   ),
   created_at: z.string(),
 })
-export const UserList = z.object({ users: z.array(UserView) })
+/** Invitation that nobody has used yet. */
+export const InvitationView = z.object({
+  id: z.string(),
+  email: z.string(),
+  role: RoleSchema,
+  invited_by: z.string().nullable(),
+  created_at: z.string(),
+  expires_at: z.string(),
+})
+export const UserList = z.object({ users: z.array(UserView), invitations: z.array(InvitationView) })
 
 /** Change of one user (spec 4.4 and its extensions). */
 export const UserActionBody = z.discriminatedUnion('action', [
@@ -31,6 +40,7 @@ export const UserActionBody = z.discriminatedUnion('action', [
   }),
   z.strictObject({ action: z.literal('create_key'), user_id: Id }),
   z.strictObject({ action: z.literal('invite'), email: Email, role: RoleSchema.default('viewer') }),
+  z.strictObject({ action: z.literal('revoke_invitation'), invitation_id: Id }),
 ])
 /**
  * Result of the change. Its fields depend on the action: the new role and groups, a new approver key, or an
@@ -66,6 +76,7 @@ export const CreateKeyReply = Ok.extend({ id: z.string(), api_key: z.string(), e
 export const RevokeKeyQuery = z.strictObject({ id: Id })
 
 export type UserView = z.infer<typeof UserView>
+export type InvitationView = z.infer<typeof InvitationView>
 export type UserList = z.infer<typeof UserList>
 export type UserActionBody = z.input<typeof UserActionBody>
 export type UserActionReply = z.infer<typeof UserActionReply>

@@ -236,13 +236,56 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     await page.getByText('Denied', { exact: true }).first().waitFor()
   })
 
-  test('the kill switch works from any page in two steps, counts acknowledgements, and is deactivated with a reason', async () => {
+  test('Explain warns about an agent that does not exist', async () => {
+    const { page } = owner
+    await page.goto(
+      `${stage.laptop.ready.base_url}/#/explain?method=GET&url=https%3A%2F%2Fapi.github.com%2Fuser&agent=nobody-has-this-name`,
+    )
+    await page.getByText('The gateway serves no agent nobody-has-this-name').waitFor()
+    await page.goto(page.url().replace('nobody-has-this-name', 'dev'))
+    await page
+      .getByLabel('explanation', { exact: true })
+      .getByText('agent dev')
+      .or(page.getByText('Decided by'))
+      .first()
+      .waitFor()
+    await page.getByText('The gateway serves no agent').waitFor({ state: 'detached' })
+  })
+
+  test('unsaved changes of a policy are kept while the user reads another page', async () => {
+    const { page } = owner
+    await page.goto(`${stage.laptop.ready.base_url}/#/policies?policy=new`)
+    await page.getByLabel('Name').fill('unsaved-draft')
+    await page.getByRole('link', { name: 'Traffic' }).click()
+    await page.getByRole('heading', { name: 'Traffic' }).waitFor()
+    await page.goto(`${stage.laptop.ready.base_url}/#/policies?policy=new`)
+    await page.getByRole('button', { name: 'Discard unsaved changes' }).waitFor()
+    expect(await page.getByLabel('Name').inputValue()).toBe('unsaved-draft')
+    await page.getByRole('button', { name: 'Discard unsaved changes' }).click()
+    expect(await page.getByLabel('Name').inputValue()).toBe('')
+    await page.getByRole('link', { name: 'Traffic' }).click()
+  })
+
+  test('a pending invitation is listed and revoked, and its link then registers nobody', async () => {
+    const { page } = owner
+    const invite = { action: 'invite', email: 'late@example.com', role: 'member' }
+    const { body } = await stage.laptop.api('POST', '/api/dashboard/users', invite)
+    await page.goto(`${stage.laptop.ready.base_url}/#/users`)
+    await page.getByRole('button', { name: 'Revoke the invitation of late@example.com' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('late@example.com').first().waitFor({ state: 'detached' })
+    const joined = await stage.laptop.api('POST', '/api/auth/register', {
+      ...{ email: 'late@example.com', password: PASSWORD, name: 'Late' },
+      invite_token: body['invite_token'],
+    })
+    expect(joined.status).toBe(403)
+  })
+
+  test('two clicks activate the kill switch from any page, which names the user, counts acknowledgements, and is deactivated with a reason', async () => {
     const { page } = owner
     await page.getByRole('button', { name: 'Kill switch', exact: true }).click()
     const dialog = page.getByRole('dialog')
-    expect(await dialog.getByRole('button', { name: 'Continue' }).isDisabled()).toBe(true)
-    await dialog.getByLabel('Reason').fill('drill of the test')
-    await dialog.getByRole('button', { name: 'Continue' }).click()
+    await dialog.getByLabel('Reason (optional)').fill('drill of the test')
     expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
     await dialog.getByRole('button', { name: 'Activate the kill switch' }).click()
     await dialog.getByText(/1 of 1 gateway acknowledged in \d+ ms/).waitFor()
@@ -251,7 +294,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     const before = seen()
     expect(await stage.merge()).toMatchObject({
       status: 403,
-      body: { error: 'Kill switch active: drill of the test' },
+      body: { error: `Kill switch active: drill of the test (${OWNER})` },
     })
     expect(seen()).toBe(before)
     await page.getByRole('button', { name: 'Deactivate …' }).click()
@@ -259,6 +302,13 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     await dialog.getByRole('button', { name: 'Deactivate', exact: true }).click()
     await page.getByText('Kill switch active for everything', { exact: true }).waitFor({ state: 'detached' })
     expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
+    await page.getByRole('button', { name: 'Kill switch', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Activate the kill switch' }).click()
+    await page.getByText(`activated by ${OWNER}`).waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('button', { name: 'Deactivate …' }).click()
+    await dialog.getByRole('button', { name: 'Deactivate', exact: true }).click()
+    await page.getByText('Kill switch active for everything', { exact: true }).waitFor({ state: 'detached' })
   })
 
   test('live updates resume after the control plane was down', async () => {

@@ -2,6 +2,7 @@
 export const DENIAL_LABELS: Readonly<Record<string, string>> = {
   permission: 'A permission denies it, or no permission allows it.',
   policy: 'A policy denies it.',
+  policy_invalid: 'A policy of this scope is not valid and was never in force.',
   kill_switch: 'The kill switch was active.',
   unknown_host: 'No connector owns this host.',
   approval_denied: 'An approver denied it.',
@@ -9,4 +10,8 @@ export const DENIAL_LABELS: Readonly<Record<string, string>> = {
   approval_void: 'The approved state changed before the request was sent.',
   ambiguous: 'The request is malformed or ambiguous.',
   not_ready: 'The gateway had no configuration yet.',
+  rate_limit: 'The agent exceeded its rate limit, or had too many held requests.',
+  agent: 'The agent is unknown, suspended or revoked.',
+  address: 'The host resolves to an address that the connector does not allow.',
+  credential: 'The connector has no credential.',
 }

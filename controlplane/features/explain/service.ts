@@ -49,6 +49,8 @@ export type Explanation = {
   readonly action: Action | null
   readonly decision: Decision
   readonly snapshot_version: number
+  /** False when the gateway serves no agent with the name. */
+  readonly agent_known: boolean
 }
 
 export type Explain = (question: Question) => Explanation
@@ -93,6 +95,7 @@ export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
       action: finding.action,
       decision,
       snapshot_version: snapshot.version,
+      agent_known: snapshot.agentsByName.has(question.agent),
     }
   }
 }

@@ -116,11 +116,17 @@ export type Ending = {
   readonly status: number | null
 }
 
-/** Completes a message that this process has leased. Returns false when another process holds the lease. */
+/**
+ * Completes a message that this process has leased. A message that becomes obsolete after a failed attempt was never
+ * delivered: it is dead and keeps the error. Returns false when another process holds the lease.
+ */
 export async function endMessage(q: Query, ending: Ending): Promise<boolean> {
   const { rowCount } = await q.query(
-    `update outbox set state = $3, last_error = $4, last_status = $5, leased_by = null, leased_until = null,
-       ended_at = clock_timestamp()
+    `update outbox set
+       state = case when $3 = 'obsolete' and last_error is not null then 'dead' else $3 end,
+       last_error = case when $3 = 'obsolete' then concat_ws('; then ', last_error, $4::text) else $4 end,
+       last_status = case when $3 = 'obsolete' then coalesce(last_status, $5) else $5 end,
+       leased_by = null, leased_until = null, ended_at = clock_timestamp()
      where id = $1 and leased_by = $2 and state = 'pending'`,
     [ending.id, ending.by, ending.state, ending.error, ending.status],
   )
@@ -215,7 +221,7 @@ export async function reviveMessage(
   )
   if (rows[0]?.state !== 'dead') return rows[0]?.state
   await q.query(
-    `update outbox set state = 'pending', attempts = 0, next_attempt_at = clock_timestamp(), ended_at = null
+    `update outbox set state = 'pending', attempts = 0, next_attempt_at = clock_timestamp(), ended_at = null, last_error = null
      where event_id = $1`,
     [eventId],
   )

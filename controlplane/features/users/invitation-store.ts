@@ -15,6 +15,30 @@ export async function insertInvitation(
   )
 }
 
+export type PendingInvitation = Invitation & {
+  readonly invitedBy: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+/** Lists the invitations that are neither used nor expired, newest first. */
+export async function listInvitations(q: Query): Promise<readonly PendingInvitation[]> {
+  const { rows } = await q.query<PendingInvitation>(
+    `select id, email, role, invited_by as "invitedBy", created_at as "createdAt", expires_at as "expiresAt"
+     from invitations where used_at is null and expires_at > now() order by created_at desc, id limit 500`,
+  )
+  return rows
+}
+
+/** Deletes an unused invitation and returns it. Undefined when it does not exist or was used. */
+export async function deleteInvitation(q: Query, id: string): Promise<Invitation | undefined> {
+  const { rows } = await q.query<Invitation>(
+    'delete from invitations where id = $1 and used_at is null returning id, email, role',
+    [id],
+  )
+  return rows[0]
+}
+
 /**
  * Marks the invitation as used and returns the invitation. Undefined for an unknown, expired or used invitation, and
  * for another e-mail address than the invited address.

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import {
+  type InvitationView,
   KEY_DAYS,
   UserActionBody,
   UserActionReply,
@@ -10,6 +11,7 @@ import {
 import { type Route, route } from '../../http/route.ts'
 import { ownerOf } from './approver-key-routes.ts'
 import type { ApproverKeys, KeyOwner } from './approver-keys.ts'
+import type { PendingInvitation } from './invitation-store.ts'
 import type { UserRow } from './rows.ts'
 import type { Users } from './service.ts'
 
@@ -26,9 +28,12 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       method: 'GET',
       path: '/api/dashboard/users',
       auth: 'users/get',
-      summary: 'Lists all users',
+      summary: 'Lists all users, and the invitations that nobody has used yet',
       response: UserList,
-      handler: async () => ({ users: (await deps.users.list()).map(userView) }),
+      handler: async () => ({
+        users: (await deps.users.list()).map(userView),
+        invitations: (await deps.users.invitations()).map(invitationView),
+      }),
     }),
     route({
       method: 'POST',
@@ -36,7 +41,7 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       auth: 'users/update',
       givesAccess: true,
       summary:
-        'Changes a role, suspends, activates or invites a user, sets groups, or creates an approver key of the caller',
+        'Changes a role, suspends, activates or invites a user, revokes an invitation, sets groups, or creates an approver key of the caller',
       body: UserActionBody,
       response: UserActionReply,
       handler: async ({ body, ...input }) => act(deps, ownerOf(input), body),
@@ -67,6 +72,8 @@ async function act(
       const token = await users.invite(by, body.email, body.role)
       return { ok: true, invite_link: `${baseUrl()}/setup?invite=${token}`, invite_token: token }
     }
+    case 'revoke_invitation':
+      return { ok: true, role: await users.revokeInvitation(by, body.invitation_id) }
     default:
       throw new ChaperoneError('internal', {
         detail: `unhandled action ${JSON.stringify(body satisfies never)}`,
@@ -88,6 +95,12 @@ async function createOwnKey(
   }
   const made = await approverKeys.create(owner, { name: null, days: KEY_DAYS.default })
   return { ok: true, id: made.id, api_key: made.key, expires_at: made.expiresAt.toISOString() }
+}
+
+function invitationView(row: PendingInvitation): InvitationView {
+  const { id, email, role, invitedBy, createdAt, expiresAt } = row
+  const times = { created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() }
+  return { id, email, role, invited_by: invitedBy, ...times }
 }
 
 function userView(row: UserRow): UserView {

@@ -11,7 +11,12 @@ import { findIdentityOf, identityState } from '../oidc/rows.ts'
 import { deleteSessionsOf } from '../sessions/store.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { refuseGroupsBeyondOwn, refuseMoreThanOwn, rolesOf } from './assigned-roles.ts'
-import { insertInvitation } from './invitation-store.ts'
+import {
+  deleteInvitation,
+  insertInvitation,
+  listInvitations,
+  type PendingInvitation,
+} from './invitation-store.ts'
 import { getUser, listUsers, lockUser, type UserRow } from './rows.ts'
 import { lockUserChanges, updateUser } from './store.ts'
 
@@ -25,6 +30,10 @@ export type Users = {
   setGroups(by: UserPrincipal, userId: string, groups: readonly string[]): Promise<UserRow>
   /** Invites a user. Returns the token of the registration link. */
   invite(by: UserPrincipal, email: string, role: Role): Promise<string>
+  /** Lists the invitations that nobody has used yet. */
+  invitations(): Promise<readonly PendingInvitation[]>
+  /** Revokes an unused invitation. Returns its role. */
+  revokeInvitation(by: UserPrincipal, id: string): Promise<Role>
 }
 
 export function createUsers(deps: UsersDeps): Users {
@@ -90,6 +99,8 @@ export function createUsers(deps: UsersDeps): Users {
       })
     },
     invite: (by, email, role) => invite(deps, { by, email, role }),
+    invitations: () => listInvitations(deps.db),
+    revokeInvitation: (by, id) => revokeInvitation(deps, by, id),
   }
 }
 
@@ -114,6 +125,23 @@ async function invite(
     await note(q, { db, orgId }, by, 'user.role_changed', { email, change: 'invited', to: role })
   })
   return token
+}
+
+async function revokeInvitation(deps: UsersDeps, given: UserPrincipal, id: string): Promise<Role> {
+  return deps.db.tx(async (q) => {
+    const by = await stillAllowed(q, given)
+    const invitation = await deleteInvitation(q, id)
+    if (invitation === undefined) {
+      throw new ChaperoneError('not_found', {
+        detail: `There is no unused invitation ${id}. It may have been used or revoked. Reload the list of users.`,
+      })
+    }
+    const { email, role } = invitation
+    if (role === 'owner' && by.role !== 'owner')
+      throw ownerGuard(by, 'Only an owner may revoke the invitation of an owner.')
+    await note(q, deps, by, 'user.role_changed', { email, change: 'invitation_revoked', from: role })
+    return role
+  })
 }
 
 async function setStatus(

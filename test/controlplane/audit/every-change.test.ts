@@ -47,6 +47,14 @@ describe('every change over the dashboard leaves its events, and no others', () 
     expect(
       await types('POST', users, { action: 'invite', email: 'new@example.com', role: 'member' }),
     ).toHaveLength(1)
+    const { body: listed } = await owner('GET', users)
+    const [invitation] = at<{ id: string; email: string }[]>(listed, 'invitations')
+    expect(invitation?.email).toBe('new@example.com')
+    const revoke = { action: 'revoke_invitation', invitation_id: invitation?.id }
+    expect((await change('POST', users, revoke)).events).toMatchObject([
+      { event_type: 'user.role_changed', details: { change: 'invitation_revoked', from: 'member' } },
+    ])
+    expect((await owner('POST', users, revoke)).status).toBe(404)
     const { answer } = await change('POST', users, {
       action: 'invite',
       email: 'b@example.com',

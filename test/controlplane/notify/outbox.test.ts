@@ -1,7 +1,10 @@
 import { createServer } from 'node:net'
+import { pino } from 'pino'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RETRY_AFTER_S, waitAfter } from '../../../controlplane/features/notifications/back-off.ts'
+import type { Deliver, Delivery } from '../../../controlplane/features/notifications/delivery.ts'
+import { createOutbox } from '../../../controlplane/features/notifications/outbox.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import {
@@ -457,4 +460,24 @@ describe('secrets', () => {
     expect(everything).toContain('action.allowed')
     for (const canary of ['canary', secret, secret.slice(6)]) expect(everything).not.toContain(canary)
   })
+})
+
+test('a message that becomes obsolete after a failed attempt has failed, and keeps the error of the attempt', async () => {
+  await using world = await startWorld(postgres)
+  await world.enqueue({})
+  const failures: Delivery[] = [{ outcome: 'failed', why: 'chat answered invalid_auth', status: 200 }]
+  const deliver: Deliver = async () =>
+    failures.shift() ?? { outcome: 'obsolete', why: 'the approval has ended' }
+  const clock = fakeClock()
+  await using outbox = await createOutbox({
+    ...{ db: world.db, log: pino({ level: 'silent' }), now: clock.now, random: () => 0 },
+    deliver: { webhook: deliver, chat_post: deliver, chat_update: deliver, chat_tell: deliver },
+  })
+  await eventually('the first attempt failed', () => (failures.length === 0 ? true : null))
+  await eventually('the message is dead', async () => {
+    clock.advance(60)
+    outbox.wake()
+    const [row] = (await world.notifications.list({ limit: 1, offset: 0 })).rows
+    return row?.state === 'dead' ? row : null
+  }).then((row) => expect(row.lastError).toBe('chat answered invalid_auth; then the approval has ended'))
 })

@@ -3,16 +3,13 @@ import { useState } from 'react'
 import type { KillSwitchReply } from '../../../../core/wire/kill-switch.ts'
 import { call } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
-import { ConfirmStep } from './confirm-step.tsx'
+import { useSession } from '../../session/session.tsx'
 import { ResultStep } from './result-step.tsx'
 import { type KillSwitchRequest, ScopeForm } from './scope-form.tsx'
 
-type Step =
-  | { readonly kind: 'form' }
-  | { readonly kind: 'confirm'; readonly request: KillSwitchRequest }
-  | { readonly kind: 'done'; readonly request: KillSwitchRequest; readonly reply: KillSwitchReply }
+type Done = { readonly scope: string; readonly reply: KillSwitchReply }
 
-/** Activates the kill switch in two steps, then shows how many gateways have acknowledged it. */
+/** Activates the kill switch, then shows how many gateways have acknowledged it. */
 export function KillSwitchDialog({
   isOpen,
   onClose,
@@ -20,10 +17,11 @@ export function KillSwitchDialog({
   readonly isOpen: boolean
   readonly onClose: () => void
 }) {
-  const [step, setStep] = useState<Step>({ kind: 'form' })
-  const activate = useMutation(async (request: KillSwitchRequest) => {
-    const body = { active: true, scope: request.scope, reason: request.reason }
-    setStep({ kind: 'done', request, reply: await call('POST /api/dashboard/kill-switch', { body }) })
+  const { user } = useSession()
+  const [done, setDone] = useState<Done | null>(null)
+  const activate = useMutation(async ({ scope, reason }: KillSwitchRequest) => {
+    const body = { active: true, scope, reason: reasonBy(user.email, reason) }
+    setDone({ scope, reply: await call('POST /api/dashboard/kill-switch', { body }) })
   })
   const close = () => {
     onClose()
@@ -33,24 +31,21 @@ export function KillSwitchDialog({
     <Modal
       opened={isOpen}
       onClose={close}
-      onExitTransitionEnd={() => setStep({ kind: 'form' })}
-      title={step.kind === 'done' ? 'Kill switch active' : 'Activate the kill switch'}
+      onExitTransitionEnd={() => setDone(null)}
+      title={done === null ? 'Activate the kill switch' : 'Kill switch active'}
       closeButtonProps={{ 'aria-label': 'Close' }}
       centered
     >
-      {step.kind === 'form' ? (
-        <ScopeForm onNext={(request) => setStep({ kind: 'confirm', request })} />
-      ) : step.kind === 'confirm' ? (
-        <ConfirmStep
-          request={step.request}
-          isBusy={activate.isBusy}
-          error={activate.error}
-          onBack={() => setStep({ kind: 'form' })}
-          onConfirm={() => activate.run(step.request)}
-        />
+      {done === null ? (
+        <ScopeForm isBusy={activate.isBusy} error={activate.error} onActivate={activate.run} />
       ) : (
-        <ResultStep reply={step.reply} scope={step.request.scope} onClose={close} />
+        <ResultStep reply={done.reply} scope={done.scope} onClose={close} />
       )}
     </Modal>
   )
+}
+
+/** Returns the reason that agents and users read. It names the user, because the banner shows nothing else about them. */
+function reasonBy(user: string, reason: string): string {
+  return reason === '' ? `activated by ${user}` : `${reason} (${user})`
 }

@@ -3,7 +3,7 @@ import type { KillSwitchReply } from '../../../../core/wire/kill-switch.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { scopeLabel } from './scope.ts'
 
-/** Third step of the kill switch dialog: shows how many gateways have acknowledged the kill switch. */
+/** Second step of the kill switch dialog: shows how many gateways have acknowledged the kill switch. */
 export function ResultStep(props: {
   readonly reply: KillSwitchReply
   readonly scope: string

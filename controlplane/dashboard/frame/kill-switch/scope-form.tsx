@@ -1,22 +1,29 @@
-import { Autocomplete, Button, Group, Radio, Stack, Textarea } from '@mantine/core'
+import { Autocomplete, Button, Group, Radio, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import type { ApiError } from '../../api/api-error.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { SCOPE_KINDS, type ScopeKind, scopeText } from './scope.ts'
 
 export type KillSwitchRequest = { readonly scope: string; readonly reason: string }
 
-/** First step of the kill switch dialog: the user enters scope and reason. */
-export function ScopeForm({ onNext }: { readonly onNext: (request: KillSwitchRequest) => void }) {
+/** Form of the kill switch dialog: scope and optional reason. Its button activates the kill switch. */
+export function ScopeForm(props: {
+  readonly isBusy: boolean
+  readonly error: ApiError | null
+  readonly onActivate: (request: KillSwitchRequest) => void
+}) {
+  const { isBusy, error, onActivate } = props
   const [kind, setKind] = useState<ScopeKind>('all')
   const [name, setName] = useState('')
   const [reason, setReason] = useState('')
   const names = useScopeNames(kind)
-  const isReady = reason.trim() !== '' && (kind === 'all' || name.trim() !== '')
+  const isReady = kind === 'all' || name.trim() !== ''
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        if (isReady) onNext({ scope: scopeText(kind, name.trim()), reason: reason.trim() })
+        if (isReady) onActivate({ scope: scopeText(kind, name.trim()), reason: reason.trim() })
       }}
     >
       <Stack gap="md">
@@ -30,20 +37,21 @@ export function ScopeForm({ onNext }: { readonly onNext: (request: KillSwitchReq
         {kind === 'all' ? null : (
           <Autocomplete label={`Name of the ${kind}`} value={name} onChange={setName} data={names} required />
         )}
-        <Textarea
-          label="Reason"
-          description="Agents receive it with every refusal. The audit log keeps it."
+        <TextInput
+          label="Reason (optional)"
+          description="Agents receive the reason and your e-mail address with every refusal. The audit log keeps them."
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
-          maxLength={1_000}
-          autosize
-          minRows={2}
-          required
-          data-autofocus
+          maxLength={800}
         />
+        <Text size="sm" c="dimmed">
+          Within moments gateways refuse new requests, end held requests, and close open streams and tunnels
+          in this scope. The kill switch stays active until an admin deactivates it.
+        </Text>
+        {error === null ? null : <ErrorNote error={error} />}
         <Group justify="flex-end">
-          <Button type="submit" className="danger" disabled={!isReady}>
-            Continue
+          <Button type="submit" className="danger" disabled={!isReady} loading={isBusy} data-autofocus>
+            Activate the kill switch
           </Button>
         </Group>
       </Stack>

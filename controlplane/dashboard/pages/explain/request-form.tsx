@@ -1,10 +1,13 @@
-import { Button, Group, Paper, Select, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Paper, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ExplainResult } from '../../components/decision/explain-result.tsx'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
+import { hrefOf } from '../../routing/page-location.ts'
 import { useQueryState } from '../../routing/use-page-location.ts'
 import { AgentInput } from './agent-input.tsx'
 
@@ -54,7 +57,14 @@ export function RequestForm() {
       </Paper>
       {isComplete ? (
         <Panel title="Result">
-          <Loaded of={answer}>{(reply) => <ExplainResult reply={reply} />}</Loaded>
+          <Loaded of={answer}>
+            {(reply) => (
+              <>
+                {reply.agent_known ? null : <UnknownAgent agent={input.agent} />}
+                <ExplainResult reply={reply} />
+              </>
+            )}
+          </Loaded>
         </Panel>
       ) : (
         <EmptyState icon="explain" title="Test a request">
@@ -63,5 +73,24 @@ export function RequestForm() {
         </EmptyState>
       )}
     </>
+  )
+}
+
+function UnknownAgent({ agent }: { readonly agent: string }) {
+  return (
+    <Alert
+      color="orange"
+      variant="outline"
+      icon={<Icon name="warning" />}
+      title="Unknown agent"
+      className="note"
+      mb="sm"
+    >
+      The gateway serves no agent <UntrustedText text={agent} />. The result considers only rules that apply
+      to every agent.{' '}
+      <Anchor underline="always" href={hrefOf('agents')}>
+        All agents
+      </Anchor>
+    </Alert>
   )
 }

@@ -1,5 +1,4 @@
-import { Alert, Anchor, SimpleGrid, Stack } from '@mantine/core'
-import { useState } from 'react'
+import { Alert, Anchor, Button, SimpleGrid, Stack } from '@mantine/core'
 import type { PolicyDetails } from '../../../../core/wire/policies.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
@@ -10,12 +9,12 @@ import { isReadOnly, ManagedNote } from '../../components/manifest/source-badge.
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
-import { draftOf, NEW_DRAFT, type PolicyDraft } from './draft.ts'
 import { PolicyFieldsForm } from './policy-fields-form.tsx'
 import { PolicyTabs } from './policy-tabs.tsx'
 import { SaveBar } from './save-bar.tsx'
 import { TextEditor } from './text-editor.tsx'
 import { useCheck } from './use-check.ts'
+import { useKeptDraft } from './use-kept-draft.ts'
 
 /** Shows the editor of one policy; the id `new` creates a policy. */
 export function PolicyEditor({ id }: { readonly id: string }) {
@@ -49,17 +48,10 @@ type EditorProps = { readonly stored: PolicyDetails | null; readonly onSaved: ()
 
 function Editor({ stored, onSaved }: EditorProps) {
   const { may, isYaml } = useSession()
-  // Version that the edit is based on. `base` does not follow later changes of other users.
-  const [base, setBase] = useState(stored)
-  const [draft, setDraft] = useState<PolicyDraft>(stored === null ? NEW_DRAFT : draftOf(stored))
+  const { base, draft, isRestored, change, rebase } = useKeptDraft(stored)
   const check = useCheck(draft)
   const isManaged = stored !== null && isReadOnly(stored)
   const readOnly = !may('policies/update') || (isManaged && !isYaml)
-  const change = (fields: Partial<PolicyDraft>) => setDraft((before) => ({ ...before, ...fields }))
-  const rebase = (policy: PolicyDetails) => {
-    setBase(policy)
-    setDraft(draftOf(policy))
-  }
   return (
     <>
       <Anchor href={hrefOf('policies')} size="sm">
@@ -79,6 +71,7 @@ function Editor({ stored, onSaved }: EditorProps) {
             <ManagedNote row={stored} />
           </Alert>
         ) : null}
+        {isRestored ? <RestoredNote onDiscard={() => rebase(stored)} /> : null}
         <PolicyFieldsForm draft={draft} isReadOnly={readOnly} onChange={change} />
         <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
           <div className="min-0">
@@ -104,11 +97,31 @@ function Editor({ stored, onSaved }: EditorProps) {
             draft={draft}
             check={check}
             onSaved={onSaved}
+            onCreated={() => rebase(null)}
             onRebase={rebase}
           />
         )}
       </Stack>
     </>
+  )
+}
+
+function RestoredNote({ onDiscard }: { readonly onDiscard: () => void }) {
+  return (
+    <Alert
+      color="indigo"
+      variant="outline"
+      icon={<Icon name="clock" />}
+      title="Unsaved changes"
+      className="note"
+    >
+      The editor shows changes of an earlier visit that were not saved.
+      <div>
+        <Button mt="xs" size="compact-sm" variant="default" onClick={onDiscard}>
+          Discard unsaved changes
+        </Button>
+      </div>
+    </Alert>
   )
 }
 

@@ -16,11 +16,12 @@ type Props = {
   readonly draft: PolicyDraft
   readonly check: Check
   readonly onSaved: () => void
+  readonly onCreated: () => void
   readonly onRebase: (policy: PolicyDetails) => void
 }
 
 /** Saves or deletes the policy, or shows why it cannot be saved. */
-export function SaveBar({ base, stored, draft, check, onSaved, onRebase }: Props) {
+export function SaveBar({ base, stored, draft, check, onSaved, onCreated, onRebase }: Props) {
   const wording = wordingOf(useSession().isYaml, base === null)
   const changes = base === null ? draft : changesOf(draftOf(base), draft)
   const obstacle = obstacleOf(draft, check, Object.keys(changes).length > 0)
@@ -28,6 +29,7 @@ export function SaveBar({ base, stored, draft, check, onSaved, onRebase }: Props
   const save = useMutation(async () => {
     if (base === null) {
       const made = await call('POST /api/dashboard/policies', { body: { ...draft, name: draft.name.trim() } })
+      onCreated()
       navigate('policies', { policy: made.policy_id })
       return
     }

@@ -16,6 +16,7 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { ROLE_LABELS } from '../../labels/role-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
+import { Invitations } from './invitations.tsx'
 import { InviteUser } from './invite-user.tsx'
 import { UserRowActions } from './user-row-actions.tsx'
 
@@ -43,24 +44,27 @@ export function Page() {
           <SecretOnce title={shown.title} about={shown.about} label="secret" secret={shown.secret} />
         )}
         <Loaded of={list}>
-          {({ users }) => (
-            <RowTable
-              rows={users}
-              keyOf={({ id }) => id}
-              columns={[
-                { head: 'User', cell: (row) => <Name row={row} isSelf={row.id === user.id} /> },
-                { head: 'Role', cell: (row) => <RoleSelect row={row} onDone={list.reload} /> },
-                { head: 'Groups', cell: ({ groups }) => <Groups groups={groups} /> },
-                {
-                  head: 'Status',
-                  isWhole: true,
-                  cell: ({ status }) => (
-                    <ToneBadge tone={status === 'active' ? 'good' : 'bad'}>{status}</ToneBadge>
-                  ),
-                },
-              ]}
-              actions={mayAct ? (row) => <UserRowActions user={row} onDone={list.reload} /> : undefined}
-            />
+          {({ users, invitations }) => (
+            <>
+              <RowTable
+                rows={users}
+                keyOf={({ id }) => id}
+                columns={[
+                  { head: 'User', cell: (row) => <Name row={row} isSelf={row.id === user.id} /> },
+                  { head: 'Role', cell: (row) => <RoleSelect row={row} onDone={list.reload} /> },
+                  { head: 'Groups', cell: ({ groups }) => <Groups groups={groups} /> },
+                  {
+                    head: 'Status',
+                    isWhole: true,
+                    cell: ({ status }) => (
+                      <ToneBadge tone={status === 'active' ? 'good' : 'bad'}>{status}</ToneBadge>
+                    ),
+                  },
+                ]}
+                actions={mayAct ? (row) => <UserRowActions user={row} onDone={list.reload} /> : undefined}
+              />
+              <Invitations invitations={invitations} mayAct={mayAct} onDone={list.reload} />
+            </>
           )}
         </Loaded>
         <Text size="sm" c="dimmed">
