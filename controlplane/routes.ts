@@ -9,6 +9,7 @@ import { createChatRoutes } from './features/chat/routes.ts'
 import { createCatalogueRoutes } from './features/connectors/catalogue-routes.ts'
 import { createConnectorRoutes } from './features/connectors/routes.ts'
 import { createUnownedHostRoutes } from './features/connectors/unowned-host-routes.ts'
+import { createCredentialRoutes } from './features/credentials/routes.ts'
 import { createDryRunRoutes } from './features/explain/dry-run-routes.ts'
 import { createExplainRoutes } from './features/explain/routes.ts'
 import { createBundleRoutes } from './features/export/routes.ts'
@@ -67,6 +68,7 @@ export function createRoutes(
     ...createUserRoutes({ ...services, baseUrl: web.baseUrl }),
     ...createConfigRoutes({ ...services, liveOf: hub.liveOf }),
     ...createConnectorRoutes(services),
+    ...createCredentialRoutes(services),
     ...createPolicyRoutes(services),
     ...createRecordRoutes(services),
     ...createUnownedHostRoutes(services),

@@ -17,6 +17,7 @@ import { createKubeClient } from './features/authentication/cluster/kube-client.
 import { createBotIdentity } from './features/chat/bot-identity.ts'
 import { createCommands } from './features/commands/service.ts'
 import { createUnownedHosts } from './features/connectors/unowned-hosts.ts'
+import { createCredentials } from './features/credentials/service.ts'
 import { createExplain } from './features/explain/service.ts'
 import { createBundle } from './features/export/bundle.ts'
 import { createGatewayProbe } from './features/gateways/probe.ts'
@@ -157,6 +158,13 @@ export async function createServices(deps: ServicesDeps) {
 
   const pages = createPageServices({ ...base, ...v1, hub, catalogue, members: callers.members })
   const state = () => ({ version: library.version ?? 0, processes: hub.processes() })
+  const desired = createDesired({
+    ...base,
+    members: callers.members,
+    db: deps.db,
+    killSwitch,
+    processes: hub.processes,
+  })
   const ingestQuota = createIngestQuota({ nowMs: clock.monotonicMs })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
@@ -199,13 +207,8 @@ export async function createServices(deps: ServicesDeps) {
     policies: createPolicies({ ...base, members: callers.members }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
-    desired: createDesired({
-      ...base,
-      members: callers.members,
-      db: deps.db,
-      killSwitch,
-      processes: hub.processes,
-    }),
+    desired,
+    credentials: createCredentials({ ...base, desired, isCluster: config.kubeApi !== null }),
     killRelay: createKillRelay({ killSwitch }),
     podReports: createPodReports(deps.db),
     state: () => ({ ...state(), refusedPods: callers.pods?.refused() ?? [] }),

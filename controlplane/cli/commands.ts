@@ -19,6 +19,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['user', async () => (await import('./sign-in/user.ts')).user],
   ['kill', async () => (await import('./commands/kill.ts')).kill],
   ['agent', async () => (await import('./commands/agent.ts')).agent],
+  ['credential', async () => (await import('./commands/credential.ts')).credential],
   ['apply', async () => (await import('./manifests/apply.ts')).apply],
   ['get', async () => (await import('./commands/get.ts')).get],
   ['export', async () => (await import('./manifests/export.ts')).exportCommand],

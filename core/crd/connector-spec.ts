@@ -2,8 +2,9 @@ import * as z from 'zod'
 import { EFFECT_CLASSES } from '../action/effect-class.ts'
 import { PROVIDER_KIND_NAMES, REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
 import { CONNECTOR_TYPES } from '../connectors/registry.ts'
+import { CredentialSpec } from './credential-spec.ts'
 import { described } from './described.ts'
-import { dns1123, endpointPath, GatewayRefs, host, httpUrl } from './fields.ts'
+import { endpointPath, GatewayRefs, host, httpUrl } from './fields.ts'
 
 export const ConnectorType = z.enum(CONNECTOR_TYPES)
 
@@ -120,21 +121,6 @@ export const AgentTriggersSpec = z.strictObject({
   ),
 })
 
-const Credential = z.strictObject({
-  secretRef: described(
-    z.strictObject({
-      name: described(dns1123, 'Name of the Secret.', 'codehost'),
-      key: described(
-        z.string().min(1).max(253).default('token'),
-        'Key of the Secret that has the credential.',
-        'token',
-      ),
-    }),
-    'Secret in the namespace of the Connector.',
-    { name: 'codehost' },
-  ),
-})
-
 const Upstream = z.strictObject({
   url: described(
     httpUrl.optional(),
@@ -189,7 +175,7 @@ export const ConnectorSpec = z.strictObject({
     header: 'X-API-Key',
   }),
   credential: described(
-    Credential.optional(),
+    CredentialSpec.optional(),
     'Credential that the gateway adds to allowed requests. Agents never receive it. Without it, allowed requests are refused, unless `auth.type` is `none`.',
     { secretRef: { name: 'codehost', key: 'token' } },
   ),

@@ -1,6 +1,7 @@
 import { EFFECT_CLASSES, EFFECT_PREFIX } from '../action/effect-class.ts'
 import { TYPES_WITHOUT_HOSTS } from '../connectors/registry.ts'
 import { isPermissionPattern } from './action-patterns.ts'
+import { hasOneSource, ONE_SOURCE } from './credential-spec.ts'
 import { MODEL_RULES, type ModelShape } from './model-rules.ts'
 import type { SpecRule, SpecRules } from './spec-rules.ts'
 
@@ -123,7 +124,7 @@ type ConnectorShape = ModelShape & {
     readonly allowPrivateAddresses: boolean
     readonly allowPlaintextCredential: boolean
   }
-  readonly credential?: unknown
+  readonly credential?: Parameters<typeof hasOneSource>[0] | undefined
   readonly tls: { readonly mode: string }
   readonly actions: ReadonlyArray<{ readonly action: string }>
 }
@@ -170,6 +171,12 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
         url.toLowerCase().startsWith('https:') ||
         allowPlaintextCredential ||
         auth?.type === 'none',
+    },
+    {
+      cel: '!has(self.credential) || has(self.credential.secretRef) != has(self.credential.vault)',
+      path: ['credential'],
+      message: ONE_SOURCE,
+      holds: ({ credential }) => credential === undefined || hasOneSource(credential),
     },
     {
       cel: "self.tls.mode != 'passthrough' || !has(self.credential)",

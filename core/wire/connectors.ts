@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ConnectorType } from '../crd/connector-spec.ts'
+import { ConnectorCredential } from './credentials.ts'
 import { ConnectorFields, GatewayRef, Id, Limit, Ok, type QueryInput } from './fields.ts'
 import { ManagedFields } from './operator/origin.ts'
 
@@ -20,6 +21,7 @@ export const ConnectorView = z.object({
   bodies: z.enum(['opaque']).nullable(),
   warnings: z.array(z.string()),
   has_token: z.boolean(),
+  credential: ConnectorCredential,
   /** Names of the gateways that use the Connector; empty for all gateways. */
   gateways: z.array(z.string()),
   ...ManagedFields,

@@ -115,7 +115,7 @@ const REFUSED: EventNote = {
 }
 
 function forbiddenSecret({ spec, metadata: { namespace } }: CustomResource<'Connector'>): EventNote {
-  const name = spec.credential?.secretRef.name ?? ''
+  const name = spec.credential?.secretRef?.name ?? ''
   return {
     type: 'Warning',
     reason: 'SecretForbidden',

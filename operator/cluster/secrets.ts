@@ -193,7 +193,9 @@ function countsOf({ known, watched }: State): SecretCounts {
 function referencedSecrets({ Connector }: Pick<InformerCaches, 'Connector'>): ReadonlySet<string> {
   return new Set(
     Connector.list().flatMap(({ metadata, spec }) =>
-      spec.credential === undefined ? [] : [`${metadata.namespace}/${spec.credential.secretRef.name}`],
+      spec.credential?.secretRef === undefined
+        ? []
+        : [`${metadata.namespace}/${spec.credential.secretRef.name}`],
     ),
   )
 }
@@ -203,6 +205,6 @@ function connectorsOf(
   secret: string,
 ): ReadonlyArray<CustomResource<'Connector'>> {
   return Connector.list().filter(
-    ({ metadata, spec }) => `${metadata.namespace}/${spec.credential?.secretRef.name}` === secret,
+    ({ metadata, spec }) => `${metadata.namespace}/${spec.credential?.secretRef?.name}` === secret,
   )
 }

@@ -18,6 +18,7 @@ const SURFACE: Readonly<Record<string, string>> = {
   'manifests/object-origins.ts': 'every list shows the origin of its objects',
   'connectors/domains.ts': 'every reader of a Connector takes its hosts and authentication from one place',
   'gateways/floor.ts': 'every reader of an enforcement level applies its floor',
+  'credentials/source.ts': 'every list of Connectors states where their credential is kept',
   'permissions/rules-beside.ts': 'every change of a permission warns about the rules beside it',
   'approvals/card.ts': 'every card of an approval has the same facts',
   'chat/bot.ts': 'every change of a Connector refuses the credential of the approvals bot',

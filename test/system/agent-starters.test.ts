@@ -24,7 +24,9 @@ function firstSet(): Record<string, string> {
   const upstream = /^ {2}upstream:\n(?: {4}.*\n)+/m.exec(vendors.manifests)?.[0] ?? ''
   const credential = '  credential: { secretRef: { name: llm, key: llm_b } }\n'
   const secret = `\n---\napiVersion: v1\nkind: Secret\nmetadata: { name: llm }\nstringData: { llm_b: ${SECRETS.anthropic} }\n`
-  const llm = set['20-llm.yaml']?.replace(/ {2}type: llm_b\n/, (line) => line + upstream + credential)
+  const llm = set['20-llm.yaml']
+    ?.replace(/ {2}type: llm_b\n/, (line) => line + upstream)
+    .replace('  credential: { vault: llm-b }\n', credential)
   return { ...set, '20-llm.yaml': llm + secret }
 }
 

@@ -284,6 +284,7 @@ describe('the command line', () => {
     [() => ['agent', 'activate', 'scripted'], 'agent'],
     [() => ['agent', 'revoke', 'scripted'], 'agent'],
     [() => ['agent', 'list'], 'agents'],
+    [() => ['credential', 'ls'], 'credentials'],
     [() => ['apply', '-f', policyFile()], 'objects'],
     [() => ['get', 'gateways'], 'gateways'],
     [() => ['get', 'connectors'], 'connectors'],

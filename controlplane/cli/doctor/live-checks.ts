@@ -27,6 +27,7 @@ const Connectors = z.object({
       id: z.string(),
       type: z.string(),
       has_token: z.boolean().optional(),
+      credential: z.object({ name: z.string().nullable(), remedy: z.string().nullable() }).optional(),
       auth_type: z.string().optional(),
       managed_by: z.string().nullish(),
       warnings: z.array(z.string()).default([]),
@@ -153,11 +154,11 @@ async function connectorChecks(api: ApiClient): Promise<Check[]> {
   const complete = count > 0 ? [ok('connectors', `${count} of ${connectors.length} are complete`)] : []
   return [
     ...complete,
-    ...bare.map(({ name, type, managed_by: file }) =>
+    ...bare.map(({ name, type, credential }) =>
       warning(
         `connector ${name ?? type}`,
         'has no credential, so allowed requests are refused',
-        `add a Secret with stringData to ${file ?? 'its manifest'}, and reference it in credential.secretRef`,
+        credential?.remedy ?? `chaperone credential set ${credential?.name ?? type}`,
       ),
     ),
     ...connectors.flatMap(({ name, type, managed_by: file, warnings }) =>

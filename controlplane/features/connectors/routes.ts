@@ -20,6 +20,7 @@ import {
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
 import { APPROVALS_BOT_WARNING } from '../chat/bot.ts'
+import { credentialSource } from '../credentials/source.ts'
 import type { Origins } from '../manifests/object-origins.ts'
 import type { PermissionRow } from '../permissions/rows.ts'
 import { rulesBeside } from '../permissions/rules-beside.ts'
@@ -171,6 +172,7 @@ function connectorView(
     bodies: row.spec.bodies === 'opaque' ? row.spec.bodies : null,
     warnings: [...warningsOf(row, withheld)],
     has_token: row.credential !== null,
+    credential: credentialSource(row),
     gateways: row.gatewayIds.flatMap((id) => gateways.get(id) ?? []),
     source: row.source,
     managed_by: row.managedBy,

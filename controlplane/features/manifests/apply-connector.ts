@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../../core/connectors/credentials/clear-text.ts'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
+import { missingCredential, sourceProblem } from '../../../core/crd/credential-spec.ts'
 import { CONNECTOR_RULES } from '../../../core/crd/rules.ts'
 import { immutableProblems } from '../../../core/crd/spec-rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
@@ -228,7 +229,12 @@ function problemsOf({ spec, source }: Candidate, row: ConnectorRow | undefined):
   // other values is a new object of the same name.
   const isSameObject = source === 'file' && row?.source === 'file'
   const changed = isSameObject ? immutableProblems(CONNECTOR_RULES, row.spec, spec) : []
-  const wrong = [missingDomains(spec), wrongAuth(spec.auth), plaintextProblem(spec)]
+  const wrong = [
+    missingDomains(spec),
+    wrongAuth(spec.auth),
+    plaintextProblem(spec),
+    sourceProblem(spec.credential, source),
+  ]
   return [...changed, ...wrong.filter((text) => text !== null)]
 }
 
@@ -245,11 +251,8 @@ function overlapsOf(candidate: Candidate, others: readonly ConnectorRow[]): read
 }
 
 function credentialWarnings({ spec, credential, namespace }: ManifestObject<'Connector'>): readonly string[] {
-  const ref = spec.credential?.secretRef
-  if (ref === undefined || credential !== null) return []
-  return [
-    `the Secret ${namespace}/${ref.name} has no key ${ref.key}: until it has, requests are refused because there is no credential to send`,
-  ]
+  const warning = credential === null ? missingCredential(spec.credential, namespace) : null
+  return warning === null ? [] : [warning]
 }
 
 function isSame(

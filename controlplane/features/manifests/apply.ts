@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import { PermissionSpec, type ResourceKind } from '../../../core/crd/schemas.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
+import type { Query } from '../../db/query.ts'
 import { storedClaims } from '../connectors/host-claims.ts'
+import { readCredential } from '../credentials/rows.ts'
 import { connectorApplier } from './apply-connector.ts'
 import {
   type Applied,
@@ -16,6 +19,7 @@ import {
 import { gatewayApplier } from './apply-gateway.ts'
 import { permissionApplier } from './apply-permission.ts'
 import { policyApplier } from './apply-policy.ts'
+import { refuseRefused } from './credential-objects.ts'
 import { referencesTo, sharedReferences } from './references.ts'
 import { schemaReasons } from './schema-reasons.ts'
 import { type DesiredRow, desiredPlace, fullNameOf, type ObjectKey } from './store.ts'
@@ -45,7 +49,7 @@ export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<
     fullName: fullNameOf(row),
     boundBefore: stored.bound ?? [],
     claims: storedClaims(row),
-    credential: credentialOf(context.keyring, row),
+    credential: await credentialInForce(context, row),
   }
   const applier = applierOf(kind)
   const applied =
@@ -58,6 +62,19 @@ export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<
         })
   const isStated = applied.accepted || applied.inForce !== 'nothing'
   return isStated ? applied : { ...applied, inForce: await applier.inForce(context, row) }
+}
+
+const Named = z.looseObject({ credential: z.looseObject({ vault: z.string() }) })
+
+/**
+ * Returns the credential of the object: that of its Secret, or the one that it names in the encrypted store. Objects of
+ * a cluster have no access to the store.
+ */
+async function credentialInForce(context: ApplyContext, row: DesiredRow): Promise<string | null> {
+  const named = Named.safeParse(row.stored.spec)
+  if (row.kind !== 'Connector' || row.source !== 'file' || !named.success)
+    return credentialOf(context.keyring, row)
+  return readCredential(context.q, context, named.data.credential.vault)
 }
 
 async function refuse(
@@ -105,6 +122,21 @@ export async function applyOfNamespaces(context: ApplyContext, names: readonly s
 
 export async function applyPolicies(context: ApplyContext): Promise<boolean> {
   return applyAgain(context, await context.objects.policies())
+}
+
+/**
+ * Changes the encrypted store, and applies the Connectors whose manifests name this credential. Throws `conflict` when one of them is
+ * refused.
+ */
+export async function applyOfCredential(
+  context: ApplyContext,
+  name: string,
+  change: (q: Query) => Promise<void>,
+): Promise<boolean> {
+  await change(context.q)
+  const isChanged = await applyAgain(context, await context.objects.ofCredential(name))
+  refuseRefused(await context.objects.ofCredential(name))
+  return isChanged
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Query } from '../../db/query.ts'
+import { listOfCredential } from './credential-objects.ts'
 import { storedReferences } from './references.ts'
 import {
   type DesiredRow,
@@ -30,6 +31,8 @@ export type ObjectCache = {
   /** Lists objects other than Gateways in the namespaces. Also lists Policies that select namespaces by labels. */
   ofNamespaces(names: readonly string[]): Promise<readonly DesiredRow[]>
   policies(): Promise<readonly DesiredRow[]>
+  /** Lists Connectors of files that name this credential of the store. */
+  ofCredential(name: string): Promise<readonly DesiredRow[]>
   /** Stores the written rows. Must run before the transaction commits. */
   flush(): Promise<void>
 }
@@ -75,6 +78,7 @@ export function createObjectCache(q: Query): ObjectCache {
     waitingConnectors: (refs) => after(() => listReferring(q, { refs, isWaitingConnector: true })),
     ofNamespaces: (names) => after(() => listOfNamespaces(q, names)),
     policies: () => after(() => listPolicyObjects(q)),
+    ofCredential: (name) => after(() => listOfCredential(q, name)),
   }
 }
 

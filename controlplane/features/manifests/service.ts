@@ -20,6 +20,7 @@ import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/grou
 import { withClaims } from '../connectors/host-claims.ts'
 import { createPolicyChecks } from '../policies/cached-check.ts'
 import {
+  applyOfCredential,
   applyOfNamespaces,
   applyOne,
   applyOthers,
@@ -96,6 +97,12 @@ export type Desired = {
    * changed.
    */
   bindPolicies(): Promise<boolean>
+  /**
+   * Runs a change of the encrypted store and applies the Connectors that name the credential, in one transaction.
+   * Returns true when the configuration in force changed. Throws `conflict`, without an effect, when a Connector would be
+   * refused.
+   */
+  credentialChanged(name: string, change: (q: Query) => Promise<void>): Promise<boolean>
   problems(source: ManifestSource, problems: readonly ManifestProblem[]): Promise<void>
   /**
    * Lists the manifest objects of the namespaces. Problems of manifest files belong to no namespace, so only a caller
@@ -147,14 +154,13 @@ export function createDesired(deps: DesiredDeps): Desired {
   return {
     change,
     async put(body) {
-      const { replies } = await change({ source: body.source, objects: [body], removed: [] })
-      const [reply] = replies
+      const [reply] = (await change({ source: body.source, objects: [body], removed: [] })).replies
       if (reply === undefined) throw new Error('a change set answers for each of its objects')
       return reply
     },
-    async get(key) {
+    get: async (key) => {
       const row = await getDesired(db, key)
-      return row === undefined ? undefined : replyOf(contextOf(db), row, await currentVersion(db))
+      return row && replyOf(contextOf(db), row, await currentVersion(db))
     },
     async remove(key) {
       if ((await getDesired(db, key)) === undefined) return false
@@ -174,6 +180,7 @@ export function createDesired(deps: DesiredDeps): Desired {
     namespaces: (namespaces) =>
       again(async (context) => applyOfNamespaces(context, await replaceNamespaces(context.q, namespaces))),
     bindPolicies: () => again(applyPolicies),
+    credentialChanged: (name, write) => again((context) => applyOfCredential(context, name, write)),
     problems: (source, problems) => db.tx((q) => writeProblems(q, source, problems)),
     list: (namespaces) => readManifests(db, namespaces),
   }

@@ -180,6 +180,9 @@ describe('every change over the dashboard leaves its events, and no others', () 
       { event_type: 'gateway.updated', details: { change: 'connector.added' } },
     ])
     const id = at(added.answer.body, 'id')
+    const credentials = '/api/dashboard/credentials'
+    expect(await types('PUT', credentials, { name: 'later', secret: 'canary' })).toEqual(['gateway.updated'])
+    expect(await types('DELETE', `${credentials}?name=later`)).toEqual(['gateway.updated'])
     expect(await types('DELETE', `${connectors}?connector_id=${id}`)).toEqual(['gateway.updated'])
     const permissions = '/api/dashboard/permissions'
     const rule = { gateway_name: 'edge', connector_type: 'chat', action_pattern: 'chat.*', decision: 'allow' }

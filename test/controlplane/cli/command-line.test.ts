@@ -50,6 +50,7 @@ const COMMANDS = [
     'user',
     'kill',
     'agent',
+    'credential',
     'apply',
     'get',
     'export',

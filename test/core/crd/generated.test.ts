@@ -175,6 +175,8 @@ describe('the CEL and the function of a rule agree', () => {
                 { handles: 'own' },
                 { agentTriggers: {} },
                 { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },
+                { credential: { vault: 'a' } },
+                { credential: {} },
               ).map((rest) =>
                 ConnectorSpec.parse({ type, ...hosts, ...auth, upstream, tls: { mode }, ...rest }),
               ),

@@ -87,6 +87,7 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       },
     ],
     ['Connector', 'codehost', { type: 'codehost', credential: { secretRef: { name: 'codehost' } } }],
+    ['Connector', 'vaulted', { type: 'codehost', credential: { vault: 'codehost' } }],
     [
       'Connector',
       'generic',
@@ -190,7 +191,13 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       { type: 'codehost', agentTriggers: { mentions: ['@a'] } },
       'spec.agentTriggers.mentions[0]',
     ],
-    ['Connector', { type: 'codehost', credential: {} }, 'spec.credential.secretRef'],
+    ['Connector', { type: 'codehost', credential: {} }, 'spec.credential'],
+    [
+      'Connector',
+      { type: 'codehost', credential: { vault: 'a', secretRef: { name: 'a' } } },
+      'must have exactly one of secretRef and vault',
+    ],
+    ['Connector', { type: 'codehost', credential: { vault: 'A b' } }, 'spec.credential.vault'],
     [
       'Connector',
       { type: 'codehost', tls: { mode: 'passthrough' }, credential: { secretRef: { name: 'a' } } },

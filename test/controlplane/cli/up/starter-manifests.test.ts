@@ -77,17 +77,10 @@ describe('the starter manifests', () => {
     expect(resources.filter((each) => each.kind === 'Secret')).toEqual([])
   })
 
-  it('are valid when the Secrets and credentials are uncommented', () => {
-    for (const file of files) {
-      const uncommented = file.text.replace(
-        /^( *)# ((?: *)(?:apiVersion: v1$|kind: Secret|metadata:| {2}name: |stringData:| {2}token: | {2}llm_[abc]: |---|credential:| {2}secretRef:).*)$/gm,
-        '$1$2',
-      )
-      const { resources: found, problems } = checkManifest({ ...file, text: uncommented })
-      expect(problems, file.path).toEqual([])
-      const hasSecret = found.some((each) => each.kind === 'Secret')
-      expect(hasSecret, file.path).toBe(/[1-4]0-/.test(file.path))
-    }
+  it('name a stored credential for each connector, as the connector is named', () => {
+    const connectors = resources.flatMap((each) => (each.kind === 'Connector' ? [each] : []))
+    const named = connectors.map(({ metadata, spec }) => [metadata.name, spec.credential])
+    expect(named).toEqual(connectors.map(({ metadata: { name } }) => [name, { vault: name }]))
   })
 })
 

@@ -1,0 +1,90 @@
+import * as z from 'zod'
+import { usageError } from '../arguments.ts'
+import type { ApiClient } from '../client/client.ts'
+import { userClient } from '../client/user-client.ts'
+import { type Command, EXIT, flag, type Invocation } from '../command.ts'
+import { readSecret } from '../terminal/read-secret.ts'
+import { printable, table } from '../terminal/table.ts'
+
+const PATH = '/api/dashboard/credentials'
+const VERBS = ['set', 'ls', 'rm'] as const
+
+const Listed = z.object({
+  credentials: z.array(
+    z.object({
+      name: z.string(),
+      source: z.string(),
+      connectors: z.array(z.string()),
+      is_stored: z.boolean(),
+    }),
+  ),
+})
+const Changed = z.object({ name: z.string(), connectors: z.array(z.string()) })
+
+export const credential: Command = {
+  name: 'credential',
+  summary: 'Set, list and delete the credentials of connectors',
+  usage: ['credential set NAME', 'credential ls', 'credential rm NAME'],
+  details:
+    'NAME is the name that a manifest has in credential.vault, or a connector. set reads the secret from the terminal without echo,\n' +
+    'or from standard input, never from an argument. The control plane stores it encrypted; agents never receive it.',
+  maxArguments: 2,
+  options: {},
+  examples: [
+    ['chaperone credential set codehost', 'type the token; requests to GitHub leave with it within a second'],
+    ['gh auth token | chaperone credential set codehost', 'take the token of another program'],
+    ['chaperone credential ls', 'list which connectors have a credential'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [verb = 'ls', name] = invocation.positionals
+  const api = userClient(invocation)
+  if (verb === 'ls' || verb === 'list') return await list(invocation, api)
+  if (!VERBS.some((known) => known === verb))
+    throw usageError(credential, `credential ${verb} is not one of ${VERBS.join(', ')}.`)
+  if (name === undefined)
+    throw usageError(credential, `Give the name of the credential: chaperone credential ${verb} NAME.`)
+  if (verb === 'set') return await set(invocation, api, name)
+  return await remove(invocation, api, name)
+}
+
+async function list(invocation: Invocation, api: ApiClient): Promise<number> {
+  const { credentials } = Listed.parse(await api.call('GET', PATH))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify({ credentials }))
+  else {
+    const rows = credentials.map(({ name, source, connectors, is_stored: isStored }) => [
+      name,
+      isStored ? 'stored' : 'missing',
+      source,
+      connectors.join(', ') || 'none',
+    ])
+    for (const line of table(['NAME', 'STATE', 'SOURCE', 'CONNECTORS'], rows)) print(line)
+  }
+  return EXIT.ok
+}
+
+async function set(invocation: Invocation, api: ApiClient, name: string): Promise<number> {
+  const secret = await readSecret(`Credential ${printable(name)}: `)
+  const reply = Changed.parse(await api.call('PUT', PATH, { name, secret }))
+  const { print, warn } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(reply))
+  else print(`Credential ${reply.name} is stored${usersOf(reply)}.`)
+  if (reply.connectors.length === 0)
+    warn(`No connector uses it yet. Name it in a manifest: credential: { vault: ${reply.name} }`)
+  return EXIT.ok
+}
+
+async function remove(invocation: Invocation, api: ApiClient, name: string): Promise<number> {
+  const reply = Changed.parse(await api.call('DELETE', `${PATH}?name=${encodeURIComponent(name)}`))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(reply))
+  else print(`Credential ${reply.name} is deleted${usersOf(reply)}.`)
+  return EXIT.ok
+}
+
+function usersOf({ connectors }: z.infer<typeof Changed>): string {
+  return connectors.length === 0 ? '' : ` for ${connectors.map(printable).join(', ')}`
+}

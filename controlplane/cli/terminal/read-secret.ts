@@ -1,0 +1,18 @@
+import { text } from 'node:stream/consumers'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { openPrompt } from './prompt.ts'
+
+/** Reads a secret: without echo at the terminal, else all of standard input. Arguments would show it in process lists. */
+export async function readSecret(label: string): Promise<string> {
+  const secret = (await read(label)).trim()
+  if (secret !== '') return secret
+  throw new ChaperoneError('validation', {
+    detail: 'Standard input has no credential. Nothing was changed.',
+  })
+}
+
+async function read(label: string): Promise<string> {
+  if (process.stdin.isTTY !== true) return text(process.stdin)
+  using prompt = openPrompt()
+  return prompt.askSecret(label)
+}

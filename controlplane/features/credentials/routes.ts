@@ -1,0 +1,50 @@
+import {
+  ChangeCredentialReply,
+  CredentialList,
+  RemoveCredentialQuery,
+  SetCredentialBody,
+} from '../../../core/wire/credentials.ts'
+import { type Route, route } from '../../http/route.ts'
+import { actorOf } from '../audit/actor.ts'
+import type { Changed, Credentials } from './service.ts'
+
+export type CredentialRoutesDeps = { readonly credentials: Credentials }
+
+/** Returns the routes of credentials. No reply contains a secret. */
+export function createCredentialRoutes({ credentials }: CredentialRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/credentials',
+      auth: 'connectors/get',
+      isNamespaced: true,
+      summary: 'Lists the credentials of connectors, without secrets',
+      response: CredentialList,
+      handler: async ({ namespaces }) => ({ credentials: [...(await credentials.list(namespaces))] }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/api/dashboard/credentials',
+      auth: 'credentials/set',
+      summary: 'Sets the credential that a manifest names, or that of a connector of the API',
+      body: SetCredentialBody,
+      response: ChangeCredentialReply,
+      handler: async ({ body, principal }) => reply(await credentials.set(actorOf(principal), body)),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api/dashboard/credentials',
+      auth: 'credentials/set',
+      summary: 'Deletes a stored credential; its connectors then refuse what is allowed',
+      query: RemoveCredentialQuery,
+      statuses: [404],
+      response: ChangeCredentialReply,
+      handler: async ({ query, principal }) =>
+        reply(await credentials.remove(actorOf(principal), query.name)),
+    }),
+  ]
+}
+
+function reply({ name, connectors }: Changed) {
+  return { ok: true as const, name, connectors: [...connectors] }
+}

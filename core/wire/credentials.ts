@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { Ok } from './fields.ts'
+
+/** Name of a credential of the encrypted store, or of a Connector. */
+const Name = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$/, 'can contain only letters, digits and . _ / -')
+
+const Secret = z
+  .string()
+  .max(65_536)
+  .trim()
+  .min(1, 'is empty')
+  .regex(/^[^\u0000-\u001f\u007f]*$/, 'contains a line break or another control character')
+
+/**
+ * Source of the credential of a Connector. `vault`: the encrypted store, by the name in its manifest. `secret`: a Secret
+ * that its manifest names. `connector`: stored with a Connector that no manifest states. `none`: its manifest names none.
+ */
+export const CredentialSource = z.enum(['vault', 'secret', 'connector', 'none'])
+
+export const ConnectorCredential = z.object({
+  source: CredentialSource,
+  /** Name of the credential for `set`; for `secret` that of the Secret, as `namespace/name`. Null for `none`. */
+  name: z.string().nullable(),
+  /** Steps that set the credential where the API cannot; null where it can. */
+  remedy: z.string().nullable(),
+})
+
+export const CredentialView = z.object({
+  name: z.string(),
+  source: z.enum(['vault', 'secret', 'connector']),
+  /** Names of the Connectors that use the credential; empty for a stored credential that no manifest names. */
+  connectors: z.array(z.string()),
+  is_stored: z.boolean(),
+})
+export const CredentialList = z.object({ credentials: z.array(CredentialView) })
+
+export const SetCredentialBody = z.strictObject({ name: Name, secret: Secret })
+export const RemoveCredentialQuery = z.strictObject({ name: Name })
+export const ChangeCredentialReply = Ok.extend({
+  name: z.string(),
+  /** Names of the Connectors that use the credential. */
+  connectors: z.array(z.string()),
+})
+
+export type ConnectorCredential = z.infer<typeof ConnectorCredential>
+export type CredentialView = z.infer<typeof CredentialView>
+export type CredentialList = z.infer<typeof CredentialList>
+export type SetCredentialBody = z.input<typeof SetCredentialBody>
+export type RemoveCredentialQuery = z.input<typeof RemoveCredentialQuery>
+export type ChangeCredentialReply = z.infer<typeof ChangeCredentialReply>
