@@ -18,6 +18,16 @@ export const CONFIG_VARIABLES = {
     meaning:
       'PostgreSQL, `postgres://user:password@host:5432/database`; the role only needs to own its database',
   },
+  DATABASE_LISTEN_URL: {
+    fallback: '`DATABASE_URL`',
+    meaning:
+      'Address of PostgreSQL itself when `DATABASE_URL` leads to a connection pooler: for notifications between replicas and for migrations. Without it a replica behind a pooler polls twice a second, and cannot migrate',
+  },
+  DATABASE_PREPARE: {
+    fallback: 'on',
+    meaning:
+      '`off`: no prepared statements. Needed behind PgBouncer before 1.21 in transaction mode, or with `max_prepared_statements = 0`',
+  },
   HTTPS_PROXY: {
     fallback: 'none',
     meaning:

@@ -3,6 +3,7 @@ import { type Floors, readFloors } from '../core/crd/floors.ts'
 import type { EditingMode } from '../core/wire/access/sessions.ts'
 import { type PodApi, podApiOf, SERVICE_ACCOUNT } from '../kube/pod-access.ts'
 import type { ConfigVariable } from './config-variables.ts'
+import { readDatabaseAddresses } from './db/addresses.ts'
 import { type DatabaseTlsFiles, readDatabaseTls } from './db/tls.ts'
 import { type EgressProxySettings, readEgressProxy } from './egress-proxy.ts'
 import type { ApprovalsMode } from './features/approvals/mode.ts'
@@ -16,6 +17,9 @@ export type ControlPlaneConfig = {
   /** Whether the server also listens on 127.0.0.1, on the same port. */
   readonly listensOnLoopback: boolean
   readonly databaseUrl: string
+  /** Address of PostgreSQL itself; null means that `databaseUrl` is that address. */
+  readonly databaseListenUrl: string | null
+  readonly databasePreparesStatements: boolean
   readonly databaseTls: DatabaseTlsFiles
   /** Whether no other process uses the database. */
   readonly isOnlyReplica: boolean
@@ -96,7 +100,8 @@ export function readConfig(env: Env): ControlPlaneConfig {
     host,
     port: port(env),
     listensOnLoopback: choice(env, 'LISTEN_LOOPBACK', ['on', 'off']) === 'on',
-    databaseUrl: databaseUrl(env),
+    ...readDatabaseAddresses((name) => text(env, name)),
+    databasePreparesStatements: choice(env, 'DATABASE_PREPARE', ['on', 'off']) !== 'off',
     databaseTls: readDatabaseTls((name) => text(env, name)),
     isOnlyReplica: choice(env, 'ONLY_REPLICA', ['off', 'on']) === 'on',
     databasePoolSize: databasePoolSize(env),
@@ -142,15 +147,6 @@ function port(env: Env): number {
   const number = Number(value)
   if (/^\d+$/.test(value) && number <= 65_535) return number
   throw new Error(`PORT is "${value}": set it to a number from 0 (any free port) to 65535`)
-}
-
-function databaseUrl(env: Env): string {
-  const value = text(env, 'DATABASE_URL')
-  if (value !== null && /^postgres(ql)?:\/\//.test(value)) return value
-  // The value may contain a password, so the error omits the value.
-  throw new Error(
-    `DATABASE_URL is ${value === null ? 'not set' : 'no PostgreSQL address'}: set it to postgres://user:password@host:5432/database`,
-  )
 }
 
 const POOL_SIZES = { least: 4, most: 200, fallback: 10 }

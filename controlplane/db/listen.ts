@@ -1,7 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { watchStatement } from './pool.ts'
+import { watchStatement } from './statement-watch.ts'
+
+/** Longest pause between two attempts to connect, in milliseconds. */
+const MAX_RETRY_MS = 2_000
 
 export type ListenOptions = {
   readonly config: pg.ClientConfig
@@ -70,11 +73,12 @@ async function connect(options: ListenOptions): Promise<Listening> {
 async function keepChecked(client: pg.Client, options: ListenOptions, lost: Promise<void>): Promise<void> {
   const over = new AbortController()
   void lost.then(() => over.abort())
+  const text = 'select 1'
   try {
     for (;;) {
       await wait(options.hangMs, undefined, { signal: over.signal, ref: false })
-      using _guard = watchStatement(client, options, () => undefined)
-      await client.query('select 1')
+      using _guard = watchStatement({ client, text }, { ...options, isPooled: false }, () => undefined)
+      await client.query(text)
     }
   } catch {
     // Either the caller disposed the connection, or a health check failed. After a failed check the connection is
@@ -92,7 +96,23 @@ async function reconnect(options: ListenOptions, stop: AbortSignal): Promise<Lis
     } catch (error) {
       options.log.debug({ err: error, attempt }, 'database notifications still unavailable')
     }
-    await wait(Math.min(100 * 2 ** attempt, 5_000), undefined, { signal: stop }).catch(() => undefined)
+    await wait(Math.min(100 * 2 ** attempt, MAX_RETRY_MS), undefined, { signal: stop }).catch(() => undefined)
   }
   return undefined
+}
+
+/** Milliseconds between two polls in place of notifications. */
+const POLL_MS = 500
+
+/**
+ * Calls `onNotify('')` at intervals, for a database without notifications: a connection pooler that assigns a server
+ * connection to each transaction delivers none. The caller then reads the state, as after a reconnect.
+ */
+export function pollInPlaceOfListen(onNotify: (payload: string) => void): AsyncDisposable {
+  const timer = setInterval(() => onNotify(''), POLL_MS)
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+    },
+  }
 }

@@ -1,14 +1,22 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { listenOn } from './listen.ts'
-import { type ConnectionPool, createConnectionPool, type Statements } from './pool.ts'
+import { listenOn, pollInPlaceOfListen } from './listen.ts'
+import { type ConnectionPool, createConnectionPool, type Statements, sessionLimits } from './pool.ts'
 import type { Db, Query } from './query.ts'
+import { isBehindPooler } from './statement-watch.ts'
 import { type DatabaseTlsFiles, databaseTls } from './tls.ts'
 import { unlessUnavailable } from './unavailable.ts'
 
 export type DbOptions = {
   readonly url: string
+  /**
+   * Address of PostgreSQL itself, for notifications and sessions, when `url` leads to a connection pooler; null or absent:
+   * `url`.
+   */
+  readonly listenUrl?: string | null
+  /** Whether connections keep prepared statements; default: true. */
+  readonly preparesStatements?: boolean
   /** Default: the TLS parameters of the URL apply. */
   readonly tls?: DatabaseTlsFiles
   readonly log: Logger
@@ -23,7 +31,7 @@ export type DbOptions = {
 }
 
 const DEFAULT_POOL_SIZE = 10
-const HANG_MS = 10_000
+const HANG_MS = 4_000
 const CONNECT_MS = 10_000
 const STATEMENT_MS = 60_000
 
@@ -31,35 +39,52 @@ const STATEMENT_MS = 60_000
  * Opens the pool and runs one query, so that a wrong address or password fails at the start instead of at the first
  * request.
  */
-export async function openDb({
-  url,
-  tls,
-  log,
-  max = DEFAULT_POOL_SIZE,
-  hangMs = HANG_MS,
-  connectMs = CONNECT_MS,
-  statementMs = STATEMENT_MS,
-}: DbOptions): Promise<Db> {
+export async function openDb(options: DbOptions): Promise<Db> {
+  const { url, listenUrl = null, tls, log, preparesStatements = true } = options
+  const { hangMs = HANG_MS, connectMs = CONNECT_MS, statementMs = STATEMENT_MS } = options
+  const { max = DEFAULT_POOL_SIZE } = options
   const config = connection(url, tls)
-  const pool = createConnectionPool({ config, max, hangMs, connectMs, statementMs, log })
-  const named = statementNames()
-  try {
-    await pool.use(({ run }) => run('select 1'))
-  } catch (error) {
-    await pool.close()
-    throw error
-  }
+  const isPooled = await isBehindPooler(config, connectMs)
+  const limits = { hangMs, connectMs, statementMs, log }
+  const pool = createConnectionPool({ ...limits, config, isPooled, max })
+  const own = listenUrl === null ? null : connection(listenUrl, tls)
+  const direct = own ?? (isPooled ? null : config)
+  const sessions =
+    own === null ? pool : createConnectionPool({ ...limits, config: own, isPooled: false, max: 2 })
+  const toQuery = queries(preparesStatements ? statementNames() : null)
+  // A pooler keeps no settings of a connection, so each transaction sets its own limits.
+  const begin = isPooled ? `begin; ${localLimits(statementMs)}` : 'begin'
+  if (isPooled && direct === null) log.warn(POOLED)
   return {
-    query: (text, values) => pool.use(({ run }) => queryOn(run, named)(text, values)),
-    tx: (work) => transaction(pool, named, work),
-    session: (work) =>
-      pool.use(async ({ run, discard }) => {
+    isPolling: direct === null,
+    query: (text, values) => pool.use(({ run }) => toQuery(run).query(text, values)),
+    tx: (work) => transaction(pool, { toQuery, begin }, work),
+    async session(work) {
+      if (direct === null) throw new Error(NO_SESSION)
+      return sessions.use(async ({ run, discard }) => {
         discard(new Error('the session ended'))
-        return work({ query: queryOn(run, named) })
-      }),
-    listen: (channel, onNotify) => listenOn({ config, channel, onNotify, log, hangMs, connectMs }),
-    close: pool.close,
+        return work(toQuery(run))
+      })
+    },
+    listen: async (channel, onNotify) =>
+      direct === null
+        ? pollInPlaceOfListen(onNotify)
+        : listenOn({ config: direct, channel, onNotify, log, hangMs, connectMs }),
+    async close() {
+      await Promise.all([pool.close(), ...(sessions === pool ? [] : [sessions.close()])])
+    },
   }
+}
+
+const POOLED =
+  'DATABASE_URL leads to a connection pooler, so this replica polls for changes; set DATABASE_LISTEN_URL to the address of PostgreSQL itself'
+const NO_SESSION =
+  'DATABASE_URL leads to a connection pooler, which cannot hold the lock of a migration: set DATABASE_LISTEN_URL to the address of PostgreSQL itself'
+
+function localLimits(statementMs: number): string {
+  return Object.entries(sessionLimits(statementMs))
+    .map(([name, ms]) => `set local ${name} = ${ms}`)
+    .join('; ')
 }
 
 function connection(url: string, tls: DatabaseTlsFiles | undefined): pg.ClientConfig {
@@ -95,12 +120,18 @@ function statementNames(): (text: string) => string {
   }
 }
 
-function queryOn(run: Statements['run'], named: (text: string) => string): Query['query'] {
-  return async <R>(text: string, values?: readonly unknown[]) => {
-    const statement = values === undefined ? text : { name: named(text), text, values: [...values] }
-    const result = await run(statement).catch(rethrow)
-    return { rows: result.rows as R[], rowCount: result.rowCount ?? 0 }
-  }
+type ToQuery = (run: Statements['run']) => Query
+
+/** Returns a function that makes a `Query` of a connection. With `named` the connection keeps prepared statements. */
+function queries(named: ((text: string) => string) | null): ToQuery {
+  const nameOf = (text: string) => (named === null ? {} : { name: named(text) })
+  return (run) => ({
+    async query<R>(text: string, values?: readonly unknown[]) {
+      const statement = values === undefined ? text : { ...nameOf(text), text, values: [...values] }
+      const result = await run(statement).catch(rethrow)
+      return { rows: result.rows as R[], rowCount: result.rowCount ?? 0 }
+    },
+  })
 }
 
 function rethrow(error: unknown): never {
@@ -109,13 +140,13 @@ function rethrow(error: unknown): never {
 
 async function transaction<T>(
   pool: ConnectionPool,
-  named: (text: string) => string,
+  { toQuery, begin }: { readonly toQuery: ToQuery; readonly begin: string },
   work: (query: Query) => Promise<T>,
 ): Promise<T> {
   return pool.use(async ({ run, discard }) => {
     try {
-      await run('begin').catch(rethrow)
-      const value = await work({ query: queryOn(run, named) })
+      await run(begin).catch(rethrow)
+      const value = await work(toQuery(run))
       await run('commit').catch(rethrow)
       return value
     } catch (error) {

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { unlessUnavailable } from './unavailable.ts'
+import { watchStatement } from './statement-watch.ts'
+import { isReadOnlyError, unlessUnavailable } from './unavailable.ts'
 
 /** Connection pool that detects and closes hung connections. */
 export type ConnectionPool = {
@@ -20,10 +21,12 @@ export type Statements = {
 
 export type ConnectionPoolOptions = {
   readonly config: pg.ClientConfig
+  /** True when the connections lead to a connection pooler, which assigns a server connection to each transaction. */
+  readonly isPooled: boolean
   readonly max: number
   /** Milliseconds without an answer after which the pool checks a statement. */
   readonly hangMs: number
-  /** Limit of the time to connect, in milliseconds. */
+  /** Limit of the time to connect and to wait for a free connection, in milliseconds. */
   readonly connectMs: number
   /** Limit of the execution time of a statement, in milliseconds. */
   readonly statementMs: number
@@ -34,29 +37,40 @@ export type ConnectionPoolOptions = {
  * Creates the connection pool. After a failover that drops packets, a connection has no traffic until the kernel stops
  * retransmitting (typically 15 minutes). A timeout alone cannot distinguish this connection from one with a slow
  * statement. Therefore a second connection queries whether the server still works on the statement. If not, the pool
- * closes the connection and replaces all other connections, because they lead to the same server.
+ * closes the connection and replaces all other connections, because they lead to the same server. The pool also replaces
+ * its connections when the server refuses writes, because after a failover the old primary can be a read-only standby.
  */
 export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
   const { log, hangMs } = options
-  let pool = createPool(options)
+  let current: Generation = { pool: createPool(options), waiting: new Set() }
+  let replacedAtMs = Number.NEGATIVE_INFINITY
 
-  function replace(hung: pg.Pool): void {
-    if (pool !== hung) return
-    log.warn({ hung_ms: hangMs }, 'database connection hangs, all connections are replaced')
-    pool = createPool(options)
-    void hung.end()
+  function replace(own: Generation, why: Readonly<Record<string, unknown>>): void {
+    if (current !== own) return
+    log.warn(why, 'all database connections are replaced')
+    replacedAtMs = performance.now()
+    current = { pool: createPool(options), waiting: new Set() }
+    void own.pool.end()
+    for (const leave of own.waiting) leave()
   }
 
-  function statementsOn(client: pg.PoolClient, own: pg.Pool, discard: (error: Error) => void): Statements {
+  function onReadOnly(own: Generation): void {
+    if (performance.now() - replacedAtMs > READ_ONLY_MS) replace(own, { reason: 'the server is read-only' })
+  }
+
+  function statementsOn(client: pg.PoolClient, own: Generation, discard: Discard): Statements {
     return {
       discard,
       async run(statement) {
-        const guard = watchStatement(client, options, () => {
+        const guard = watchStatement({ client, text: textOf(statement) }, options, () => {
           discard(new Error('the connection hangs'))
-          replace(own)
+          replace(own, { reason: 'a connection hangs', hung_ms: hangMs })
         })
         try {
           return await client.query(statement)
+        } catch (error) {
+          if (isReadOnlyError(error)) onReadOnly(own)
+          throw error
         } finally {
           guard[Symbol.dispose]()
         }
@@ -66,10 +80,9 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
 
   return {
     async use(work) {
-      const own = pool
-      const client = await own.connect().catch(rethrow)
+      const [client, own] = await acquire(() => current).catch(rethrow)
       let broken: Error | undefined
-      const discard = (error: Error) => {
+      const discard: Discard = (error) => {
         broken = error
       }
       // Without an error listener, a connection that breaks between two statements would end the process.
@@ -81,83 +94,76 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
         client.release(broken)
       }
     },
-    close: () => pool.end(),
+    close: () => current.pool.end(),
   }
 }
 
-/**
- * Checks a statement at intervals and ends the client when the statement hangs. Calls `onHung` before it ends the
- * client.
- */
-export function watchStatement(
-  client: pg.ClientBase,
-  { config, hangMs }: Pick<ConnectionPoolOptions, 'config' | 'hangMs'>,
-  onHung: () => void,
-): Disposable {
-  let isOver = false
-  const check = async () => {
-    const isWorking = await isWorkingOn(config, processIdOf(client))
-    if (isOver) return
-    if (isWorking) {
-      timer = setTimeout(check, hangMs)
-      return
+/** A pool, and the callers that wait for one of its connections. They move to the next pool when it is replaced. */
+type Generation = { readonly pool: pg.Pool; readonly waiting: Set<() => void> }
+type Discard = (error: Error) => void
+
+async function acquire(current: () => Generation): Promise<readonly [pg.PoolClient, Generation]> {
+  for (;;) {
+    const own = current()
+    const client = await connectUnlessReplaced(own)
+    if (client !== null) return [client, own]
+  }
+}
+
+/** Resolves with null when the pool is replaced first. */
+function connectUnlessReplaced({ pool, waiting }: Generation): Promise<pg.PoolClient | null> {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      waiting.delete(leave)
+      resolve(null)
     }
-    onHung()
-    // `end` destroys the socket of a client with an active statement, which rejects the statement.
-    void (client as pg.Client).end().catch(ignore)
-  }
-  let timer = setTimeout(check, hangMs)
-  return {
-    [Symbol.dispose]() {
-      isOver = true
-      clearTimeout(timer)
-    },
-  }
+    waiting.add(leave)
+    pool.connect().then(
+      (client) => (waiting.delete(leave) ? resolve(client) : client.release(true)),
+      (error: unknown) => {
+        waiting.delete(leave)
+        reject(error)
+      },
+    )
+  })
 }
 
-function createPool({ config, max, connectMs, statementMs, log }: ConnectionPoolOptions): pg.Pool {
+/** Lifetime of a connection. A later connection follows a changed address of the server. */
+const LIFETIME_S = 1_800
+/** Limit of the time to connect. A packet that was dropped during a failover is sent again after 1 and 3 s. */
+const DIAL_MS = 4_000
+
+function createPool({ config, isPooled, max, connectMs, statementMs, log }: ConnectionPoolOptions): pg.Pool {
+  // A pooler rejects startup parameters that it does not know.
+  const limits = isPooled ? {} : sessionLimits(statementMs)
+  class Client extends pg.Client {
+    constructor() {
+      super({ ...config, ...limits, connectionTimeoutMillis: Math.min(connectMs, DIAL_MS) })
+    }
+  }
   const pool = new pg.Pool({
-    ...config,
+    Client,
     max,
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
-    statement_timeout: statementMs,
-    idle_in_transaction_session_timeout: 60_000,
+    maxLifetimeSeconds: LIFETIME_S,
   })
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))
   return pool
 }
 
-const CHECK_MS = 3_000
-
-/**
- * Returns whether the server works on the statement. False when the server does not answer. True when the server
- * refuses the connection (too many connections, starting up), because the server is then alive.
- */
-async function isWorkingOn(config: pg.ClientConfig, processId: number): Promise<boolean> {
-  const client = new pg.Client({ ...config, connectionTimeoutMillis: CHECK_MS, query_timeout: CHECK_MS })
-  client.on('error', ignore)
-  try {
-    await client.connect()
-    const { rowCount } = await client.query(
-      "select 1 from pg_stat_activity where pid = $1 and usename = current_user and state = 'active'",
-      [processId],
-    )
-    return rowCount === 1
-  } catch (error) {
-    return error instanceof pg.DatabaseError
-  } finally {
-    void client.end().catch(ignore)
-  }
+/** Limits of a statement and of the pause between two statements of a transaction, in milliseconds. */
+export function sessionLimits(statementMs: number) {
+  return { statement_timeout: statementMs, idle_in_transaction_session_timeout: 60_000 } as const
 }
 
-function processIdOf(client: pg.ClientBase): number {
-  // The server sends the process id when the connection opens. The published types of `pg` lack this field.
-  return (client as unknown as { readonly processID: number | null }).processID ?? 0
+/** Milliseconds between two replacements of the connections to a server that refuses writes. */
+const READ_ONLY_MS = 1_000
+
+function textOf(statement: string | pg.QueryConfig): string {
+  return typeof statement === 'string' ? statement : statement.text
 }
 
 function rethrow(error: unknown): never {
   throw unlessUnavailable(error)
 }
-
-function ignore(): void {}

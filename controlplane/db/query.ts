@@ -24,5 +24,7 @@ export type Db = Query & {
    * reconnect, calls `onNotify` with an empty payload.
    */
   listen(channel: string, onNotify: (payload: string) => void): Promise<AsyncDisposable>
+  /** True behind a connection pooler without a direct connection: `listen` then polls, with empty payloads. */
+  readonly isPolling: boolean
   close(): Promise<void>
 }

@@ -7,16 +7,24 @@ import { ChaperoneError } from '../../core/errors.ts'
 const CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|57P0[1-3]|53300|08\w{3})$/
 /** Messages of errors of the `pg` driver that have no code. */
 const MESSAGES =
-  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|timeout expired|Query read timeout)/
+
+/**
+ * Error codes of a database that takes no writes: `25006` is a read-only server (a standby after a failover), `53100` a
+ * full disk. The transaction changed nothing.
+ */
+const NO_WRITES = /^(25006|53100)$/
+const READ_ONLY = '25006'
 
 /** Error codes of a refused or failed connection. No statement was sent to the database. */
 const NOT_SENT = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|57P0[23]|53300|08001|08004)$/
-const NOT_CONNECTED = /^timeout exceeded when trying to connect/
+const NOT_CONNECTED = /^(timeout exceeded when trying to connect|timeout expired)/
 
 /** Converts the error of an unavailable database to 503 with a retry time. Returns any other error unchanged. */
 export function unlessUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ChaperoneError) return error
-  const code = 'code' in error ? String(error.code) : ''
+  const code = codeOf(error)
+  if (NO_WRITES.test(code)) return takesNoWrites(error, code)
   if (!CODES.test(code) && !MESSAGES.test(error.message)) return error
   return new ChaperoneError('not_ready', {
     error: 'Database unavailable',
@@ -27,6 +35,30 @@ export function unlessUnavailable(error: unknown): unknown {
   })
 }
 
+function takesNoWrites(cause: Error, code: string): ChaperoneError {
+  const why = code === READ_ONLY ? 'The database is read-only' : 'The disk of the database is full'
+  return new ChaperoneError('not_ready', {
+    error: 'Database takes no writes',
+    detail: `${why}, so nothing was changed. Send the request again once the database takes writes.`,
+    retryAfterS: 5,
+    cause,
+  })
+}
+
+/** Returns whether the server refused a write, because it is a standby or has become read-only. */
+export function isReadOnlyError(error: unknown): boolean {
+  return error instanceof Error && codeOf(error) === READ_ONLY
+}
+
+/** Returns whether the error is that of a database that answers, but takes no writes. */
+export function isWriteRefused(error: unknown): boolean {
+  return isUnavailable(error) && error.cause instanceof Error && NO_WRITES.test(codeOf(error.cause))
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : ''
+}
+
 /**
  * Returns whether the connection was lost between a statement and its answer. The database may have executed the
  * statement.
@@ -34,7 +66,8 @@ export function unlessUnavailable(error: unknown): unknown {
 export function isAnswerLost(error: unknown): boolean {
   if (!isUnavailable(error) || !(error.cause instanceof Error)) return false
   const { cause } = error
-  return !NOT_SENT.test('code' in cause ? String(cause.code) : '') && !NOT_CONNECTED.test(cause.message)
+  const code = codeOf(cause)
+  return !NOT_SENT.test(code) && !NO_WRITES.test(code) && !NOT_CONNECTED.test(cause.message)
 }
 
 export function isUnavailable(error: unknown): error is ChaperoneError {

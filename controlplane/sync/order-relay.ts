@@ -5,6 +5,7 @@ import { newId } from '../crypto/ids.ts'
 import type { Db } from '../db/query.ts'
 import {
   askForGateway,
+  listOffers,
   ORDERS_CHANNEL,
   offerOrder,
   PASSED_ON,
@@ -36,7 +37,7 @@ export type OrderRelay = AsyncDisposable & {
 export type OrderRelayDeps = {
   readonly db: Db
   readonly log: Logger
-  readonly hub: Pick<Hub, 'isHere' | 'execute' | 'settle' | 'orders'>
+  readonly hub: Pick<Hub, 'isHere' | 'connected' | 'execute' | 'settle' | 'orders'>
 }
 
 /** Milliseconds within which another replica must report that the gateway is connected, or take the offered order. */
@@ -47,7 +48,7 @@ type Waiting = { settle(result: ResultBody | null): void; fail(error: unknown): 
 
 export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promise<OrderRelay> {
   const elsewhere = new Map<string, Waiting>()
-  const asking = new Map<string, (isConnected: boolean) => void>()
+  const inquiries = createInquiries(db)
   const failed = (error: unknown) =>
     log.error({ err: error }, 'order or result could not be relayed between replicas')
 
@@ -62,31 +63,21 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     else hub.settle(result, processId)
   }
 
-  async function isConnectedElsewhere(gatewayId: string): Promise<boolean> {
-    const askId = newId('request')
-    const { promise, resolve } = Promise.withResolvers<boolean>()
-    asking.set(askId, resolve)
-    const end = setTimeout(() => resolve(false), OFFER_MS)
-    try {
-      await askForGateway(db, askId, gatewayId)
-      return await promise
-    } finally {
-      clearTimeout(end)
-      asking.delete(askId)
-    }
-  }
+  const servant = serving({ db, hub })
 
   /**
-   * Fetches the results of all pending execution orders. Called after a reconnect, because notifications were lost in
-   * the meantime.
+   * Takes the offered orders of connected gateways, and fetches the results of all pending execution orders. Called after a
+   * reconnect, because notifications were lost in the meantime, and at each poll.
    */
   async function lookForAll(): Promise<void> {
+    for (const { id, gatewayId } of await listOffers(db, [...hub.connected()].filter(hub.isHere)))
+      void servant.order(id, gatewayId).catch(failed)
     for (const waiting of [...elsewhere.keys(), ...hub.orders.waiting()]) await fetchResult(waiting)
   }
 
   const on: Readonly<Record<string, (id: string, gatewayId: string) => Promise<void>>> = {
-    ...serving({ db, hub }),
-    have: async (id) => asking.get(id)?.(true),
+    ...servant,
+    have: async (id) => inquiries.confirm(id),
     result: fetchResult,
     '': lookForAll,
   }
@@ -115,7 +106,11 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   const listening = await db.listen(ORDERS_CHANNEL, onNotify)
   return {
-    isConnected: async (gatewayId) => hub.isHere(gatewayId) || isConnectedElsewhere(gatewayId),
+    async isConnected(gatewayId) {
+      if (hub.isHere(gatewayId)) return true
+      // Without notifications no other replica receives the question. The process registry is at most a few seconds old.
+      return db.isPolling ? hub.connected().has(gatewayId) : inquiries.isConnected(gatewayId)
+    },
     async execute(gatewayId, order) {
       const result = hub.execute(gatewayId, order)
       return result === null ? executeElsewhere(gatewayId, order) : result
@@ -127,8 +122,32 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     },
     async [Symbol.asyncDispose]() {
       for (const waiting of elsewhere.values()) waiting.fail(timedOut())
-      for (const answer of asking.values()) answer(false)
+      inquiries.close()
       await listening[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Queries the other replicas whether a gateway is connected to one of them. */
+function createInquiries(db: Db) {
+  const pending = new Map<string, (isConnected: boolean) => void>()
+  return {
+    async isConnected(gatewayId: string): Promise<boolean> {
+      const askId = newId('request')
+      const { promise, resolve } = Promise.withResolvers<boolean>()
+      pending.set(askId, resolve)
+      const end = setTimeout(() => resolve(false), OFFER_MS)
+      try {
+        await askForGateway(db, askId, gatewayId)
+        return await promise
+      } finally {
+        clearTimeout(end)
+        pending.delete(askId)
+      }
+    },
+    confirm: (askId: string) => pending.get(askId)?.(true),
+    close() {
+      for (const answer of pending.values()) answer(false)
     },
   }
 }

@@ -31,6 +31,8 @@ describe('the configuration', () => {
     [{ MASTER_KEY_FILE: '' }, /^MASTER_KEY_FILE is not set/],
     [{ PORT: '70000' }, /^PORT is "70000": set it to a number/],
     [{ PORT: '3e3' }, /^PORT/],
+    [{ DATABASE_LISTEN_URL: 'db:5432' }, /^DATABASE_LISTEN_URL is no PostgreSQL address: set it to/],
+    [{ DATABASE_PREPARE: 'no' }, /^DATABASE_PREPARE/],
     [{ DATABASE_POOL_SIZE: '3' }, /^DATABASE_POOL_SIZE is "3": set it to a number from 4 to 200/],
     [{ DATABASE_POOL_SIZE: '1e2' }, /^DATABASE_POOL_SIZE/],
     [{ REGISTRATION: 'maybe' }, /^REGISTRATION is "maybe": set it to one of open, invite/],

@@ -5,6 +5,7 @@ import type { Invocation } from '../command.ts'
 import { manifestFindings } from '../commands/get.ts'
 import { readRunFile } from '../state/data-folder.ts'
 import { type Check, guarded, ok, problem, warning } from './check.ts'
+import { installationChecks } from './installation-checks.ts'
 import { unownedHostChecks } from './unowned-host-checks.ts'
 
 const Health = z.looseObject({
@@ -56,6 +57,7 @@ export async function liveChecks(invocation: Invocation): Promise<Check[]> {
   const hasGateway = readRunFile(invocation.folder)?.gateway_url != null
   const found = await Promise.all([
     guarded('control plane', 'chaperone logs control-plane', () => healthChecks(api)),
+    guarded('installation', 'chaperone logs control-plane', () => installationChecks(api)),
     ...(hasGateway
       ? [guarded('gateway', 'chaperone logs gateway', () => gatewayChecks(invocation, api))]
       : []),

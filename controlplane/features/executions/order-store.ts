@@ -31,6 +31,19 @@ export async function offerOrder(q: Query, gatewayId: string, order: Order): Pro
   )
 }
 
+/** Lists the orders for these gateways that no replica has taken. */
+export async function listOffers(
+  q: Query,
+  gatewayIds: readonly string[],
+): Promise<readonly { readonly id: string; readonly gatewayId: string }[]> {
+  if (gatewayIds.length === 0) return []
+  const { rows } = await q.query<{ id: string; gatewayId: string }>(
+    'select id, gateway_id as "gatewayId" from execution_orders where taken_at is null and gateway_id = any($1)',
+    [gatewayIds],
+  )
+  return rows
+}
+
 /** Takes an order that another replica offered. Only one replica gets the order; all others get undefined. */
 export async function takeOrder(q: Query, id: string): Promise<Order | undefined> {
   const { rows } = await q.query<{ payload: Order }>(

@@ -4,6 +4,7 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { GatewayLive } from '../../../core/wire/gateways.ts'
 import type { GatewayState, OverviewReply } from '../../../core/wire/overview.ts'
+import type { Db } from '../../db/query.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { stopsGateway } from '../../sync/kill-switch/state.ts'
 import type { OwnerTokenWarnings } from '../authentication/break-glass.ts'
@@ -13,6 +14,7 @@ import { type Origins, readOrigins } from '../manifests/object-origins.ts'
 import { hasTraffic, inventory } from './activity-store.ts'
 
 export type OverviewDeps = {
+  readonly db: Pick<Db, 'isPolling'>
   readonly read: ScopedReads
   readonly orgId: string
   readonly kills: () => readonly KillEntry[]
@@ -33,7 +35,7 @@ const STALE_MS = 30_000
  * role may read it.
  */
 export function createOverview(deps: OverviewDeps): Overview {
-  const { read, orgId, kills, ownerTokenWarnings } = deps
+  const { db, read, orgId, kills, ownerTokenWarnings } = deps
   return async (namespaces) => {
     const query = read(namespaces)
     const [gateways, origins, counts, isUsed] = await Promise.all([
@@ -50,10 +52,17 @@ export function createOverview(deps: OverviewDeps): Overview {
       connectors: counts.connectors,
       has_traffic: isUsed,
       // Warnings concern the whole installation, so only a user with the right in all namespaces gets them.
-      warnings: namespaces === 'all' ? [...(await ownerTokenWarnings())] : [],
+      warnings: namespaces === 'all' ? [...databaseWarnings(db), ...(await ownerTokenWarnings())] : [],
     }
   }
 }
+
+function databaseWarnings({ isPolling }: Pick<Db, 'isPolling'>): readonly string[] {
+  return isPolling ? [POLLING] : []
+}
+
+const POLLING =
+  'DATABASE_URL leads to a connection pooler, so replicas get changes of each other by polling twice a second, and cannot migrate the database. Set DATABASE_LISTEN_URL to the address of PostgreSQL itself.'
 
 function gatewayState(
   row: GatewayRow,

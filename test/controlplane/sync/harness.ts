@@ -87,6 +87,8 @@ export type ReplicaOptions = {
   readonly waits?: KillWaits
   /** Another way to the same database. */
   readonly databaseUrl?: string
+  /** Whether connections keep prepared statements; they do by default. */
+  readonly preparesStatements?: boolean
   readonly hangMs?: number
   readonly connectMs?: number
   readonly beatMs?: number
@@ -124,6 +126,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
   const { databaseUrl, clock, hangMs, connectMs, beatMs, platformNamespaces = new Set<string>() } = given
   const db = await openDb({
     ...{ url: databaseUrl, log },
+    ...(given.preparesStatements === undefined ? {} : { preparesStatements: given.preparesStatements }),
     ...(hangMs === undefined ? {} : { hangMs }),
     ...(connectMs === undefined ? {} : { connectMs }),
   })

@@ -28,6 +28,7 @@ async function replica(...gateways: string[]): Promise<{ relay: OrderRelay; sent
   const sent: Order[] = []
   const hub = {
     isHere: (gatewayId: string) => gateways.includes(gatewayId),
+    connected: () => new Set(gateways),
     settle: book.settle,
     orders: book,
     execute(gatewayId: string, order: Order) {

@@ -1,0 +1,17 @@
+const POSTGRES_URL = /^postgres(ql)?:\/\//
+const EXAMPLE = 'postgres://user:password@host:5432/database'
+
+/**
+ * Reads the addresses of the database; `text` returns the value of a variable, null when it is not set. The errors omit the
+ * values, which may contain a password.
+ */
+export function readDatabaseAddresses(text: (name: 'DATABASE_URL' | 'DATABASE_LISTEN_URL') => string | null) {
+  const [databaseUrl, databaseListenUrl] = [text('DATABASE_URL'), text('DATABASE_LISTEN_URL')]
+  if (databaseUrl === null || !POSTGRES_URL.test(databaseUrl))
+    throw new Error(
+      `DATABASE_URL is ${databaseUrl === null ? 'not set' : 'no PostgreSQL address'}: set it to ${EXAMPLE}`,
+    )
+  if (databaseListenUrl !== null && !POSTGRES_URL.test(databaseListenUrl))
+    throw new Error(`DATABASE_LISTEN_URL is no PostgreSQL address: set it to ${EXAMPLE}`)
+  return { databaseUrl, databaseListenUrl }
+}

@@ -1,0 +1,100 @@
+import pg from 'pg'
+import { unlessUnavailable } from './unavailable.ts'
+
+type Watched = { readonly client: pg.ClientBase; readonly text: string }
+
+type StatementWatchOptions = {
+  readonly config: pg.ClientConfig
+  /** True when the connections lead to a connection pooler, which assigns a server connection to each transaction. */
+  readonly isPooled: boolean
+  /** Milliseconds without an answer after which a statement is checked. */
+  readonly hangMs: number
+}
+
+/**
+ * Checks a statement at intervals and ends the client when the statement hangs. Calls `onHung` before it ends the
+ * client.
+ */
+export function watchStatement(
+  { client, text }: Watched,
+  { config, hangMs, isPooled }: StatementWatchOptions,
+  onHung: () => void,
+): Disposable {
+  let isOver = false
+  const check = async () => {
+    const isWorking = await isWorkingOn(config, isPooled ? { text } : { processId: processIdOf(client) })
+    if (isOver) return
+    if (isWorking) {
+      timer = setTimeout(check, hangMs)
+      return
+    }
+    onHung()
+    // `end` destroys the socket of a client with an active statement, which rejects the statement.
+    void (client as pg.Client).end().catch(ignore)
+  }
+  let timer = setTimeout(check, hangMs)
+  return {
+    [Symbol.dispose]() {
+      isOver = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+const CHECK_MS = 3_000
+/** Characters of a statement that PostgreSQL shows in `pg_stat_activity` with the default settings. */
+const SHOWN = 900
+
+/**
+ * Returns whether the server works on the statement. False when the server does not answer. True when the server
+ * refuses the connection (too many connections, starting up), because the server is then alive. Behind a pooler the
+ * process id of the client is not that of a server process, so the text of the statement identifies it.
+ */
+async function isWorkingOn(
+  config: pg.ClientConfig,
+  by: { readonly processId: number } | { readonly text: string },
+): Promise<boolean> {
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: CHECK_MS, query_timeout: CHECK_MS })
+  client.on('error', ignore)
+  const [condition, value] =
+    'text' in by
+      ? [`pid <> pg_backend_pid() and left(query, ${SHOWN}) = left($1, ${SHOWN})`, by.text]
+      : ['pid = $1', by.processId]
+  try {
+    await client.connect()
+    const { rowCount } = await client.query(
+      `select 1 from pg_stat_activity where ${condition} and usename = current_user and state = 'active'`,
+      [value],
+    )
+    return (rowCount ?? 0) > 0
+  } catch (error) {
+    return error instanceof pg.DatabaseError
+  } finally {
+    void client.end().catch(ignore)
+  }
+}
+
+/**
+ * Returns whether a connection pooler is in front of the server. The pooler announces a process id of its own, because
+ * the server process changes with each transaction.
+ */
+export async function isBehindPooler(config: pg.ClientConfig, connectMs: number): Promise<boolean> {
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: connectMs, query_timeout: connectMs })
+  client.on('error', ignore)
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    return rows[0]?.pid !== processIdOf(client)
+  } catch (error) {
+    throw unlessUnavailable(error)
+  } finally {
+    void client.end().catch(ignore)
+  }
+}
+
+function processIdOf(client: pg.ClientBase): number {
+  // The server sends the process id when the connection opens. The published types of `pg` lack this field.
+  return (client as unknown as { readonly processID: number | null }).processID ?? 0
+}
+
+function ignore(): void {}
