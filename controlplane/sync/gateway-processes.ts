@@ -33,6 +33,7 @@ export function processesOf({
     process_id: process.processId,
     version: process.greeting.version,
     agent: process.agent,
+    pod_uid: process.podUid,
     covered_version: coveredVersion(process, library),
     has_kill_state: process.killState === views(process).name,
     rejected: process.rejected,
@@ -45,13 +46,18 @@ export function processesOf({
     killState,
     name: facts.name,
     agent: facts.agent ?? null,
+    podUid: facts.pod_uid ?? null,
     greeting: facts.greeting ?? NO_GREETING,
     appliedVersion: facts.applied_version,
     rejected: facts.rejected ?? null,
     conditions: facts.conditions ?? [],
     warnings: facts.warnings ?? [],
   }))
-  return [...peerRegistry.peers.values(), ...others].map(view)
+  const own = [...peerRegistry.peers.values()].map((peer) => ({
+    ...peer,
+    podUid: peer.pod?.sidecar.podUid ?? null,
+  }))
+  return [...own, ...others].map(view)
 }
 
 /** Lists the hosted work that connected processes have reported. */
@@ -81,7 +87,7 @@ type Known = Pick<
   | 'rejected'
   | 'conditions'
   | 'warnings'
->
+> & { readonly podUid: string | null }
 
 /**
  * Returns the newest version of the configuration that the process covers. A process reports the version in which its

@@ -75,6 +75,7 @@ function reportOf(peer: Peer, nowMs: number): ProcessReport {
     facts: {
       name: peer.name,
       agent: peer.agent,
+      pod_uid: peer.pod?.sidecar.podUid ?? null,
       greeting: peer.greeting,
       applied_version: peer.appliedVersion,
       sent_version: peer.sentVersion,

@@ -20,7 +20,7 @@ import type { ReflectorTiming } from '../kube/reflector.ts'
 import { createOperatorMetrics, type OperatorMetrics, type Validity } from '../metrics.ts'
 import { type InformerCaches, queueKey } from './custom-resources.ts'
 import { type Informers, startInformers } from './informer-caches.ts'
-import { createLeader, type LeaderTiming } from './leader.ts'
+import { createLeader, type LeaderTiming, type PodName } from './leader.ts'
 import { podCounts } from './pod-counts.ts'
 import type { PodIndex } from './pod-index.ts'
 import { readinessChecks } from './readiness-checks.ts'
@@ -51,6 +51,8 @@ export type AdmissionComponent = AsyncDisposable & {
   readonly checks: readonly ReadinessCheck[]
   /** Ungoverned pods that should be governed, by `namespace/name` of the Gateway, for the Gateway's status. */
   readonly bypassing?: () => ReadonlyMap<string, readonly string[]>
+  /** Returns a sentence about the NetworkPolicies that keep a sidecar from the control plane; null if none does. */
+  readonly egressCause?: (pod: PodName, signal: AbortSignal) => Promise<string | null>
   /** Certificates of the webhook by their names in metrics. */
   readonly certificates?: () => ReadonlyMap<string, Validity>
   /** Called when a Gateway was added, changed or deleted. */
@@ -184,6 +186,7 @@ function startLeader(deps: LeadingDeps) {
     namespace,
     floorRules,
     bypassing: () => getAdmission()?.bypassing?.() ?? new Map(),
+    diagnose: async (...given) => (await getAdmission()?.egressCause?.(...given)) ?? null,
     ...(timing.leader === undefined ? {} : { timing: timing.leader }),
   })
   informers.listen({

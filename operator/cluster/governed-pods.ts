@@ -1,15 +1,17 @@
 import * as z from 'zod'
 import { ANNOTATIONS, CONTAINERS, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
-import { governedWorkload } from '../../core/inject/agent-name.ts'
+import { governedWorkload, owningController } from '../../core/inject/agent-name.ts'
 import type { Pod } from '../../core/inject/pod.ts'
 import { everyContainer, RESERVED_CONTAINERS } from '../../core/inject/reserved.ts'
 import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 
+type State = { readonly running?: object } & Terminated
 type Terminated = { readonly terminated?: { readonly exitCode: number; readonly message?: string } }
 type ContainerStatus = {
   readonly name: string
   readonly ready: boolean
-  readonly state?: Terminated
+  readonly restartCount?: number
+  readonly state?: State
   readonly lastState?: Terminated
 }
 type FullPod = KubeObject & {
@@ -21,6 +23,13 @@ type FullPod = KubeObject & {
   }
 }
 
+export type PodOwner = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+}
+
 /** The cached fields of a governed pod. Other fields are not cached, because a cluster can have thousands of pods. */
 export type GovernedPod = KubeObject & {
   /** `namespace/name` of the Gateway; null without an annotation. */
@@ -30,6 +39,10 @@ export type GovernedPod = KubeObject & {
   /** The workload of the pod, as `governedWorkload` returns it. */
   readonly workload: string | null
   readonly isReady: boolean
+  /** True when the container of the sidecar runs, or ran before. */
+  readonly hasSidecarStarted: boolean
+  /** The object that created the pod; null for a bare pod. */
+  readonly owner: PodOwner | null
   /** True when the pod has succeeded or failed. */
   readonly isOver: boolean
   readonly isDeleting: boolean
@@ -53,6 +66,8 @@ export function governedPod(pod: KubeObject): GovernedPod {
     gateway: gatewayOf(metadata),
     agent: agentOf(metadata),
     workload: governedWorkload(metadata),
+    hasSidecarStarted: hasStarted(statuses.find((each) => each.name === CONTAINERS.proxy)),
+    owner: ownerOf(metadata),
     isReady: statuses.some((each) => each.name === CONTAINERS.proxy && each.ready),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
     isDeleting: metadata.deletionTimestamp !== undefined,
@@ -62,6 +77,17 @@ export function governedPod(pod: KubeObject): GovernedPod {
     changesUser: metadata.annotations?.[ANNOTATIONS.bypassPossible] !== undefined,
     captureFailure: captureFailure(status.initContainerStatuses ?? []),
   }
+}
+
+function hasStarted(status: ContainerStatus | undefined): boolean {
+  return status?.state?.running !== undefined || (status?.restartCount ?? 0) > 0
+}
+
+function ownerOf(metadata: ObjectMeta): PodOwner | null {
+  const owner = owningController(metadata)
+  if (owner?.uid === undefined) return null
+  const { apiVersion, kind, name, uid } = owner
+  return { apiVersion, kind, name, uid }
 }
 
 /** Maximum length of a reason, so that a status and an Event can contain several. */

@@ -2,12 +2,13 @@ import { API_VERSION } from '../../core/crd/schemas.ts'
 import type { PodRef } from '../../core/wire/operator/pods.ts'
 import { type Acknowledgements, createAcknowledgements } from '../control/acknowledgements.ts'
 import { boundTo } from '../kube/bound-client.ts'
-import { createEventRecorder, type EventNote, type EventTarget } from '../kube/events.ts'
+import { createEventRecorder, type EventNote, type EventRecorder, type EventTarget } from '../kube/events.ts'
 import type { WorkQueue } from '../kube/queue.ts'
 import { createPush } from '../reconcile/push.ts'
 import { createPushedObjects } from '../reconcile/pushed-objects.ts'
 import { createStatusWriter } from '../status/status-writer.ts'
 import { type CustomResource, splitQueueKey } from './custom-resources.ts'
+import { createDisconnections, type Disconnections } from './disconnections.ts'
 import type { LeaderDeps, LeaderTiming } from './leader.ts'
 import { reportNamespaceLabels } from './namespace-labels.ts'
 import { createObjectReconciler } from './object-reconciler.ts'
@@ -67,8 +68,10 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
         forbiddenSecret(connector),
       ),
   })
+  const disconnections = disconnectionsOf(deps, { events, signal, gatewaysChanged })
   const reconciling = {
     caches,
+    disconnections,
     pushed,
     secrets,
     acknowledgements,
@@ -105,6 +108,24 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
       ])
     },
   }
+}
+
+function disconnectionsOf(
+  { diagnose, log }: LeaderDeps,
+  {
+    events,
+    signal,
+    gatewaysChanged,
+  }: Pick<Enqueuer, 'gatewaysChanged'> & { readonly events: EventRecorder; readonly signal: AbortSignal },
+): Disconnections {
+  return createDisconnections({
+    events,
+    diagnose: (pod) => diagnose(pod, signal),
+    onDiagnosed: (gateway) => gatewaysChanged(new Set([gateway])),
+    onFailure(error) {
+      if (!signal.aborted) log.warn({ err: error }, 'NetworkPolicies of a pod could not be read')
+    },
+  })
 }
 
 const REFUSED: EventNote = {

@@ -21,9 +21,11 @@ export type LeaderDeps = {
   readonly replicas: Replicas
   readonly caches: InformerCaches
   readonly pods: Pick<Reflector<GovernedPod>, 'synced'>
-  readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs'>
+  readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs' | 'unready'>
   readonly namespaces: Pick<Namespaces, 'list' | 'synced'>
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
+  /** Returns a sentence about why a sidecar may not reach the control plane; null if no cause is found. */
+  readonly diagnose: (pod: PodName, signal: AbortSignal) => Promise<string | null>
   readonly floorRules: FloorRules
   readonly metrics: OperatorMetrics
   readonly log: Logger
@@ -31,6 +33,8 @@ export type LeaderDeps = {
   readonly namespace: string
   readonly timing?: LeaderTiming
 }
+
+export type PodName = { readonly namespace: string; readonly name: string }
 
 export type LeaderTiming = {
   readonly sweepMs: number

@@ -13,6 +13,7 @@ import type { StatusWriter } from '../status/status-writer.ts'
 import { type Credential, resolveCredential } from './credentials.ts'
 import { type CustomResource, type InformerCaches, splitQueueKey } from './custom-resources.ts'
 import { enqueueDependents } from './dependents.ts'
+import type { Disconnections } from './disconnections.ts'
 import { objectBody } from './object-body.ts'
 import type { PodIndex } from './pod-index.ts'
 import type { ConnectorSecrets } from './secrets.ts'
@@ -22,7 +23,8 @@ export type ObjectReconcilerDeps = Pick<
   'onResult' | 'signal' | 'queue'
 > & {
   readonly caches: InformerCaches
-  readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs'>
+  readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs' | 'unready'>
+  readonly disconnections: Disconnections
   /** Pods without a sidecar that should have one, by `namespace/name` of the Gateway. */
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
   readonly floorRules: FloorRules
@@ -123,11 +125,11 @@ function recordCaptureFailures({ events }: ObjectReconcilerDeps, gateway: Gatewa
 }
 
 /**
- * Returns the milliseconds until another sidecar counts as not ready, and until another gateway process counts as
- * lagging; each is null without such a pod or process.
+ * Returns the milliseconds until another sidecar counts as not ready or as disconnected, and until another gateway
+ * process counts as lagging; each is null without such a pod or process.
  */
-function dueMs({ podIndex, acknowledgements }: ObjectReconcilerDeps, gateway: string) {
-  return [podIndex.dueMs(gateway), acknowledgements.dueMs(gateway)]
+function dueMs({ podIndex, disconnections, acknowledgements }: ObjectReconcilerDeps, gateway: string) {
+  return [podIndex.dueMs(gateway), disconnections.dueMs(gateway), acknowledgements.dueMs(gateway)]
 }
 
 function factsOf(
@@ -144,13 +146,19 @@ function factsOf(
 }
 
 function gatewayFacts(
-  { acknowledgements, podIndex, bypassing, floorRules }: ObjectReconcilerDeps,
+  { acknowledgements, podIndex, disconnections, bypassing, floorRules }: ObjectReconcilerDeps,
   gateway: CustomResource<'Gateway'>,
 ): GatewayFacts {
   const key = keyOf(gateway)
+  const state = acknowledgements.of(key)
   return {
-    state: acknowledgements.of(key),
+    state,
     pods: podIndex.factsOf(key),
+    disconnected: disconnections.of(key, {
+      unready: podIndex.unready(key),
+      processes: state?.processes ?? null,
+      isStale: acknowledgements.isStale(),
+    }),
     bypassing: bypassing().get(key) ?? [],
     belowFloor: belowFloor(gateway, floorRules),
   }

@@ -41,6 +41,8 @@ export type PodIndex = {
   /** Stores the state of a pod; `undefined` removes a deleted pod. Returns the Gateways whose facts changed. */
   set(key: string, pod: GovernedPod | undefined): ReadonlySet<string>
   factsOf(gateway: string): PodFacts
+  /** Returns the pods whose sidecar has started and is not ready. */
+  unready(gateway: string): readonly GovernedPod[]
   /** Returns the milliseconds until another pod has not been ready for 60 s; null without such a pod. */
   dueMs(gateway: string): number | null
   /**
@@ -81,6 +83,10 @@ export function createPodIndex(monotonicMs: () => number = () => performance.now
       const captureFailures = [...failed.values()]
       const notReady = notReadyTooLong(group, monotonicMs())
       return { ...counts, notReady, captureFailures, sharedAgents: agents.sharedBy(gateway) }
+    },
+    unready(gateway) {
+      const keys = [...(groups.get(gateway)?.notReadySince.keys() ?? [])]
+      return keys.flatMap((key) => pods.get(key) ?? []).filter((pod) => pod.hasSidecarStarted)
     },
     dueMs(gateway) {
       const now = monotonicMs()
@@ -178,7 +184,7 @@ function notReadyTooLong({ notReadySince }: Group, now: number): string[] {
 const JUDGED = [
   ...(['gateway', 'agent', 'workload', 'layer'] as const),
   ...(['isReady', 'isOver', 'isDeleting', 'changesUser', 'hasUnknownUser', 'mayHaveVsock'] as const),
-  'captureFailure' as const,
+  ...(['captureFailure', 'hasSidecarStarted'] as const),
 ]
 
 /**

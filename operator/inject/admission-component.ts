@@ -6,6 +6,7 @@ import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-opera
 import type { CustomResource } from '../cluster/custom-resources.ts'
 import { createGuard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
+import { egressCause } from '../network/egress-cause.ts'
 import { inboundPolicy } from '../network/inbound-policy.ts'
 import { type NetworkPolicies, startNetworkPolicies } from '../network/network-policies.ts'
 import { sandboxPolicy } from '../network/sandbox-policy.ts'
@@ -81,6 +82,12 @@ export function admissionComponent(
         { name: 'guard', problem: maintenance.problem },
       ],
       bypassing: watchdog.bypassing,
+      egressCause: (pod, signal) =>
+        egressCause(
+          { client, namespaces, ownNamespace, dns: { ...dns, pods: config.dns.pods } },
+          pod,
+          signal,
+        ),
       certificates: injector.certificates,
       gatewaysChanged: maintenance.soon,
       templatesChanged: maintenance.soon,

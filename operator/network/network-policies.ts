@@ -6,7 +6,7 @@ import { listPages, type Selection } from '../kube/list-pages.ts'
 import { type KubeObject, pathOf } from '../kube/objects.ts'
 import { createReflector, type Reflector, type ReflectorTiming } from '../kube/reflector.ts'
 
-const NETWORK_POLICIES = { base: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' }
+export const NETWORK_POLICIES = { base: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' }
 
 /** A NetworkPolicy of one name, which the operator keeps in every namespace that needs it. */
 export type WantedPolicy = {

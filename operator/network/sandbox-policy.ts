@@ -7,8 +7,13 @@ export const SANDBOX_POLICY = 'chaperone-agent-sandbox'
 /** Label of the pods of a SandboxTemplate. The NetworkPolicy that agent-sandbox makes for the template selects it. */
 const TEMPLATE_HASH_LABEL = 'agents.x-k8s.io/sandbox-template-ref-hash'
 /** Port of the control plane's pods. NetworkPolicies apply to ports of pods, not of Services. */
-const CONTROL_PLANE_PORT = 3443
-const DNS_PORT = 53
+export const CONTROL_PLANE_PORT = 3443
+export const DNS_PORT = 53
+/** Labels of the control plane's pods. */
+export const CONTROL_PLANE_LABELS = {
+  'app.kubernetes.io/component': 'control-plane',
+  'app.kubernetes.io/part-of': 'chaperone',
+}
 
 /** Pods of one namespace, by their labels. */
 export type LabelledPods = {
@@ -50,10 +55,6 @@ export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
 
 /** Both labels select only pods that the policy of their template isolates, so no pod is isolated by this policy alone. */
 function specOf({ ownNamespace, dns }: SandboxPolicyOptions): object {
-  const controlPlane = {
-    'app.kubernetes.io/component': 'control-plane',
-    'app.kubernetes.io/part-of': 'chaperone',
-  }
   return {
     podSelector: {
       matchLabels: { [INJECT_LABEL]: 'injected' },
@@ -62,7 +63,7 @@ function specOf({ ownNamespace, dns }: SandboxPolicyOptions): object {
     policyTypes: ['Egress'],
     egress: [
       {
-        to: [podsOf({ namespace: ownNamespace, labels: controlPlane })],
+        to: [podsOf({ namespace: ownNamespace, labels: CONTROL_PLANE_LABELS })],
         ports: [{ protocol: 'TCP', port: CONTROL_PLANE_PORT }],
       },
       { to: [podsOf(dns.pods)], ports: dnsPorts(DNS_PORT) },
@@ -83,8 +84,14 @@ function dnsPorts(port: number): readonly object[] {
 }
 
 function serverOf(server: string): object {
+  const { address, port } = serverAddress(server)
+  const cidr = `${address}/${isIP(address) === 6 ? 128 : 32}`
+  return { to: [{ ipBlock: { cidr } }], ports: dnsPorts(port) }
+}
+
+/** Splits the address of a DNS server, `IP` or `IP:PORT`. */
+export function serverAddress(server: string): { readonly address: string; readonly port: number } {
   const bracketed = /^\[(.+)\](?::(\d+))?$/.exec(server)
   const [, address = server, port = String(DNS_PORT)] = bracketed ?? /^([\d.]+):(\d+)$/.exec(server) ?? []
-  const cidr = `${address}/${isIP(address) === 6 ? 128 : 32}`
-  return { to: [{ ipBlock: { cidr } }], ports: dnsPorts(Number(port)) }
+  return { address, port: Number(port) }
 }

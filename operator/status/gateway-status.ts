@@ -11,6 +11,7 @@ import { matchKill } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
+import { causeText } from '../cluster/disconnections.ts'
 import { isCurrent } from '../control/gateway-states.ts'
 import { keyOf } from '../kube/objects.ts'
 import { type Verdict, verdict } from './conditions.ts'
@@ -39,7 +40,7 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFa
       detected(processes, facts.bypassing),
       floorVerdict(facts),
     ],
-    degraded: [...processVerdicts(facts), ...podVerdicts(pods)],
+    degraded: [...processVerdicts(facts), ...podVerdicts(facts)],
     warnings: warningVerdict(processes),
     fields: {
       gateways: {
@@ -192,7 +193,8 @@ function nameOf({ process_id: id, agent }: GatewayProcess): string {
 }
 
 /** Returns the `Degraded` conditions of the pods. A problem that a user must resolve comes first. */
-function podVerdicts({ captureFailures, sharedAgents, notReady }: GatewayFacts['pods']): readonly Verdict[] {
+function podVerdicts({ pods, disconnected }: GatewayFacts): readonly Verdict[] {
+  const { captureFailures, sharedAgents, notReady } = pods
   const verdicts: Verdict[] = []
   if (captureFailures.length > 0) {
     const failures = captureFailures.map(({ metadata, reason }) => `${keyOf({ metadata })}: ${reason}`)
@@ -202,6 +204,11 @@ function podVerdicts({ captureFailures, sharedAgents, notReady }: GatewayFacts['
   if (sharedAgents.length > 0) {
     const text = `pods of several Gateways run as the same agent, but an agent belongs to one Gateway: ${some(sharedAgents, '; ')}; give one workload another agent name with the annotation chaperone.dev/agent`
     verdicts.push(verdict('Degraded', 'True', ['AgentShared', text]))
+  }
+  if (disconnected.length > 0) {
+    const causes = disconnected.map(({ pods: names, cause }) => `${some(names)}: ${causeText(cause)}`)
+    const text = `the sidecars of governed pods have had no connection to the control plane for over 60 s: ${some(causes, '\n')}`
+    verdicts.push(verdict('Degraded', 'True', ['SidecarNotConnected', text]))
   }
   if (notReady.length > 0) {
     const text = `the sidecars of governed pods have not been ready for over 60 s: ${some(notReady)}`

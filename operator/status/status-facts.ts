@@ -1,6 +1,7 @@
 import type { FieldBelowFloor } from '../../core/crd/floors.ts'
 import type { PushReply } from '../../core/wire/operator/operator.ts'
 import type { Credential } from '../cluster/credentials.ts'
+import type { Disconnected } from '../cluster/disconnections.ts'
 import type { PodFacts } from '../cluster/pod-index.ts'
 import type { GatewayState } from '../control/gateway-states.ts'
 
@@ -26,6 +27,8 @@ export type GatewayFacts = {
   /** State merged from all replicas of the control plane; null until a replica has answered. */
   readonly state: GatewayState | null
   readonly pods: PodFacts
+  /** Pods whose sidecar has had no connection to the control plane for over 60 s. */
+  readonly disconnected: readonly Disconnected[]
   /** Pods without a sidecar, as `namespace/name`. */
   readonly bypassing: readonly string[]
   /** Fields that are below a floor of the installation. */

@@ -113,6 +113,7 @@ async function live(): Promise<void> {
   })
   await withTemplate()
   await removeAgentSandbox()
+  await withEgressDenied()
   await withInboundDenied()
   await kube(['delete', 'cgw/inward', '-n', AGENTS])
   await eventually('the operator deletes the NetworkPolicy of inbound connections', async () =>
@@ -149,6 +150,33 @@ async function withTemplate(): Promise<void> {
 async function withInboundDenied(): Promise<void> {
   await apply(ours('Gateway', 'inward', { inbound: 'deny' }))
   await eventually('the operator writes its NetworkPolicy', inboundPolicy, 30_000)
+}
+
+/** A governed pod that a NetworkPolicy of its author keeps from the control plane: the operator reads the policies to say so. */
+async function withEgressDenied(): Promise<void> {
+  const pod = agentPod('cut', GATEWAY)
+  await apply(
+    {
+      ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy' },
+      metadata: { name: 'cut', namespace: AGENTS },
+      spec: { podSelector: { matchLabels: { app: 'cut' } }, policyTypes: ['Egress'] },
+    },
+    { ...pod, metadata: { ...pod.metadata, labels: { app: 'cut' } } },
+  )
+  type Events = { readonly items: ReadonlyArray<{ readonly reason: string; readonly message: string }> }
+  const message = await eventually(
+    'an Event of the pod names the NetworkPolicy',
+    async () => {
+      const of = 'involvedObject.kind=Pod,involvedObject.name=cut'
+      const given = await kube(['get', 'events', '-n', AGENTS, '--field-selector', of, '-o', 'json'])
+      const { items } = JSON.parse(given) as Events
+      return items.find(({ reason }) => reason === 'SidecarNotConnected')?.message ?? null
+    },
+    60_000,
+  )
+  expect(message).toContain(`NetworkPolicy ${AGENTS}/cut`)
+  expect(message).toContain('ports: [{ protocol: TCP, port: 3443 }]')
+  await kube(['delete', 'pod/cut', 'networkpolicy/cut', '-n', AGENTS])
 }
 
 function inboundPolicy(): Promise<object | null> {

@@ -24,6 +24,8 @@ export type ProcessFacts = {
   readonly name: string
   /** The only agent that the process serves; null or absent for all agents of the gateway. */
   readonly agent?: string | null
+  /** UID of the sidecar's pod; null or absent for a process outside a pod. */
+  readonly pod_uid?: string | null
   /** Protocol and program version that the process sent when it connected. Absent in rows of older replicas. */
   readonly greeting?: Greeting
   readonly applied_version: number | null

@@ -114,6 +114,8 @@ export const GatewayProcess = z.object({
   version: z.string().nullable().default(null),
   /** Agent of the sidecar, as `namespace/name`; null for a process that serves several agents. */
   agent: z.string().nullable().default(null),
+  /** UID of the sidecar's pod; null for a process outside a pod, and from older control planes. */
+  pod_uid: z.string().nullable().default(null),
   /** Latest configuration version in force in the process; null if none is in force yet. */
   covered_version: z.number().int().nullable(),
   /** True if the process acknowledged the current kill state. */

@@ -4,6 +4,7 @@ import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 
 const PROCESS: GatewayProcess = {
   ...{ gateway: 'team/main', process_id: 'proc_1', version: null, agent: null, covered_version: 7 },
+  pod_uid: null,
   ...{ has_kill_state: true, rejected: null, conditions: [], warnings: [] },
 }
 const STATE: MetricsState = {

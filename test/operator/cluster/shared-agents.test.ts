@@ -125,7 +125,10 @@ describe('a Gateway that shares an agent with another', () => {
     const status = planStatus('Gateway', gateway, {
       reply: PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/main'] }),
       ...{ failure: null, credential: null, isStale: false, undeclared: [], now: '2026-01-01T00:00:00Z' },
-      gateway: { state: null, pods: indexOf(pods).factsOf('team/main'), bypassing: [], belowFloor: [] },
+      gateway: {
+        ...{ state: null, bypassing: [], disconnected: [], belowFloor: [] },
+        pods: indexOf(pods).factsOf('team/main'),
+      },
     })
     const found = status.conditions?.find(({ type }) => type === 'Degraded')
     expect(found).toMatchObject({ status: 'True', reason: 'AgentShared' })

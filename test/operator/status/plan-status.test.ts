@@ -53,6 +53,7 @@ const facts = (
   gateway: {
     state: ofProd([]),
     bypassing: [],
+    disconnected: [],
     belowFloor: [],
     pods: { ...PODS, ...pods },
     ...gatewayChanges,
@@ -203,6 +204,13 @@ describe('the status of an object', () => {
     expect(shown).toMatchObject({ layer: 'Cooperative' })
     expect(messageOf(shown, 'BypassDetected')).toContain('p2 of agent team/bot')
     expect(messageOf(shown, 'Degraded')).toContain('team/slow')
+    const cut = planStatus(
+      'Gateway',
+      gateway(),
+      ofGateway({ pods, disconnected: [{ pods: ['team/slow'], cause: 'NetworkPolicy team/deny' }] }),
+    )
+    expect(said(cut)).toContain('Degraded=True/SidecarNotConnected')
+    expect(messageOf(cut, 'Degraded')).toContain('team/slow: NetworkPolicy team/deny')
     const named = planStatus('Gateway', gateway(), ofGateway({ pods: { changingUser: 2 } }))
     expect(said(named)).toContain('BypassPossible=True/PodsChangeUser')
     const unknown = planStatus('Gateway', gateway(), ofGateway({ pods: { changingUser: 2, unknownUser: 1 } }))

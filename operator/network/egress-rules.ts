@@ -1,0 +1,131 @@
+import { BlockList, isIP } from 'node:net'
+import type { Labels } from '../../core/crd/allowed-namespaces.ts'
+
+/** NetworkPolicy of a namespace, with the fields that govern egress. */
+export type EgressPolicy = {
+  readonly metadata: { readonly name: string }
+  readonly spec?: {
+    readonly podSelector?: Selector
+    readonly policyTypes?: readonly string[]
+    readonly egress?: readonly EgressRule[]
+  }
+}
+type EgressRule = {
+  readonly to?: readonly Peer[]
+  readonly ports?: ReadonlyArray<{
+    readonly protocol?: string
+    readonly port?: number | string
+    readonly endPort?: number
+  }>
+}
+type Peer = {
+  readonly namespaceSelector?: Selector
+  readonly podSelector?: Selector
+  readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] }
+}
+type Selector = {
+  readonly matchLabels?: Labels
+  readonly matchExpressions?: ReadonlyArray<{
+    readonly key: string
+    readonly operator: string
+    readonly values?: readonly string[]
+  }>
+}
+
+/** Destination of a sidecar. */
+export type EgressTarget = {
+  /** Name in messages. */
+  readonly name: string
+  readonly ports: ReadonlyArray<{ readonly protocol: 'TCP' | 'UDP'; readonly port: number }>
+  /** Pods of the destination, with the labels of their namespace. */
+  readonly pods: ReadonlyArray<{
+    readonly namespace: string
+    readonly namespaceLabels: Labels
+    readonly labels: Labels
+    readonly address: string | null
+  }>
+  /** Addresses of the destination that belong to no such pod. */
+  readonly addresses: readonly string[]
+}
+
+/** Returns the policies that isolate the egress of a pod. Without any the pod may reach every destination. */
+export function isolating(policies: readonly EgressPolicy[], labels: Labels): readonly EgressPolicy[] {
+  return policies.filter(
+    ({ spec }) =>
+      (spec?.policyTypes?.includes('Egress') ?? spec?.egress !== undefined) &&
+      selects(spec?.podSelector, labels),
+  )
+}
+
+/** Reports whether policies that select a pod of `namespace` admit every port of the destination. */
+export function admitsEgress(
+  policies: readonly EgressPolicy[],
+  namespace: string,
+  { ports, pods, addresses }: EgressTarget,
+): boolean {
+  const rules = policies.flatMap(({ spec }) => spec?.egress ?? [])
+  return ports.every((port) =>
+    rules.some(
+      (rule) =>
+        hasPort(rule, port) && (rule.to === undefined || rule.to.length === 0 || rule.to.some(reaches)),
+    ),
+  )
+
+  function reaches(peer: Peer): boolean {
+    const { ipBlock } = peer
+    if (ipBlock !== undefined)
+      return [...addresses, ...pods.flatMap(({ address }) => address ?? [])].some((one) =>
+        holds(ipBlock, one),
+      )
+    return pods.some(
+      (pod) =>
+        selects(peer.podSelector, pod.labels) &&
+        (peer.namespaceSelector === undefined
+          ? pod.namespace === namespace
+          : selects(peer.namespaceSelector, pod.namespaceLabels)),
+    )
+  }
+}
+
+/** A port by name counts as the right one: the names of ports are not known here. */
+function hasPort({ ports }: EgressRule, { protocol, port }: EgressTarget['ports'][number]): boolean {
+  if (ports === undefined || ports.length === 0) return true
+  return ports.some(({ protocol: given = 'TCP', port: first, endPort }) => {
+    if (given !== protocol) return false
+    if (typeof first !== 'number') return true
+    return port >= first && port <= (endPort ?? first)
+  })
+}
+
+function holds({ cidr, except = [] }: NonNullable<Peer['ipBlock']>, address: string): boolean {
+  return isIn(cidr, address) && !except.some((range) => isIn(range, address))
+}
+
+function isIn(cidr: string, address: string): boolean {
+  const [network = '', prefix = ''] = cidr.split('/')
+  const family = isIP(network)
+  if (family === 0 || family !== isIP(address)) return false
+  const type = family === 6 ? 'ipv6' : 'ipv4'
+  const range = new BlockList()
+  range.addSubnet(network, Number(prefix), type)
+  return range.check(address, type)
+}
+
+/** Matches labels as the API server does: an absent or empty selector selects everything. */
+function selects({ matchLabels = {}, matchExpressions = [] }: Selector = {}, labels: Labels): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labelOf(labels, key)
+      if (operator === 'Exists') return value !== undefined
+      if (operator === 'DoesNotExist') return value === undefined
+      const isListed = value !== undefined && values.includes(value)
+      return operator === 'In' ? isListed : !isListed
+    })
+  )
+}
+
+/** Only own properties count, because the author of a pod may choose a key such as `constructor`. */
+function labelOf(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined
+}
