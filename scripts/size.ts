@@ -9,9 +9,7 @@ import { fileURLToPath } from 'node:url'
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const COUNTED = new Set(
-  '.ts .tsx .cjs .mjs .css .html .sql .sh .yaml .tpl .json .jsonc .md .py .go .java .tsv .Containerfile'.split(
-    ' ',
-  ),
+  '.ts .tsx .cjs .mjs .css .html .sql .sh .yaml .tpl .json .jsonc .md .py .go .java .tsv'.split(' '),
 )
 const COMMENT = /^(\/\/|\/\*|\*|#|--|<!--)/
 const KINDS = ['product', 'documentation', 'tests', 'test data', 'generated'] as const

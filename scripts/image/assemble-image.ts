@@ -9,6 +9,8 @@ const COPIED: ReadonlyArray<readonly [from: string, to: string]> = [
   ['bin', 'app/bin'],
   ['dashboard', 'app/dashboard'],
   ['package.json', 'app/package.json'],
+  ['LICENSE', 'app/LICENSE'],
+  ['THIRD-PARTY-NOTICES.txt', 'app/THIRD-PARTY-NOTICES.txt'],
 ]
 
 /**

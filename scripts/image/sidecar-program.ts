@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { escapeNonAscii } from '../../controlplane/cli/programs/escape-non-ascii.ts'
 import { DEFAULT_PROXY_COMMAND } from '../../core/inject/options.ts'
+import { SIDECAR_ENTRY_POINT } from '../entry-points.ts'
 
 /**
  * Writes the sidecar's program in the form with the shortest start time: one CommonJS script and its V8 code cache. CommonJS,
@@ -15,7 +16,7 @@ export function assembleSidecarProgram(root: string, bin: string): void {
   const program = join(bin, 'sidecar-program.js')
   const { outputFiles } = buildSync({
     absWorkingDir: root,
-    entryPoints: ['sidecar/main.ts'],
+    entryPoints: [SIDECAR_ENTRY_POINT],
     bundle: true,
     platform: 'node',
     target: 'node24',
@@ -30,7 +31,7 @@ export function assembleSidecarProgram(root: string, bin: string): void {
   })
   writeFileSync(program, escapeNonAscii(outputFiles.map(({ text }) => text).join('')), 'latin1')
   const boot = join(bin, 'sidecar.cjs')
-  copyFileSync(join(root, 'images/sidecar.cjs'), boot)
+  copyFileSync(join(root, 'scripts/image/sidecar.cjs'), boot)
   makeCache(boot, join(bin, 'sidecar-program.cache'))
 }
 

@@ -12,7 +12,7 @@ import { kubeTools } from './tools/kube-tools.ts'
 const PAGE = join(import.meta.dirname, '../../docs/kubernetes.md')
 const NAMESPACE = 'agents'
 /** What the page says, in place of what only the reader has: a registry, a database, an image from there. */
-const READERS = ['npm run build', 'docker ', 'kubectl create namespace chaperone-system', 'port-forward']
+const READERS = ['npm run release', 'skopeo ', 'kubectl create namespace chaperone-system', 'port-forward']
 let folder: string
 let vendor: Recorder
 let upstream: { readonly url: string; readonly caBundle: string; readonly allowPrivateAddresses: true }

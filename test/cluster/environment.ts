@@ -1,8 +1,7 @@
 /** What these tests know of the cluster that they are given. */
 export type ClusterEnvironment = {
   /**
-   * A shell command that makes the folder `$1`, the root of an image on top of Node and nft, the image `$2` of every
-   * node of the cluster.
+   * A shell command that loads the archive `$1`, an OCI image layout, as the image `$2` on every node of the cluster.
    */
   readonly imageLoader: string
   /** An image with Node, Python, curl and git that runs as root and knows nothing of us. */
@@ -22,7 +21,7 @@ export function clusterEnvironment(): ClusterEnvironment {
   return {
     imageLoader: required(
       'CHAPERONE_IMAGE_LOADER',
-      'a shell command that puts the folder $1 into the cluster as image $2, such as: docker build -f images/chaperone.Containerfile -t "$2" "$1" && kind load docker-image "$2"',
+      'a shell command that loads the OCI archive $1 as image $2 on every node, such as: kind load image-archive "$1"',
     ),
     hostAddress: required(
       'CHAPERONE_HOST_ADDRESS',

@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { baseLayers } from '../../scripts/release/base-layers.ts'
+import { packTree } from '../../scripts/release/file-tree.ts'
+import { IMAGE_RUN, ownArchitecture, programTree } from '../../scripts/release/image-layers.ts'
+import { imageLayout, layerOf } from '../../scripts/release/oci-layout.ts'
 import { replaceSidecar } from '../skew/frozen-image.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { type ClusterEnvironment, clusterEnvironment } from './environment.ts'
@@ -32,7 +36,7 @@ export type Installation = {
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const environment = clusterEnvironment()
   const image = `chaperone:test-${randomBytes(4).toString('hex')}`
-  await loadImage(environment, image)
+  await loadImages(environment, image)
   const postgres = await startPostgres()
   const url = new URL((await postgres.createDatabase()).url)
   const databasePort = url.port
@@ -76,14 +80,20 @@ export function secret(namespace: string, name: string, stringData: Readonly<Rec
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData }
 }
 
-async function loadImage({ imageLoader }: ClusterEnvironment, image: string): Promise<void> {
+async function loadImages({ imageLoader }: ClusterEnvironment, image: string): Promise<void> {
   const dist = mkdtempSync(join(tmpdir(), 'chaperone-image-'))
   try {
     const built = await run(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', dist], '')
     if (built.code !== 0) throw new Error(`the image's folder was not built: ${built.stderr}`)
     assemblePostgresImage(join(dist, 'postgres-image'))
+    const { architecture, layers } = await baseLayers(ownArchitecture(), join(dist, 'base'), 0)
     const load = async (folder: string, name: string) => {
-      const loaded = await run('sh', ['-c', imageLoader, 'loader', join(dist, folder), name], '')
+      const programs = await layerOf(folder, programTree(join(dist, folder)), 0)
+      const facts = { name, timeS: 0, labels: {}, run: IMAGE_RUN }
+      const { tree } = imageLayout(facts, [{ architecture, layers: [...layers, programs] }])
+      const archive = join(dist, 'image.oci.tar')
+      writeFileSync(archive, await packTree(tree, 0))
+      const loaded = await run('sh', ['-c', imageLoader, 'loader', archive, name], '')
       if (loaded.code !== 0) throw new Error(`CHAPERONE_IMAGE_LOADER: ${loaded.stderr}`)
     }
     await load('image', image)

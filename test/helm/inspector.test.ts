@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_PROXY_COMMAND } from '../../core/inject/options.ts'
+import { IMAGE_RUN } from '../../scripts/release/image-layers.ts'
 import { CHART, helmProgram, LEAST, podsOf, resources } from './chart.ts'
 
 const ROOT = join(CHART, '..')
@@ -29,8 +30,7 @@ describe('SIGUSR1, on which Node opens its inspector, is disabled', () => {
   })
 
   test('in the image and in sidecars', () => {
-    const entrypoint = /^ENTRYPOINT (\[.*\])$/m.exec(textOf('images/chaperone.Containerfile'))?.[1] ?? '[]'
-    expect(JSON.parse(entrypoint).slice(0, 2)).toEqual(['node', FLAG])
+    expect(IMAGE_RUN.Entrypoint.slice(0, 2)).toEqual(['node', FLAG])
     expect(DEFAULT_PROXY_COMMAND.slice(0, 2)).toEqual(['node', FLAG])
   })
 

@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ARCHITECTURES, type Architecture } from './release/architecture.ts'
+import { baseLayers } from './release/base-layers.ts'
+import { billOfMaterials } from './release/bill-of-materials.ts'
+import { bundledPackages } from './release/bundled-packages.ts'
+import { chartArchive } from './release/chart-archive.ts'
+import { packTree } from './release/file-tree.ts'
+import { IMAGE_RUN, ownArchitecture, programTree } from './release/image-layers.ts'
+import { imageLayout, layerOf, type PlatformImage } from './release/oci-layout.ts'
+
+/**
+ * Makes the files of a release in `dist/release` (`--out FOLDER`: another folder, which is replaced): the npm package of the CLI, the
+ * image as an OCI layout, the chart that names the image by its digest, bills of materials, and checksums. Debian only, because the
+ * image consists of Debian's packages. The same commit and the same packages give the same bytes. `--platform ARCH`: the image for
+ * one architecture. `--uncommitted`: with changes that are not committed.
+ */
+const root = fileURLToPath(new URL('..', import.meta.url))
+const out = option('--out') ?? join(root, 'dist/release')
+const work = join(root, 'node_modules/.cache/chaperone/release')
+const { name, version, description } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+) as Readonly<Record<'name' | 'version' | 'description', string>>
+const timeS = Number(git('log', '-1', '--format=%ct'))
+const run = { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] } satisfies object
+
+function option(word: string): string | undefined {
+  const at = process.argv.indexOf(word)
+  return at === -1 ? undefined : process.argv[at + 1]
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+}
+
+function say(text: string): void {
+  console.log(`release: ${text}`)
+}
+
+/**
+ * Returns the files of the programs for one architecture. The code cache of the sidecar holds only for the architecture that
+ * made it.
+ */
+function programsFor(architecture: Architecture) {
+  const tree = programTree(join(build, 'image'))
+  if (architecture !== ownArchitecture()) tree.delete('app/bin/sidecar-program.cache')
+  return tree
+}
+
+if (!process.argv.includes('--uncommitted') && git('status', '--porcelain') !== '')
+  throw new Error('The checkout has changes that are not committed. Commit them, or add --uncommitted.')
+const wanted = ARCHITECTURES.filter((each) => (option('--platform') ?? each) === each)
+if (wanted.length === 0) throw new Error(`--platform is one of ${ARCHITECTURES.join(', ')}.`)
+
+rmSync(out, { recursive: true, force: true })
+mkdirSync(out, { recursive: true })
+const build = join(work, 'build')
+say('programs and dashboard')
+execFileSync(process.execPath, [join(root, 'scripts/build.ts'), '--out', build], { ...run, stdio: 'ignore' })
+const npm = await bundledPackages(root)
+for (const file of ['README.md', 'CHANGELOG.md']) cpSync(join(root, file), join(build, file))
+
+say('npm package')
+execFileSync('npm', ['pack', build, '--pack-destination', out, '--loglevel=error'], {
+  ...run,
+  stdio: 'ignore',
+})
+const bill = (image?: Parameters<typeof billOfMaterials>[0]['image']) =>
+  billOfMaterials({ name, version, timeS, npm, image })
+writeFileSync(join(out, `${name}-${version}.npm.cdx.json`), bill())
+
+const images: PlatformImage[] = []
+for (const architecture of wanted) {
+  say(`image for ${architecture}`)
+  const { layers, debian, release } = await baseLayers(architecture, work, timeS)
+  const programs = await layerOf(`Chaperone ${version}`, programsFor(architecture), timeS)
+  images.push({ architecture, layers: [...layers, programs] })
+  const image = { architecture, debian, release, nodeVersion: process.versions.node }
+  writeFileSync(join(out, `${name}-${version}.image-${architecture}.cdx.json`), bill(image))
+}
+const { tree, digest } = imageLayout(
+  {
+    name: `${name}:${version}`,
+    timeS,
+    labels: {
+      'org.opencontainers.image.title': name,
+      'org.opencontainers.image.description': description,
+      'org.opencontainers.image.version': version,
+      'org.opencontainers.image.revision': git('rev-parse', 'HEAD'),
+      'org.opencontainers.image.licenses': 'Apache-2.0',
+    },
+    run: IMAGE_RUN,
+  },
+  images,
+)
+writeFileSync(join(out, `${name}-${version}.image.oci.tar`), await packTree(tree, timeS))
+
+say('chart')
+const chart = await chartArchive(join(root, 'helm'), digest, timeS)
+writeFileSync(join(out, `${name}-chart-${version}.tgz`), chart)
+
+const sums = readdirSync(out)
+  .sort()
+  .map(
+    (file) =>
+      `${createHash('sha256')
+        .update(readFileSync(join(out, file)))
+        .digest('hex')}  ${file}\n`,
+  )
+writeFileSync(join(out, 'SHA256SUMS'), sums.join(''))
+say(`image ${digest}`)
+for (const file of readdirSync(out).sort()) say(join(out, file))

@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Architecture } from './architecture.ts'
+import { type DebianPackage, downloadDebianPackages } from './debian-packages.ts'
+import { debianTree, IMAGE_PACKAGES, nodeTree } from './image-layers.ts'
+import { type Layer, layerOf } from './oci-layout.ts'
+
+export type BaseLayers = {
+  readonly architecture: Architecture
+  /** Debian's packages, then Node. */
+  readonly layers: readonly Layer[]
+  readonly debian: readonly DebianPackage[]
+  /** Version of Debian, such as `12`. */
+  readonly release: string
+}
+
+/**
+ * Returns the layers below the programs: Debian's packages of this machine's release, and this version of Node. Downloads go to
+ * `folder`. `timeS`: Unix time of all files.
+ */
+export async function baseLayers(
+  architecture: Architecture,
+  folder: string,
+  timeS: number,
+): Promise<BaseLayers> {
+  const debian = downloadDebianPackages(architecture, IMAGE_PACKAGES, join(folder, 'debian', architecture))
+  const text = ['ID', 'VERSION_ID', 'VERSION_CODENAME', 'PRETTY_NAME'].map(
+    (key) => `${key}=${osRelease(key)}\n`,
+  )
+  const packages = await debianTree(debian, text.join(''))
+  const node = await nodeTree(downloadNode(architecture, join(folder, 'node')))
+  const layers = [
+    await layerOf(`Debian packages: ${IMAGE_PACKAGES.join(', ')}`, packages, timeS),
+    await layerOf(`Node ${process.versions.node}`, node, timeS),
+  ]
+  return { architecture, layers, debian, release: osRelease('VERSION_ID').replaceAll('"', '') }
+}
+
+/** Downloads the npm package with the binary of Node for Linux, which npm verifies. Returns its path. */
+function downloadNode(architecture: Architecture, folder: string): string {
+  mkdirSync(folder, { recursive: true })
+  const binary = `node-linux-${architecture === 'amd64' ? 'x64' : architecture}@${process.versions.node}`
+  const args = ['pack', binary, '--pack-destination', folder, '--json', '--loglevel=error']
+  const packed = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' })) as object
+  // npm 11 prints a list, npm 12 an object by name.
+  const [first] = Object.values(packed) as ReadonlyArray<{ readonly filename: string }>
+  return join(folder, first?.filename ?? '')
+}
+
+/** Returns a value of os-release(5) as it is written there. */
+function osRelease(key: string): string {
+  return new RegExp(`^${key}=(.*)$`, 'm').exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? ''
+}
