@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { addChunk } from '../collections/chunk-list.ts'
-import type { RequestBody } from '../pipeline/exchange.ts'
+import type { RequestBody } from '../pipeline/request-body.ts'
 
 /** Flow control of the connection that carries a request body. */
 export type BodySource = {

@@ -1,9 +1,9 @@
 import type { RequestSources } from '../../core/request/canonical.ts'
-import type { Credentials, Exchange, Reply } from '../pipeline/exchange.ts'
+import { type Credentials, Exchange } from '../pipeline/exchange.ts'
 import type { ExchangeAbort } from '../pipeline/exchange-abort.ts'
+import type { Reply } from '../pipeline/reply.ts'
 import { EMPTY_BODY } from './body-intake.ts'
 import type { Problem } from './http1/framing.ts'
-import { newExchange } from './new-exchange.ts'
 
 export type ConnectParts = {
   readonly id: string
@@ -19,7 +19,7 @@ export type ConnectParts = {
 /** Creates the exchange of a CONNECT that no client sent, which represents a redirected connection or a DNS query. */
 export function newConnectExchange(parts: ConnectParts): Exchange {
   const { target, sources = { connectAuthority: target }, ...rest } = parts
-  return newExchange({
+  return new Exchange({
     ...rest,
     acceptedAt: performance.now(),
     timeMs: Date.now(),

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
-import type { Credentials, Reply } from '../pipeline/exchange.ts'
+import { type Credentials, Exchange } from '../pipeline/exchange.ts'
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
+import type { Reply } from '../pipeline/reply.ts'
 import { EMPTY_BODY } from './body-intake.ts'
 import { type ConnectionDeadline, LINGER_MS } from './connection-deadline.ts'
 import type { FrontDeps } from './deps.ts'
 import { fieldLines, statusLine } from './http1/reply-head.ts'
-import { newExchange } from './new-exchange.ts'
 
 export type RejectedConnection = {
   readonly socket: Socket
@@ -26,7 +26,7 @@ export function rejectConnection(
   { socket, deadline, credentials, detail }: RejectedConnection,
 ): void {
   const reply = createLastReply(socket)
-  const exchange = newExchange({
+  const exchange = new Exchange({
     id: deps.newRequestId(),
     acceptedAt: performance.now(),
     timeMs: Date.now(),

@@ -1,4 +1,4 @@
-import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
+import type { Reply, ReplyStream } from '../pipeline/reply.ts'
 
 /** Creates the reply of an exchange whose client cannot be reached. The reply counts as sent and discards all data. */
 export function createDiscardingReply(): Reply {

@@ -1,11 +1,17 @@
 import { parseAuthority } from '../../core/request/authority.ts'
 import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
-import type { Credentials, ExchangeKind, KeyedPort, Reply, Transport } from '../pipeline/exchange.ts'
+import {
+  type Credentials,
+  Exchange,
+  type ExchangeKind,
+  type KeyedPort,
+  type Transport,
+} from '../pipeline/exchange.ts'
+import type { Reply } from '../pipeline/reply.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'
 import type { Incoming } from './http1/incoming.ts'
-import { newExchange } from './new-exchange.ts'
 import { openTunnel } from './tunnel.ts'
 import { refusingDeps } from './tunnel-refusal.ts'
 
@@ -131,7 +137,7 @@ function pipeline(deps: FrontDeps, incoming: Incoming, manner: Manner): Promise<
   const { head, body, abort, acceptedAt, timeMs } = incoming
   const isTls = manner.kind === 'tunnel' || /^https:/i.test(head.target)
   return deps.handle(
-    newExchange({
+    new Exchange({
       id: deps.newRequestId(),
       acceptedAt,
       timeMs,

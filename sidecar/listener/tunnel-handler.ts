@@ -1,9 +1,8 @@
 import type { RequestSources } from '../../core/request/canonical.ts'
-import type { Credentials, Transport } from '../pipeline/exchange.ts'
+import { type Credentials, Exchange, type Transport } from '../pipeline/exchange.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'
 import type { Incoming, RequestHandler } from './http1/incoming.ts'
-import { newExchange } from './new-exchange.ts'
 
 /** Context shared by all requests of one tunnel, decrypted or plain. */
 export type TunnelContext = {
@@ -20,7 +19,7 @@ export function createTunnelHandler(deps: FrontDeps, context: TunnelContext): Re
   return (incoming) => {
     const { head, body, reply, abort, acceptedAt, timeMs } = incoming
     return deps.handle(
-      newExchange({
+      new Exchange({
         id: deps.newRequestId(),
         acceptedAt,
         timeMs,

@@ -1,8 +1,9 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { Problem } from '../listener/http1/framing.ts'
-import { newExchange } from '../listener/new-exchange.ts'
-import type { Exchange, InnerExchanges, MessageChannel, Reply, RequestBody } from '../pipeline/exchange.ts'
+import { Exchange, type InnerExchanges, type MessageChannel } from '../pipeline/exchange.ts'
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
+import type { Reply } from '../pipeline/reply.ts'
+import type { RequestBody } from '../pipeline/request-body.ts'
 
 export type MessageParts = {
   /** Exchange of the handshake that opened the WebSocket. */
@@ -21,7 +22,7 @@ export type MessageParts = {
  */
 export function messageExchange(parts: MessageParts): Exchange {
   const { opening, inner, channel, body, problem, reply } = parts
-  const exchange = newExchange({
+  return new Exchange({
     id: inner.newRequestId(),
     acceptedAt: inner.clock.monotonicMs(),
     timeMs: inner.clock.nowMs(),
@@ -32,9 +33,8 @@ export function messageExchange(parts: MessageParts): Exchange {
     body: wholeBody(body),
     abort: createExchangeAbort(),
     ...{ reply, problem, channel },
+    bodyBytes: problem === null ? body : undefined,
   })
-  if (problem === null) exchange.bodyBytes = body
-  return exchange
 }
 
 /**

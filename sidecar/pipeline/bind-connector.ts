@@ -5,16 +5,19 @@ import type { Exchange } from './exchange.ts'
 import { passesAgentCredential } from './outgoing.ts'
 
 /**
- * Sets the connector that owns the host of the request, if there is one. Removes credentials from the query before
- * anything is classified or decided.
+ * Sets the connector that owns the host of the request under the current snapshot of the exchange, if there is one.
+ * Removes credentials from the query before anything is classified or decided.
  */
-export function bindConnector(exchange: Exchange, request: CanonicalRequest): void {
+export function bindConnector(exchange: Exchange, read: CanonicalRequest): void {
   const { snapshot } = exchange
-  const bound = snapshot === undefined ? null : findConnector(snapshot.hosts, request.host, request.port)
-  if (bound === null) return
-  exchange.connector = bound
-  if (exchange.kind === 'tunnel' || passesAgentCredential(exchange, bound)) return
-  const stripped = stripRequest(request, bound)
-  exchange.request = stripped.request
-  if (stripped.losesOther) exchange.losesParameter = true
+  const bound = snapshot === undefined ? null : findConnector(snapshot.hosts, read.host, read.port)
+  exchange.connector = bound ?? undefined
+  if (bound === null || exchange.kind === 'tunnel' || passesAgentCredential(exchange, bound)) {
+    exchange.request = read
+    exchange.losesParameter = false
+    return
+  }
+  const { request, losesOther } = stripRequest(read, bound)
+  exchange.request = request
+  exchange.losesParameter = losesOther
 }

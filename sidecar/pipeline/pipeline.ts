@@ -2,9 +2,9 @@ import type { Upstream } from '../upstream/http.ts'
 import { type BodyBudgetOptions, createBodyBudget } from './body/body-budget.ts'
 import { createInflateBudget } from './body/inflate-budget.ts'
 import { createConcurrency } from './concurrency.ts'
-import type { Exchange, InnerExchanges, Stage, StageResult } from './exchange.ts'
+import type { Exchange, InnerExchanges, Stage } from './exchange.ts'
 import { killedBy } from './kill-switch.ts'
-import { createPacer, type Pacer } from './pacer.ts'
+import { createPacer } from './pacer.ts'
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record/record.ts'
 import { isEventful } from './record/record-audit.ts'
@@ -12,9 +12,11 @@ import { createRecordBytes } from './record/record-bytes.ts'
 import { recordJson } from './record/record-json.ts'
 import { refuseFailure, refuseKilled } from './refusal/refuse.ts'
 import { createStageClock, type StageClock } from './stage-clock.ts'
+import { createStageRunner } from './stage-runner.ts'
 import { createClassify } from './stages/classify.ts'
 import { createCredential } from './stages/credential.ts'
 import { createDecide } from './stages/decide.ts'
+import { createEvaluations } from './stages/evaluate.ts'
 import { createForward } from './stages/forward.ts'
 import { createGuards, createKillGuard } from './stages/guards.ts'
 import { createHandles } from './stages/handles.ts'
@@ -51,18 +53,23 @@ export function createPipeline(
   const budget = createBodyBudget({ pacer, ...(options.bodyBudget ?? { totalBytes: BODY_BUDGET_BYTES }) })
   const inflateBudget = createInflateBudget(ports.clock.monotonicMs)
   const recordBytes = createRecordBytes()
+  const runner = createStageRunner({ pacer, clock })
   const killGuard = createKillGuard(ports)
-  const classification = [
-    createClassify({ ports, pacer, budget, inflateBudget }),
-    createLookUp(ports),
-    createDecide(ports),
-  ] as const
-  const again = [createRefresh(ports), killGuard, route, ...classification] as const
-  const cleared = [
+  const { evaluate, renew } = createEvaluations(runner, {
+    entering: [createRefresh(ports), killGuard, route],
+    naming: [
+      createClassify({ ports, pacer, budget, inflateBudget }),
+      createLookUp(ports),
+      createDecide(ports),
+      createHandles(ports),
+    ],
+  })
+  const clearing = [
     createOverride(ports, budget),
-    createHold(ports, { budget, pacer }, { name: classification, recheck: again }),
+    createHold(ports, { budget, pacer }, { evaluate, renew }),
     createCredential(budget),
   ] as const
+  const clear = (exchange: Exchange) => runner.run(clearing, exchange)
   const sending = [createIntent(ports), createForward(ports, { upstream, pacer, budget })] as const
   const stages: readonly Stage[] = [
     createIdentify(ports),
@@ -72,10 +79,9 @@ export function createPipeline(
     // limit of the agent.
     route,
     createGuards(ports, concurrency),
-    ...classification,
-    createHandles(ports),
-    ...cleared,
-    createRenew(ports, [...again, ...cleared]),
+    { name: 'evaluate', run: evaluate },
+    { name: 'clear', run: clear },
+    createRenew(ports, { evaluate: renew, clear }),
     ...sending,
   ]
   const ofGateway = [...systemStages(ports), createCredential(budget), ...sending]
@@ -95,13 +101,13 @@ export function createPipeline(
     exchange.assignRecord = ports.refusals.assign
     exchange.inner = inner
     try {
-      const list = exchange.system === undefined ? stages : ofGateway
-      const run = new Run(list, exchange, { pacer, clock })
-      for (let wait = run.advance(); wait !== null && (await wait) !== 'responded'; ) wait = run.advance()
+      const result = runner.run(exchange.system === undefined ? stages : ofGateway, exchange)
+      if (result instanceof Promise) await result
       if (!exchange.reply.isStarted) throw new Error('no stage answered the exchange')
     } catch (error) {
       endFailed(exchange, error)
     } finally {
+      clock.leave()
       unregister()
       isOver()
       concurrency.release(exchange)
@@ -110,64 +116,6 @@ export function createPipeline(
     }
   }
 }
-
-/**
- * Progress of an exchange through the stages. Synchronous stages run without a promise, and most requests need no
- * promise before `intent`.
- */
-class Run {
-  readonly #stages: readonly Stage[]
-  readonly #exchange: Exchange
-  readonly #loop: LoopShare
-  #at = 0
-  /** True when the exchange already waited for its turn to run the next stage. */
-  #hasTurn = false
-
-  constructor(stages: readonly Stage[], exchange: Exchange, loop: LoopShare) {
-    this.#stages = stages
-    this.#exchange = exchange
-    this.#loop = loop
-  }
-
-  /**
-   * Runs stages until one returns a promise, and returns that promise. Returns null when a stage has responded or all
-   * stages have run.
-   */
-  advance(): Promise<StageResult | undefined> | null {
-    try {
-      while (this.#at < this.#stages.length) {
-        const result = this.#takeTurn() ?? this.#runNext()
-        if (result === 'responded') return null
-        if (result instanceof Promise) return result
-      }
-      return null
-    } finally {
-      this.#loop.clock.leave()
-    }
-  }
-
-  /**
-   * Returns the promise of a turn before each stage of an exchange with a large body, so that other requests run in
-   * between.
-   */
-  #takeTurn(): Promise<undefined> | null {
-    const turn = this.#hasTurn ? null : this.#loop.pacer.turnForBody(this.#exchange)
-    this.#hasTurn = turn !== null
-    return turn
-  }
-
-  #runNext(): ReturnType<Stage['run']> {
-    const exchange = this.#exchange
-    if (this.#at > 0) exchange.abort.signal.throwIfAborted()
-    const stage = this.#stages[this.#at++]
-    if (stage === undefined) return 'continue'
-    exchange.stage = stage.name
-    this.#loop.clock.enter(stage.name)
-    return stage.run(exchange)
-  }
-}
-
-type LoopShare = { readonly pacer: Pacer; readonly clock: StageClock }
 
 function endFailed(exchange: Exchange, error: unknown): void {
   const { abort, outcome, reply } = exchange

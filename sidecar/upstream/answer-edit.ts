@@ -1,5 +1,5 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
-import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
+import type { Reply, ReplyStream } from '../pipeline/reply.ts'
 
 /** Edits the body of a response before the agent receives it. */
 export type AnswerEdit = {

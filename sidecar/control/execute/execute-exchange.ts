@@ -1,6 +1,8 @@
 import { headerValue } from '../../../core/request/headers.ts'
-import type { Exchange, Reply, RequestBody } from '../../pipeline/exchange.ts'
+import { Exchange, type ExchangeParts } from '../../pipeline/exchange.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
+import type { Reply } from '../../pipeline/reply.ts'
+import type { RequestBody } from '../../pipeline/request-body.ts'
 import type { Order, OrderRequest } from './execute.ts'
 
 export type OrderExchangeParts = OrderRequest & {
@@ -14,8 +16,8 @@ export type OrderExchangeParts = OrderRequest & {
  */
 export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange {
   const { request, actionType } = parts
-  return {
-    ...gatewayExchange(request, { ...parts, agent: order.agent }),
+  return new Exchange({
+    ...gatewayParts(request, { ...parts, agent: order.agent }),
     transport: 'order',
     actId: order.action_request_id,
     order: {
@@ -23,18 +25,18 @@ export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange
       actionType,
       approvalId: order.approval_id ?? null,
     },
-  }
+  })
 }
 
 export type GatewayExchangeParts = Pick<OrderExchangeParts, 'scheme' | 'ports' | 'reply'> & {
   readonly agent: string
 }
 
-/** Creates an exchange with the fields that are the same for all requests of the gateway itself. */
-export function gatewayExchange(
+/** Returns the parts of an exchange that are the same for all requests of the gateway itself. */
+export function gatewayParts(
   request: OrderRequest['request'],
   { scheme, ports, reply, agent }: GatewayExchangeParts,
-): Omit<Exchange, 'transport'> {
+): Omit<ExchangeParts, 'transport'> {
   const bytes = request.body === undefined ? null : Buffer.from(request.body)
   return {
     id: ports.newId('request'),
@@ -54,19 +56,7 @@ export function gatewayExchange(
     body: bodyOf(bytes),
     reply,
     abort: new AbortController(),
-    ...(bytes === null ? {} : { bodyBytes: bytes }),
-    outcome: {
-      status: null,
-      denyReason: null,
-      errorCode: null,
-      errorType: null,
-      note: null,
-      reason: null,
-      upstreamStartedAt: null,
-      upstreamHeadAt: null,
-      heldMs: 0,
-      isEchoMasked: false,
-    },
+    bodyBytes: bytes ?? undefined,
   }
 }
 

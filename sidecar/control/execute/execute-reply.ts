@@ -1,7 +1,8 @@
 import { ERRORS } from '../../../core/errors.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
-import type { Exchange, Reply } from '../../pipeline/exchange.ts'
+import type { Exchange } from '../../pipeline/exchange.ts'
+import type { Reply } from '../../pipeline/reply.ts'
 
 /** Captures the response to an order in memory. */
 export type ReplyCapture = { readonly reply: Reply; read(): CapturedReply }

@@ -1,7 +1,8 @@
 import { cancelRequest } from '../../../core/connectors/hosted-work/started-work.ts'
-import type { Exchange, Reply } from '../../pipeline/exchange.ts'
+import { Exchange } from '../../pipeline/exchange.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
-import { gatewayExchange } from '../execute/execute-exchange.ts'
+import type { Reply } from '../../pipeline/reply.ts'
+import { gatewayParts } from '../execute/execute-exchange.ts'
 import { createReplyCapture } from '../execute/execute-reply.ts'
 import type { Sent } from './cancellations.ts'
 import type { KnownWork } from './hosted-work.ts'
@@ -57,11 +58,11 @@ function exchangeOf(
   const standard = scheme === 'https' ? 443 : 80
   const authority = (host.includes(':') ? `[${host}]` : host) + (port === standard ? '' : `:${port}`)
   const request = { method, target, host: authority, headers, ...(body === undefined ? {} : { body }) }
-  return {
-    ...gatewayExchange(request, { ...given, scheme, agent: agent.name }),
+  return new Exchange({
+    ...gatewayParts(request, { ...given, scheme, agent: agent.name }),
     transport: 'system',
     system: { agent, connectorId: connector.id, scope: given.scope },
-  }
+  })
 }
 
 /**

@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net'
 import { normaliseHost, parseAuthority } from '../../../core/request/authority.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { Credentials, Exchange } from '../../pipeline/exchange.ts'
+import { type Credentials, Exchange } from '../../pipeline/exchange.ts'
 import { EMPTY_BODY } from '../body-intake.ts'
 import type { ConnectionDeadline } from '../connection-deadline.ts'
 import { rejectConnection } from '../connection-rejection.ts'
 import type { FrontDeps } from '../deps.ts'
 import { createDiscardingReply } from '../discarding-reply.ts'
-import { newExchange } from '../new-exchange.ts'
 import { type Sniffed, sniff } from '../sniff.ts'
 import { enterTunnel } from '../tunnel.ts'
 import { openPassthrough } from './passthrough.ts'
@@ -167,7 +166,8 @@ function onPort(exchange: Exchange, port: number | null): Exchange {
   const authority = parseAuthority(named, raw.scheme)
   if ('kind' in authority || authority.port === port) return exchange
   const detail = `the connection is to port ${port} but the request is for ${named}; open a connection to that port`
-  return { ...exchange, malformed: { code: 'misdirected', detail } }
+  exchange.malformed = { code: 'misdirected', detail }
+  return exchange
 }
 
 /**
@@ -208,7 +208,7 @@ async function recordUnsupported(deps: TransparentDeps, arrival: Arrival, what: 
   const target = `${host?.includes(':') === true ? `[${host}]` : (host ?? 'unknown')}:${port ?? 0}`
   const detail = `${what} is not supported; connect with TLS and a server name, or add host and port to egress.tcp`
   const isUnowned = host !== null && port !== null && deps.isUnowned(host, port)
-  const exchange = newExchange({
+  const exchange = new Exchange({
     id: deps.newRequestId(),
     acceptedAt: performance.now(),
     timeMs: Date.now(),

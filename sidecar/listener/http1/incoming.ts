@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import type { RequestBody } from '../../pipeline/exchange.ts'
 import type { ExchangeAbort } from '../../pipeline/exchange-abort.ts'
+import type { RequestBody } from '../../pipeline/request-body.ts'
 import type { ConnectionDeadline } from '../connection-deadline.ts'
 import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'

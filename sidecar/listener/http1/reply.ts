@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import type { Reply, ReplyStream } from '../../pipeline/exchange.ts'
+import type { Reply, ReplyStream } from '../../pipeline/reply.ts'
 import type { Output } from './output.ts'
 import { asksToClose, fieldLine, fieldLines, statusLine } from './reply-head.ts'
 

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { RequestBody } from '../../pipeline/exchange.ts'
+import type { RequestBody } from '../../pipeline/request-body.ts'
 import { BodyIntake, type BodySource, EMPTY_BODY } from '../body-intake.ts'
 import { type BodyDecoder, ChunkedDecoder, LengthDecoder } from './decoder.ts'
 import type { Framing } from './framing.ts'

@@ -1,5 +1,5 @@
-import type { RequestBody } from '../../pipeline/exchange.ts'
 import { createExchangeAbort } from '../../pipeline/exchange-abort.ts'
+import type { RequestBody } from '../../pipeline/request-body.ts'
 import type { ConnectionDeadline } from '../connection-deadline.ts'
 import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { answersPing } from '../../http/http2-ping.ts'
-import type { Reply, ReplyStream } from '../../pipeline/exchange.ts'
+import type { Reply, ReplyStream } from '../../pipeline/reply.ts'
 import { isSafeField } from '../http1/reply-head.ts'
 import { grpcCut, grpcRefusal } from './grpc-status.ts'
 

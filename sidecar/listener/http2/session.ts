@@ -9,13 +9,13 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { RequestSources } from '../../../core/request/canonical.ts'
 import { isGrpc } from '../../../core/request/grpc.ts'
 import { Http2FieldCounter } from '../../../core/request/http2-fields.ts'
-import type { Exchange, Reply } from '../../pipeline/exchange.ts'
+import { Exchange } from '../../pipeline/exchange.ts'
 import { killedBy } from '../../pipeline/kill-switch.ts'
+import type { Reply } from '../../pipeline/reply.ts'
 import { BodyIntake, EMPTY_BODY } from '../body-intake.ts'
 import { type ConnectionDeadline, LINGER_MS } from '../connection-deadline.ts'
 import type { FrontDeps } from '../deps.ts'
 import { createDiscardingReply } from '../discarding-reply.ts'
-import { newExchange } from '../new-exchange.ts'
 import type { TunnelContext } from '../tunnel-handler.ts'
 import { createRejectedStreams } from './rejected-streams.ts'
 import { Http2Reply } from './reply.ts'
@@ -125,7 +125,7 @@ function serveStream(
     intake?.fail(reason)
     if (!reply.isEnded) abort.abort(reason)
   })
-  const exchange = newExchange({
+  const exchange = new Exchange({
     id: deps.newRequestId(),
     acceptedAt: performance.now(),
     timeMs: Date.now(),
@@ -151,7 +151,7 @@ function serveStream(
 /** Records a rejected stream. No response is possible, because the stream is already reset. */
 function reportRejected(deps: FrontDeps, context: TunnelContext, detail: string): void {
   const reply = createDiscardingReply()
-  const exchange = newExchange({
+  const exchange = new Exchange({
     id: deps.newRequestId(),
     acceptedAt: performance.now(),
     timeMs: Date.now(),

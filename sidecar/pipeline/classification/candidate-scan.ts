@@ -60,8 +60,7 @@ class CandidateScan implements BodyWatch {
   answered(): void {
     const action = this.#settled()
     if (action === null) return
-    this.#exchange.actions = [action]
-    this.#exchange.named = { kind: 'actions', actions: [action] }
+    this.#exchange.evaluation.named = { kind: 'actions', actions: [action] }
   }
 
   get #length(): number | undefined {

@@ -1,9 +1,9 @@
 import { classify, decidingKeys } from '../../../core/connectors/classify.ts'
 import type { Classification } from '../../../core/connectors/connector.ts'
-import { actionsOf } from '../../../core/connectors/named-action.ts'
 import { parseBody } from '../../../core/request/body/body.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { hasReadableBody } from '../body/body-facts.ts'
+import { Evaluation } from '../evaluation.ts'
 import type { Exchange } from '../exchange.ts'
 import { classifyByRequestLine, isSettledByBody } from './provisional-classification.ts'
 
@@ -44,6 +44,5 @@ async function classifyByBody(exchange: Exchange): Promise<undefined> {
 
 function settle(exchange: Exchange, named: Classification): void {
   if (isRefusal(named)) return
-  exchange.named = named
-  exchange.actions = actionsOf(named)
+  exchange.evaluation = new Evaluation(undefined, named)
 }

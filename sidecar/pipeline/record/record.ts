@@ -48,7 +48,7 @@ export function buildRecord(
     method: raw.method.slice(0, 32),
     host: hostOf(exchange),
     path: request === undefined ? rawRecordPath(raw) : recordPath(request),
-    handle: exchange.handle,
+    handle: exchange.evaluation.handle,
     given: exchange.given,
     status: outcome.status,
     error_type: outcome.errorType,

@@ -2,7 +2,7 @@ import type { ErrorObject, EventFormat } from '../../../core/connectors/event-fo
 import { isRecord } from '../../../core/connectors/fields/fields.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { ReplyStream } from '../exchange.ts'
+import type { ReplyStream } from '../reply.ts'
 
 type AnswerHead = { readonly status: number; readonly headers: RawHeaders }
 /** Error response of the upstream. `body` is its JSON object; null for other bodies. */

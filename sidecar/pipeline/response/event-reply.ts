@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { ErrorObject, EventFormat } from '../../../core/connectors/event-format.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import type { OpenEvents, Reply, ReplyStream } from '../exchange.ts'
+import type { OpenEvents, Reply, ReplyStream } from '../reply.ts'
 import { eventAnswer, type UpstreamError } from './event-answer.ts'
 
 export type EventReplyDeps = {

@@ -94,7 +94,7 @@ function noteGiven(exchange: Exchange, handle: Handle, handles: HandlePort): voi
   if (agent === undefined || connector === undefined) return
   const key = handles.keyOf(connector, handle)
   const given = exchange.given ?? []
-  const isNamed = exchange.namedHandles?.includes(key) === true
+  const isNamed = exchange.evaluation.namedHandles?.includes(key) === true
   if (isNamed || given.length >= MAX_GIVEN || given.some(({ hash }) => hash === key)) return
   handles.give(key, agent)
   exchange.given = [...given, { kind: handle.kind, hash: key }]

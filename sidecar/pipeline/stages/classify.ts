@@ -2,7 +2,6 @@ import { classify, decidingKeys, nameMessageSocket, needsBody } from '../../../c
 import type { BodyView, Classification } from '../../../core/connectors/connector.ts'
 import { judgeImpersonation } from '../../../core/connectors/credentials/impersonation.ts'
 import type { HeadReader, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
-import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { judgedActions } from '../../../core/decision/decide.ts'
 import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body/body.ts'
@@ -124,7 +123,7 @@ function mayBeSent(
   if (exchange.decision !== undefined) return exchange.decision.verdict !== 'deny'
   const decision = decideProvisional(exchange, provisional, ports.clock.nowMs())
   if (decision === 'split') return true
-  exchange.decision = decision
+  exchange.evaluation.decision = decision
   return decision.verdict !== 'deny'
 }
 
@@ -132,8 +131,7 @@ function mayBeSent(
 function nameUnserved(exchange: Exchange, { bound, request }: Given): void {
   const named = nameMessageSocket(bound, request)
   if (named === null) return
-  exchange.named = named
-  exchange.actions = actionsOf(named)
+  exchange.evaluation.named = named
 }
 
 function wasRead(exchange: Exchange): boolean {
@@ -153,11 +151,10 @@ function isSettledBy(
   if (isSettledByBody(named)) {
     const decision = decideProvisional(exchange, provisional, ports.clock.nowMs())
     if (decision === 'split' || (decision.verdict === 'deny' && isHere(exchange))) return false
-    exchange.decision = decision
+    exchange.evaluation.decision = decision
   }
-  exchange.provisional = provisional
-  exchange.named = named
-  exchange.actions = provisional.actions
+  exchange.evaluation.provisional = provisional
+  exchange.evaluation.named = named
   return true
 }
 
@@ -196,7 +193,7 @@ function classifyView(exchange: Exchange, given: Given, view: BodyView | Refusal
   if (isRefusal(view) && isHeldUnread(exchange, given, view)) return 'continue'
   const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
   // The decision by the request line remains valid when no rule reads the body and the body adds no action.
-  if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.decision = undefined
+  if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.evaluation.decision = undefined
   return settle(exchange, named)
 }
 
@@ -216,7 +213,7 @@ function isHeldUnread(
   const decision = decideWithBody(exchange, named, deps.ports.clock.nowMs())
   if (decision.verdict !== 'hold') return false
   settle(exchange, named)
-  exchange.decision = decision
+  exchange.evaluation.decision = decision
   return true
 }
 
@@ -245,9 +242,9 @@ async function nameByUpload(exchange: Exchange, given: Given, read: UploadReader
   const type =
     request.body.encoding === undefined ? headerValue(request.rawHeaders, 'content-type') : undefined
   const facts = await deps.pacer.run(exchange, read(bytes, type ?? ''))
-  exchange.uploadedHandles = isRefusal(facts) ? [] : facts.handles
+  exchange.evaluation.uploadedHandles = isRefusal(facts) ? [] : facts.handles
   const named = isRefusal(facts) ? facts : classify(bound, request, { kind: 'opaque', acts: facts.acts })
-  if (hasMore(named)) exchange.decision = undefined
+  if (hasMore(named)) exchange.evaluation.decision = undefined
   return settle(exchange, named)
 }
 
@@ -262,7 +259,7 @@ function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<St
   const decision = decideWithBody(exchange, named, given.deps.ports.clock.nowMs())
   if (decision.verdict !== 'deny' || isHereShort(exchange)) return readHead(exchange, given)
   settle(exchange, named)
-  exchange.decision = decision
+  exchange.evaluation.decision = decision
   return 'continue'
 }
 
@@ -289,8 +286,7 @@ async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHe
 
 function settle(exchange: Exchange, named: Classification): StageResult {
   if (isRefusal(named)) return refuseReading(exchange, named)
-  exchange.provisional = undefined
-  exchange.named = named
-  exchange.actions = actionsOf(named)
+  exchange.evaluation.provisional = undefined
+  exchange.evaluation.named = named
   return 'continue'
 }

@@ -27,14 +27,16 @@ function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
   const tooMany = judgeActionCount(exchange)
   if (tooMany !== null) return refuseReading(exchange, tooMany)
   const decision = decideOrdered(exchange, exchange.decision ?? decideNow(exchange, ports.clock.nowMs()))
-  exchange.decision = decision
+  const { evaluation } = exchange
+  evaluation.decision = decision
   if (decision.verdict === 'hold') exchange.actId ??= ports.newId('actionRequest')
   if (decision.verdict === 'deny') return deny(exchange, decision)
   const lost = judgeLostParameter(exchange)
   if (lost !== null) return refuseReading(exchange, lost)
   if (isForbidden(exchange, decision, ports.lease.step())) return refuseLost(exchange)
-  exchange.decision = withOurs(exchange, decision)
-  return exchange.decision.verdict === 'deny' ? deny(exchange, exchange.decision) : 'continue'
+  const complete = withOurs(exchange, decision)
+  evaluation.decision = complete
+  return complete.verdict === 'deny' ? deny(exchange, complete) : 'continue'
 }
 
 /** Refuses a request with too many actions, because the rate limit counts only requests. */
@@ -50,7 +52,7 @@ function judgeActionCount({ named, snapshot }: Exchange): Refusal | null {
  * Refuses a write whose query lost a parameter with the removal of credentials, because it would act on another target.
  */
 function judgeLostParameter({ losesParameter, connector, actions = [] }: Exchange): Refusal | null {
-  if (losesParameter !== true || connector === undefined) return null
+  if (!losesParameter || connector === undefined) return null
   return actions.some(({ effect }) => effect === 'write') ? lostParameter(connector) : null
 }
 

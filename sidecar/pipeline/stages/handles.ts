@@ -2,6 +2,7 @@ import { type Handle, MAX_UPLOADED_HANDLES } from '../../../core/connectors/hand
 import { handleRule } from '../../../core/connectors/handles/handle-scope.ts'
 import { distinctHandles } from '../../../core/connectors/handles/table-handles.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
+import type { Decision } from '../../../core/decision/decision.ts'
 import { decideHandle, type HandleOwner } from '../../../core/decision/handle-owner.ts'
 import { isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
@@ -23,7 +24,7 @@ export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stag
       const unread = unreadHandles(exchange)
       if (bound === undefined || agent === undefined || named.length + unread.length === 0) return 'continue'
       const keys = named.map((handle) => handles.keyOf(bound, handle))
-      exchange.namedHandles = keys
+      exchange.evaluation.namedHandles = keys
       const owners = handles.ownersOf(keys, agent)
       const all = { bound, named: [...named, ...unread] }
       return owners instanceof Promise
@@ -39,7 +40,7 @@ function namedHandles({
   connector: bound,
   request,
   scan,
-  uploadedHandles,
+  evaluation: { uploadedHandles },
 }: Exchange): readonly Handle[] | Refusal {
   if (bound?.connector.handles === undefined || request === undefined) return NONE
   if (handleRule(bound) === 'shared') return NONE
@@ -56,10 +57,10 @@ function namedHandles({
  */
 const ANY: readonly Handle[] = [{ kind: 'resource', id: '' }]
 
-function unreadHandles({ connector: bound, request, uploadedHandles }: Exchange): readonly Handle[] {
+function unreadHandles({ connector: bound, request, evaluation }: Exchange): readonly Handle[] {
   if (bound?.connector.handles === undefined || request === undefined) return NONE
   if (handleRule(bound) === 'shared') return NONE
-  return uploadedHandles === 'unread' || bound.connector.handles.isUnread(request) ? ANY : NONE
+  return evaluation.uploadedHandles === 'unread' || bound.connector.handles.isUnread(request) ? ANY : NONE
 }
 
 type Named = { readonly bound: BoundConnector; readonly named: readonly Handle[] }
@@ -67,20 +68,21 @@ type Named = { readonly bound: BoundConnector; readonly named: readonly Handle[]
 function judge(exchange: Exchange, { bound, named }: Named, owners: readonly HandleOwner[]): StageResult {
   const { snapshot, decision } = exchange
   const judged = named.map(({ kind }, at) => ({ kind, owner: owners[at] ?? 'unknown' }))
-  exchange.handle = strictestOf(judged.map(({ owner }) => owner))
+  exchange.evaluation.handle = strictestOf(judged.map(({ owner }) => owner))
   if (snapshot === undefined || decision === undefined)
     throw new Error('the exchange must be decided before its handles are checked')
   const against = decideHandle(snapshot, bound, judged)
   if (against === undefined) return 'continue'
   const { verdict, would, reason, source } = against
-  exchange.decision = {
+  const judgedAgain: Decision = {
     ...decision,
     verdict: verdict === 'deny' ? 'deny' : decision.verdict,
     would,
     reason,
     source,
   }
-  return verdict === 'deny' ? deny(exchange, exchange.decision) : 'continue'
+  exchange.evaluation.decision = judgedAgain
+  return verdict === 'deny' ? deny(exchange, judgedAgain) : 'continue'
 }
 
 function strictestOf(owners: readonly HandleOwner[]): HandleOwner {

@@ -17,7 +17,7 @@ import type { Pacer } from '../pacer.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
 import { replyWithEvents } from '../response/held-events.ts'
-import { runAll } from './renew.ts'
+import type { Evaluate, Evaluations } from './evaluate.ts'
 
 /**
  * Maximum number of approvals for one request. Rules may change while the request is held. Beyond the maximum the agent
@@ -32,34 +32,36 @@ const MAX_ROUNDS = 3
 const OPEN_AFTER_MS = 1_000
 
 /**
- * Stages that a held request runs again. `name` classifies and decides the request after its body was read. `recheck`
- * does the same under the current rules after the approval.
+ * Creates the stage that waits for an approver. The request is evaluated again after its body was read, and under the
+ * current rules after an approval: a deny takes precedence, and the approval is void when the rules to which it was
+ * bound have changed.
  */
-export type HoldStages = { readonly name: readonly Stage[]; readonly recheck: readonly Stage[] }
-
-/**
- * Creates the stage that waits for an approver. After an approval, `recheck` decides under the current rules: a deny
- * takes precedence, and the approval is void when the rules to which it was bound have changed.
- */
-export function createHold(ports: PipelinePorts, bodies: HoldBodies, stages: HoldStages): Stage {
+export function createHold(ports: PipelinePorts, bodies: HoldBodies, evaluation: Evaluations): Stage {
   return {
     name: 'hold',
-    run: (exchange) => (isStillHeld(exchange) ? hold(exchange, { ports, bodies, stages }) : 'continue'),
+    run: (exchange) => (isStillHeld(exchange) ? hold(exchange, { ports, bodies, evaluation }) : 'continue'),
   }
 }
 
 /** Memory budget and pacer for held bodies. */
 export type HoldBodies = { readonly budget: BodyBudget; readonly pacer: Pacer }
 
-type Holding = { readonly ports: PipelinePorts; readonly bodies: HoldBodies; readonly stages: HoldStages }
+type Holding = {
+  readonly ports: PipelinePorts
+  readonly bodies: HoldBodies
+  readonly evaluation: Evaluations
+}
 
-async function hold(exchange: Exchange, { ports, bodies, stages }: Holding): Promise<StageResult> {
-  const read = await readWhole(exchange, bodies.budget, stages.name)
+async function hold(
+  exchange: Exchange,
+  { ports, bodies, evaluation }: Holding,
+): Promise<StageResult | undefined> {
+  const read = await readWhole(exchange, bodies.budget, evaluation.evaluate)
   if (read === 'responded' || !isStillHeld(exchange)) return read
   await hashBody(exchange, bodies.pacer)
   const events = replyWithEvents(exchange, ports)
   try {
-    const result = await holdUntilSettled(exchange, ports, stages.recheck)
+    const result = await holdUntilSettled(exchange, ports, evaluation.renew)
     // An event stream may have set status 200 for the record. The status of the upstream replaces it.
     if (result === 'continue') exchange.outcome.status = null
     return result
@@ -71,12 +73,12 @@ async function hold(exchange: Exchange, { ports, bodies, stages }: Holding): Pro
 async function holdUntilSettled(
   exchange: Exchange,
   ports: PipelinePorts,
-  recheck: readonly Stage[],
+  renew: Evaluate,
 ): Promise<StageResult> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const unread = judgeUnread(exchange)
     if (unread !== null) return refuseReading(exchange, unread)
-    const result = await holdOnce(exchange, ports, recheck)
+    const result = await holdOnce(exchange, ports, renew)
     if (result !== 'again') return result
   }
   return refuseRestless(exchange)
@@ -85,7 +87,7 @@ async function holdUntilSettled(
 async function holdOnce(
   exchange: Exchange,
   ports: PipelinePorts,
-  recheck: readonly Stage[],
+  renew: Evaluate,
 ): Promise<StageResult | 'again'> {
   const bodySha256 = exchange.bodyBytes === undefined ? null : bodyHash(exchange.bodyBytes)
   const bound = boundRequest(exchange)
@@ -93,7 +95,7 @@ async function holdOnce(
   const binding = bindingOf(exchange, bound, pins)
   const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bound, bodySha256, pins }))
   if (outcome.kind !== 'approved') return refuseUnapproved(exchange, outcome)
-  if ((await runAll(recheck, exchange)) === 'responded') return 'responded'
+  if ((await renew(exchange)) === 'responded') return 'responded'
   exchange.approvalId = outcome.approvalId
   if (isStillHeld(exchange) && bindingOf(exchange, boundRequest(exchange), pins) !== binding) return 'again'
   const changed = changedState(pins, await readPins(exchange, ports))
@@ -131,11 +133,11 @@ function isStillHeld(exchange: Exchange): boolean {
 async function readWhole(
   exchange: Exchange,
   budget: BodyBudget,
-  name: readonly Stage[],
-): Promise<StageResult> {
+  evaluate: Evaluate,
+): Promise<StageResult | undefined> {
   if (exchange.body.isEmpty) return 'continue'
   const isOpaque = staysUnread(exchange)
-  if (exchange.bodyBytes !== undefined) return isOpaque ? 'continue' : nameRead(exchange, name)
+  if (exchange.bodyBytes !== undefined) return isOpaque ? 'continue' : nameRead(exchange, evaluate)
   const hidden = isOpaque ? null : (judgeHiddenFacts(exchange) ?? judgeUnread(exchange))
   if (hidden !== null) return refuseReading(exchange, hidden)
   if (await goesOn(exchange)) {
@@ -144,7 +146,7 @@ async function readWhole(
   }
   const bytes = await budget.read(exchange, LIMITS.heldBodyBytes)
   if (bytes === null) return refuseReading(exchange, tooLongToHold(exchange, LIMITS.heldBodyBytes))
-  return isOpaque ? 'continue' : nameAnew(exchange, name)
+  return isOpaque ? 'continue' : nameAnew(exchange, evaluate)
 }
 
 async function goesOn({ raw, body }: Exchange): Promise<boolean> {
@@ -152,14 +154,12 @@ async function goesOn({ raw, body }: Exchange): Promise<boolean> {
 }
 
 /** Classifies the request again if its body was read before only to find a method override in a form. */
-function nameRead(exchange: Exchange, name: readonly Stage[]): StageResult | Promise<StageResult> {
-  return exchange.provisional === undefined ? 'continue' : nameAnew(exchange, name)
+function nameRead(exchange: Exchange, evaluate: Evaluate): ReturnType<Evaluate> {
+  return exchange.provisional === undefined ? 'continue' : nameAnew(exchange, evaluate)
 }
 
-function nameAnew(exchange: Exchange, name: readonly Stage[]): StageResult | Promise<StageResult> {
-  if (!hasReadableBody(exchange)) return 'continue'
-  for (const stale of ['provisional', 'actions', 'decision', 'named'] as const) exchange[stale] = undefined
-  return runAll(name, exchange)
+function nameAnew(exchange: Exchange, evaluate: Evaluate): ReturnType<Evaluate> {
+  return hasReadableBody(exchange) ? evaluate(exchange) : 'continue'
 }
 
 async function ask(exchange: Exchange, ports: PipelinePorts, card: HoldBody): Promise<HoldOutcome> {

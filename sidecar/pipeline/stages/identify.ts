@@ -1,6 +1,7 @@
 import type { AgentEntry } from '../../../core/wire/gateway/sync.ts'
 import { identify } from '../../identity.ts'
 import { bindConnector } from '../bind-connector.ts'
+import { NOT_EVALUATED } from '../evaluation.ts'
 import type { Credentials, Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
@@ -32,7 +33,8 @@ function judge(exchange: Exchange): StageResult {
 }
 
 /**
- * Creates the stage that loads the current snapshot after a hold, because agent, connector and rules may have changed.
+ * Creates the stage that loads the current snapshot for a new evaluation, because agent, connector and rules may have
+ * changed.
  */
 export function createRefresh(ports: PipelinePorts): Stage {
   return {
@@ -45,9 +47,8 @@ export function createRefresh(ports: PipelinePorts): Stage {
       // An agent that got the same name since the hold began must not inherit the approval.
       if (agent === undefined || agent.id !== exchange.agent?.id) return refuseUnknown(exchange)
       exchange.agent = agent
-      for (const stale of ['connector', 'provisional', 'actions', 'decision', 'named'] as const)
-        exchange[stale] = undefined
-      if (exchange.request !== undefined) bindConnector(exchange, exchange.request)
+      exchange.evaluation = NOT_EVALUATED
+      if (exchange.read !== undefined) bindConnector(exchange, exchange.read)
       return checkStatus(exchange, agent)
     },
   }

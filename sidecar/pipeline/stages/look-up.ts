@@ -48,7 +48,7 @@ function hasPossibleEffects({ possibleEffects }: Action): boolean {
 function withoutUnreadEffects(exchange: Exchange, named: Named): Named {
   if (!actionsOf(named).some(hasPossibleEffects) || areEffectsRead(exchange, actionsOf(named))) return named
   const without = mapActions(named, (action) => [withoutPossibleEffects(action)])
-  nameAs(exchange, without)
+  exchange.evaluation.named = without
   return without
 }
 
@@ -71,12 +71,12 @@ function settle(exchange: Exchange, given: Given): StageResult | Promise<StageRe
   const { ports, lookUps, named } = given
   const nowMs = ports.clock.nowMs()
   const decision = exchange.decision ?? decideNow(exchange, nowMs)
-  exchange.decision = decision
+  exchange.evaluation.decision = decision
   const certain = withoutPossible(named)
   const decisionOfCertain = isSettled(decision, named) ? decision : decideWithBody(exchange, certain, nowMs)
   if (!matters(exchange, decisionOfCertain, { decision, named })) {
-    exchange.decision = decisionOfCertain
-    nameAs(exchange, certain)
+    exchange.evaluation.decision = decisionOfCertain
+    exchange.evaluation.named = certain
     return 'continue'
   }
   const questions = questionsOf(actionsOf(named), lookUps, placeOf(exchange))
@@ -162,9 +162,9 @@ async function ask(exchange: Exchange, questions: readonly LookUp[], given: Give
     const completed = lookUps.complete(action, known, place)
     return completed === null ? [] : [completed]
   }
-  nameAs(exchange, mapActions(named, complete))
-  exchange.provisional = undefined
-  exchange.decision = undefined
+  exchange.evaluation.named = mapActions(named, complete)
+  exchange.evaluation.provisional = undefined
+  exchange.evaluation.decision = undefined
   return 'continue'
 }
 
@@ -176,9 +176,4 @@ function mapActions(named: Named, change: (action: Action) => readonly Action[])
   return named.kind === 'actions'
     ? { ...named, actions: named.actions.flatMap(change) }
     : { ...named, candidates: named.candidates.flatMap(change) }
-}
-
-function nameAs(exchange: Exchange, named: Named): void {
-  exchange.named = named
-  exchange.actions = actionsOf(named)
 }

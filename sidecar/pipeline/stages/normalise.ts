@@ -10,7 +10,7 @@ export const normalise: Stage = {
   run(exchange) {
     const request = canonicalise(exchange.raw)
     if (isRefusal(request)) return refuseReading(exchange, request)
-    exchange.request = request
+    exchange.read = request
     bindConnector(exchange, request)
     return 'continue'
   },

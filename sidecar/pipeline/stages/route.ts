@@ -1,4 +1,5 @@
 import { decideUnowned } from '../../../core/decision/egress.ts'
+import { Evaluation } from '../evaluation.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { deny } from '../refusal/deny.ts'
 import { refuse } from '../refusal/refuse.ts'
@@ -15,7 +16,7 @@ export const route: Stage = {
       throw new Error('the exchange must be parsed before it is routed')
     if (connector !== undefined) return checkTunnel(exchange, connector.entry.tlsMode)
     const decision = decideUnowned(snapshot, request.host, request.port)
-    exchange.decision = decision
+    exchange.evaluation = new Evaluation(decision)
     if (decision.verdict !== 'allow') return deny(exchange, decision, 'unknown_host')
     // A decrypted request to a host without a connector means that the connector was removed while the tunnel was open.
     return exchange.kind !== 'tunnel' && request.scheme === 'https' ? refuseStale(exchange) : 'continue'

@@ -1,5 +1,6 @@
 import { plainDecision } from '../../../core/decision/egress.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
+import { Evaluation } from '../evaluation.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { connectorScheme } from '../outgoing.ts'
 import type { PipelinePorts } from '../ports.ts'
@@ -51,7 +52,8 @@ const authoriseSystem: Stage = {
       )
     await classifyRefused(exchange)
     const reason = `Kill switch "${scope}" cancels the work that the agent started at the provider.`
-    exchange.decision = plainDecision('allow', 'allow', reason, 'kill')
+    const { named } = exchange
+    exchange.evaluation = new Evaluation(plainDecision('allow', 'allow', reason, 'kill'), named)
     exchange.outcome.note = 'system'
     return 'continue'
   },

@@ -55,6 +55,20 @@ describe('the upload of a file for a batch', () => {
     expect(world.holds).toHaveLength(reply.status === 413 ? 0 : 1)
   })
 
+  it('is named by the requests in it after its approval, too', async () => {
+    const world = await start({
+      connectors: [{ type: 'llm_a', name: 'openai', providerTools: { allow: ['provider_tool.web_search'] } }],
+      permissions: [...(RULES.permissions ?? []), ['llm_a.provider_tool.*', 'require_approval']],
+    })
+    world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_9', by: 'ann@example.com' })
+    const { reply } = await world.send(upload(form(`${line({ tools: [{ type: 'web_search' }] })}\n`)))
+    expect(world.holds).toHaveLength(1)
+    expect(world.records).toMatchObject([
+      { actions: ['llm_a.file.upload', 'llm_a.provider_tool.web_search'], note: 'approved' },
+    ])
+    expect(reply.status).toBe(200)
+  })
+
   it('is refused where a line can be read in two ways', async () => {
     const world = await start(RULES)
     const body = form('{"body":{"tools":[],"tools":[{"type":"mcp"}]}}')

@@ -1,14 +1,8 @@
 import { Duplex, PassThrough, Readable } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import type {
-  Credentials,
-  Exchange,
-  ExchangeKind,
-  Outcome,
-  Reply,
-  ReplyStream,
-  RequestBody,
-} from '../../../sidecar/pipeline/exchange.ts'
+import { type Credentials, Exchange, type ExchangeKind } from '../../../sidecar/pipeline/exchange.ts'
+import type { Reply, ReplyStream } from '../../../sidecar/pipeline/reply.ts'
+import type { RequestBody } from '../../../sidecar/pipeline/request-body.ts'
 
 export type TestReply = Reply & {
   status: number | null
@@ -38,6 +32,7 @@ export type TestExchangeInput = {
   readonly kind?: ExchangeKind
   readonly credentials?: Credentials
   readonly scheme?: 'http' | 'https'
+  readonly httpVersion?: '1.1' | '2'
 }
 
 let counter = 0
@@ -46,8 +41,9 @@ let counter = 0
 export function testExchange(input: TestExchangeInput = {}): Exchange & { readonly reply: TestReply } {
   counter += 1
   const host = input.host ?? 'api.github.com'
+  const reply = testReply()
   const { method = 'GET', target = '/', headers = [], kind = 'http', scheme = 'https' } = input
-  return {
+  const exchange = new Exchange({
     id: `req_test${counter}`,
     acceptedAt: performance.now(),
     timeMs: Date.now(),
@@ -57,31 +53,16 @@ export function testExchange(input: TestExchangeInput = {}): Exchange & { readon
       method,
       target,
       rawHeaders: ['Host', host, ...framing(input.body), ...headers],
-      httpVersion: '1.1',
+      httpVersion: input.httpVersion ?? '1.1',
       scheme,
       sources: {},
     },
     credentials: input.credentials ?? { kind: 'port', agent: 'builder' },
     body: testBody(input.body),
-    reply: testReply(),
+    reply,
     abort: new AbortController(),
-    outcome: emptyOutcome(),
-  }
-}
-
-function emptyOutcome(): Outcome {
-  return {
-    status: null,
-    denyReason: null,
-    errorCode: null,
-    errorType: null,
-    note: null,
-    reason: null,
-    upstreamStartedAt: null,
-    upstreamHeadAt: null,
-    heldMs: 0,
-    isEchoMasked: false,
-  }
+  })
+  return Object.assign(exchange, { reply })
 }
 
 function framing(body: TestExchangeInput['body']): string[] {

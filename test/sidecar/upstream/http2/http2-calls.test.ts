@@ -167,8 +167,7 @@ describe('a gRPC call to an upstream', () => {
       ['application/grpc-web+proto', '2'],
       ['application/grpc', '1.1'],
     ] as const) {
-      const made = testExchange({ headers: ['content-type', type] })
-      const exchange = { ...made, raw: { ...made.raw, httpVersion } }
+      const exchange = testExchange({ headers: ['content-type', type], httpVersion })
       const { method, target: path, rawHeaders } = exchange.raw
       await upstream.forward(exchange, { target, method, path, rawHeaders, body: null })
     }

@@ -123,19 +123,20 @@ export type TestCall = {
 
 /** A gRPC call as the HTTP/2 listener would hand it over, on its way. */
 export function call(upstream: Upstream, target: UpstreamTarget, input: TestExchangeInput = {}): TestCall {
-  const made = testExchange({
+  const headers = ['content-type', 'application/grpc', 'te', 'trailers', ...(input.headers ?? [])]
+  const exchange = testExchange({
     method: 'POST',
     target: '/echo.Echo/Say',
     body: Buffer.from('hello'),
+    httpVersion: '2',
     ...input,
+    headers,
   })
-  const headers = ['content-type', 'application/grpc', 'te', 'trailers', ...(input.headers ?? [])]
-  const exchange = { ...made, raw: { ...made.raw, rawHeaders: headers, httpVersion: '2' as const } }
   const done = upstream.forward(exchange, {
     target,
     method: exchange.raw.method,
     path: exchange.raw.target,
-    rawHeaders: exchange.raw.rawHeaders,
+    rawHeaders: headers,
     body: exchange.body.forward(),
   })
   return { exchange, done }
