@@ -20,10 +20,10 @@ function namedHandles(
   request: CanonicalRequest,
   found: readonly FoundMembers[],
 ): readonly Handle[] | Refusal {
-  return distinctHandles([
-    ...inPath(table, request.segments),
-    ...found.flatMap((one) => inMembers(table, one)),
-  ])
+  const handles: Handle[] = []
+  for (const handle of inPath(table, request.segments)) handles.push(handle)
+  for (const one of found) for (const handle of inMembers(table, one)) handles.push(handle)
+  return handles.length === 0 ? NONE : distinctHandles(handles)
 }
 
 /** Returns each handle once. Returns a refusal if there are more than `max` handles. */
@@ -40,26 +40,33 @@ export function distinctHandles(
 }
 
 function inPath(table: CompiledHandles, segments: readonly string[]): readonly Handle[] {
-  return segments.flatMap((segment, at) => {
-    const row = table.paths.get(segment)
+  let handles = NONE
+  for (let at = 0; at + 1 < segments.length; at++) {
+    const row = table.paths.get(segments[at] ?? '')
     const next = segments[at + 1] ?? ''
-    if (row === undefined || next === '' || row.words.has(next)) return []
-    return handleOf(table, row.kind, next)
-  })
+    if (row === undefined || next === '' || row.words.has(next)) continue
+    handles = [...handles, ...handleOf(table, row.kind, next)]
+  }
+  return handles
 }
 
 function inMembers(table: CompiledHandles, { place, members }: FoundMembers): readonly Handle[] {
-  return table.fields.flatMap(({ end, kind }) => {
-    const value = members.get(end.at(-1) ?? '')
-    if (value === undefined || !endsWith(place, end.slice(0, -1))) return []
+  let handles = NONE
+  for (const { parents, name, kind } of table.fields) {
+    const value = members.get(name)
+    if (value === undefined || !endsWith(place, parents)) continue
     const texts = (Array.isArray(value) ? value : [value]).filter((text) => typeof text === 'string')
-    return texts.flatMap((text) => handleOf(table, kind, text))
-  })
+    handles = [...handles, ...texts.flatMap((text) => handleOf(table, kind, text))]
+  }
+  return handles
 }
+
+const NONE: readonly Handle[] = []
 
 function endsWith(place: readonly string[], end: readonly string[]): boolean {
   const from = place.length - end.length
-  return from >= 0 && end.every((key, at) => place[from + at] === key)
+  for (let at = 0; at < end.length; at++) if (place[from + at] !== end[at]) return false
+  return from >= 0
 }
 
 function handleOf(table: CompiledHandles, kind: string, text: string): readonly Handle[] {
@@ -78,6 +85,12 @@ function idOf({ hasResourceNames, paths }: CompiledHandles, text: string): strin
 }
 
 function givenPlaces({ gives }: CompiledHandles, actions: readonly Action[]): readonly GivenAt[] {
-  if (gives.size === 0) return []
-  return actions.flatMap(({ type }) => gives.get(type) ?? [])
+  let given = NO_PLACES
+  for (const { type } of actions) {
+    const places = gives.get(type)
+    if (places !== undefined) given = [...given, ...places]
+  }
+  return given
 }
+
+const NO_PLACES: readonly GivenAt[] = []

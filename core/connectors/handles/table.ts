@@ -25,7 +25,12 @@ export type HandleTable = {
 
 export type CompiledHandles = {
   readonly paths: ReadonlyMap<string, { readonly kind: string; readonly words: ReadonlySet<string> }>
-  readonly fields: ReadonlyArray<{ readonly end: readonly string[]; readonly kind: string }>
+  /** `name`: last key of the member's path; `parents`: the keys before it. */
+  readonly fields: ReadonlyArray<{
+    readonly parents: readonly string[]
+    readonly name: string
+    readonly kind: string
+  }>
   readonly gives: ReadonlyMap<
     string,
     ReadonlyArray<{ readonly kind: string; readonly path: readonly string[] }>
@@ -50,7 +55,10 @@ export function compileHandles(table: HandleTable): CompiledHandles {
   }))
   return {
     paths: new Map(paths),
-    fields: fields.map(([end = '', kind = '']) => ({ end: end.split('.'), kind })),
+    fields: fields.map(([end = '', kind = '']) => {
+      const keys = end.split('.')
+      return { parents: keys.slice(0, -1), name: keys.at(-1) ?? '', kind }
+    }),
     gives: new Map(
       [...Map.groupBy(gives, ({ type }) => type)].map(([type, all]) => [type, all.map(({ given }) => given)]),
     ),

@@ -9,6 +9,8 @@ import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 const MAX_PROVIDER_ACTS = 64
 const NO_ACTS: readonly ProviderAct[] = []
 const NO_ROWS: readonly FieldRow[] = []
+const NO_FOUND: readonly FoundMembers[] = []
+const NO_KINDS: readonly ProviderKind[] = []
 
 /**
  * Returns the acts that the provider performs because of the request's fields and operation, each once. An act without
@@ -17,10 +19,11 @@ const NO_ROWS: readonly FieldRow[] = []
 export function readProviderActs(
   table: CompiledTable,
   actions: readonly Action[],
-  { found = [], uploaded = [] }: Read,
+  { found = NO_FOUND, uploaded = NO_ACTS }: Read,
 ): readonly ProviderAct[] | Refusal {
-  const each = [...operationActs(table, actions)]
-  for (const one of found) each.push(...foundActs(table, one))
+  const each: ProviderAct[] = []
+  for (const action of actions) addOperationActs(each, table, action)
+  for (const one of found) for (const act of foundActs(table, one)) each.push(act)
   if (each.length + uploaded.length === 0) return NO_ACTS
   const acts = new Map<string, ProviderAct>()
   addActs(acts, each)
@@ -52,28 +55,29 @@ function keyOf({ kind, target, reaches }: ProviderAct): string {
   return JSON.stringify([kind, target, place])
 }
 
-function operationActs(table: CompiledTable, actions: readonly Action[]): readonly ProviderAct[] {
-  return actions.flatMap(({ type, resource }) =>
-    (table.operations.get(type) ?? []).map((kind) => ({
-      kind,
-      target: resource.target,
-      reaches: null,
-      field: type,
-    })),
-  )
+function addOperationActs(into: ProviderAct[], table: CompiledTable, { type, resource }: Action): void {
+  for (const kind of table.operations.get(type) ?? NO_KINDS)
+    into.push({ kind, target: resource.target, reaches: null, field: type })
 }
 
 /** Returns the acts that members of one JSON object cause. `found`: members that the scan found. */
 export function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
-  const fields: ProviderAct[] = []
-  for (const [name, value] of found.members) {
+  const { members, place } = found
+  let fields: readonly ProviderAct[] = NO_ACTS
+  for (const name of members.keys()) {
     for (const row of table.fieldsByName.get(name) ?? NO_ROWS) {
-      if (isAt(row, found.place)) fields.push(...fieldActs(table, row, { value, place: found.place }))
+      if (isAt(row, place))
+        fields = [...fields, ...fieldActs(table, row, { value: members.get(name), place })]
     }
   }
-  const isTool = table.toolPlaces.some((place) => endsWith(found.place, place))
-  if (!isTool) return fields
-  return [...fields, ...toolActs(table, found, new Set(fields.map(({ kind }) => kind)))]
+  return isTool(table, place)
+    ? [...fields, ...toolActs(table, found, new Set(fields.map(({ kind }) => kind)))]
+    : fields
+}
+
+function isTool({ toolPlaces }: CompiledTable, place: readonly string[]): boolean {
+  for (const end of toolPlaces) if (endsWith(place, end)) return true
+  return false
 }
 
 function isAt({ parents, isRooted }: FieldRow, place: readonly string[]): boolean {
@@ -82,7 +86,8 @@ function isAt({ parents, isRooted }: FieldRow, place: readonly string[]): boolea
 
 function endsWith(place: readonly string[], end: readonly string[]): boolean {
   const from = place.length - end.length
-  return from >= 0 && end.every((key, at) => place[from + at] === key)
+  for (let at = 0; at < end.length; at++) if (place[from + at] !== end[at]) return false
+  return from >= 0
 }
 
 type At = { readonly value: unknown; readonly place: readonly string[] }

@@ -5,15 +5,15 @@ import { CODEHOST_FIELDS } from './codehost.ts'
 import type { FieldRule } from './field-rule.ts'
 import { PAYMENTS_FIELDS } from './payments.ts'
 
-const RULES: Readonly<Record<string, readonly FieldRule[]>> = {
-  codehost: CODEHOST_FIELDS,
-  chat: CHAT_FIELDS,
-  payments: PAYMENTS_FIELDS,
-}
+const RULES: ReadonlyMap<string, readonly FieldRule[]> = new Map([
+  ['codehost', CODEHOST_FIELDS],
+  ['chat', CHAT_FIELDS],
+  ['payments', PAYMENTS_FIELDS],
+])
 
 /** Returns the field rules of a connector type, for documentation; empty for types without rules. */
 export function fieldRules(connectorType: string): readonly FieldRule[] {
-  return RULES[connectorType] ?? NONE
+  return RULES.get(connectorType) ?? NONE
 }
 
 /** Returns the effect classes that the parameters of an action add to those of its name. */
@@ -34,7 +34,7 @@ export function hasFieldEffects(type: string): boolean {
 
 function rulesFor(type: string): readonly FieldRule[] {
   const dot = type.indexOf('.')
-  const rules = RULES[type.slice(0, Math.max(0, dot))]
+  const rules = RULES.get(type.slice(0, Math.max(0, dot)))
   if (rules === undefined) return NONE
   const name = type.slice(dot + 1)
   return rules.filter(({ actions }) => actions.length === 0 || actions.includes(name))
