@@ -18,7 +18,8 @@ function rowsOf(table: HandleTable): readonly string[] {
   return [...kinds].map((kind) => {
     const givers = [...gives].filter(([, all]) => all.some((one) => one.kind === kind)).map(([type]) => type)
     const places = [...paths].filter(([, row]) => row.kind === kind).map(([segment]) => `…/${segment}/{id}`)
-    const members = fields.filter((row) => row.kind === kind).map(({ end }) => end.join('.'))
+    const own = fields.filter((row) => row.kind === kind)
+    const members = own.map(({ parents, name }) => [...parents, name].join('.'))
     return `| \`${kind}\` (${table.connector}) | ${listOf(givers)} | ${listOf([...places, ...members])} |`
   })
 }
