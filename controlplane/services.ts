@@ -208,7 +208,7 @@ export async function createServices(deps: ServicesDeps) {
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
     desired,
-    credentials: createCredentials({ ...base, desired, isCluster: config.kubeApi !== null }),
+    credentials: createCredentials({ ...base, desired, relay: v1.relay, isCluster: config.kubeApi !== null }),
     killRelay: createKillRelay({ killSwitch }),
     podReports: createPodReports(deps.db),
     state: () => ({ ...state(), refusedPods: callers.pods?.refused() ?? [] }),

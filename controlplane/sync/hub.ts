@@ -24,7 +24,7 @@ import { createKillBroadcaster, type KillBroadcaster } from './kill-switch/broad
 import { createKillProof } from './kill-switch/proof.ts'
 import { createOrderBook, type Order, type OrderBook } from './orders.ts'
 import { createPeer, type Peer, type StreamSink } from './peer.ts'
-import { createPeerRegistry, type PeerRegistry } from './peer-registry.ts'
+import { createPeerRegistry, type PeerRegistry, peerServing } from './peer-registry.ts'
 import {
   createPodSessions,
   type PodPresence,
@@ -245,11 +245,6 @@ function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () =>
     }
     log.info(place, 'gateway disconnected')
   }
-}
-
-/** Returns a process that serves the agent of the execution order: a gateway process, or the sidecar of the agent. */
-function peerServing(peers: readonly Peer[], { agent }: Order): Peer | undefined {
-  return peers.findLast((peer) => peer.agent === null || peer.agent === agent)
 }
 
 function sendOrder(peer: Peer | undefined, orders: OrderBook, order: Order): Promise<ResultBody> | null {

@@ -1,3 +1,4 @@
+import type { Order } from './orders.ts'
 import type { Peer } from './peer.ts'
 
 /** Registry of the streams that are connected to this replica. */
@@ -26,4 +27,16 @@ export function createPeerRegistry(): PeerRegistry {
       return [...peers.values()].filter((peer) => peer.gatewayId === gatewayId)
     },
   }
+}
+
+/**
+ * Returns a process that serves the agent of the execution order: a gateway process, or the sidecar of the agent. A test
+ * of a credential has no agent; any sidecar sends it where no gateway process is connected.
+ */
+export function peerServing(
+  peers: readonly Peer[],
+  { agent, credential_test: test }: Order,
+): Peer | undefined {
+  const served = peers.findLast((peer) => peer.agent === null || peer.agent === agent)
+  return served ?? (test == null ? undefined : peers.at(-1))
 }

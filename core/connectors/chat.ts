@@ -6,6 +6,7 @@ import { CHAT_LOOK_UPS, withExternalChannels } from './chat/external-channels.ts
 import { CHAT_BASICS } from './chat/rows.ts'
 import type { Connector } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
+import { CHAT_IDENTITY } from './credentials/identity-reads.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { executeByRows } from './execute/to-request.ts'
 import { CHAT_WORK } from './hosted-work/chat.ts'
@@ -76,6 +77,7 @@ export const chat: Connector<'chat'> = {
     return rows()
   },
   prepare: () => void trie(),
+  identityRead: CHAT_IDENTITY,
   toRequest: (spec, config) =>
     executeByRows(rows(), spec, { ...executeAddress(config, 'slack.com', 'api'), format: 'json' }),
 }

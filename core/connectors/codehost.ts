@@ -38,6 +38,7 @@ import { SECURITY } from './codehost/repository/security.ts'
 import { SERVICE } from './codehost/service.ts'
 import type { AuthScheme, BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
+import { CODEHOST_IDENTITY } from './credentials/identity-reads.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
 import { executeByRows } from './execute/to-request.ts'
 import { once } from './once.ts'
@@ -241,6 +242,7 @@ export const codehost: Connector<'codehost'> = {
     gitOverHttp()
     known()
   },
+  identityRead: CODEHOST_IDENTITY,
   toRequest: (spec, config) =>
     executeByRows(restRows(), spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
 }

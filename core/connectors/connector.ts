@@ -6,6 +6,7 @@ import type { OverridableFormat } from '../request/method-override.ts'
 import type { LookUps } from './binding/look-up.ts'
 import type { Pins } from './binding/pin.ts'
 import type { Commits } from './codehost/push/pack.ts'
+import type { IdentityRead } from './credentials/identity-reads.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
 import type { HeadReader, UploadReader } from './fields/body-readers.ts'
 import type { HandleReader } from './handles/handle.ts'
@@ -264,6 +265,8 @@ export type Connector<Name extends string = string> = {
   readonly catalogue?: readonly CatalogueRow[]
   /** Returns the further actions that the provider performs for an action submitted by name. */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
+  /** Read with which a user tests the credential. Without it, the credential cannot be tested. */
+  readonly identityRead?: IdentityRead
   /** Converts an action spec of the v1 API to a request, for `/execute`; undefined if the action has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
 }
@@ -290,10 +293,7 @@ export type CredentialCarriers = {
   readonly query: readonly string[]
   /** Query parameters that the API documents for credentials. A write that loses any other parameter is refused. */
   readonly documentedQuery?: readonly string[]
-  /**
-   * Names of form fields or top-level JSON members that carry credentials. If not empty, forms and JSON bodies are
-   * read.
-   */
+  /** Names of form fields or top-level JSON members with credentials. If not empty, such bodies are read. */
   readonly bodyFields: readonly string[]
   /** Path prefixes of file uploads. The gateway forwards these bodies unread, whatever their media type. */
   readonly contentPaths?: readonly string[]

@@ -2,6 +2,7 @@ import type { Parameters } from '../action/action.ts'
 import { isRefusal, type RawHeaders } from '../request/canonical.ts'
 import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
+import { modelIdentity } from './credentials/identity-reads.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { executeByRows } from './execute/to-request.ts'
 import { LLM_A_HANDLES } from './handles/llm-a.ts'
@@ -132,7 +133,7 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     hasOpaqueBody: (request, config) => rowsAreOpaque(classifier, request, config),
     needsNoCredential: (request, config) => rowsAreAnonymous(classifier, request, config),
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
-    ...(provider.unreadSocketApi === undefined ? {} : { unreadSocketApi: provider.unreadSocketApi }),
+    ...fixedOf(provider),
     carriers,
     defaultAuth: provider.auth,
     eventFormat: provider.eventFormat,
@@ -149,6 +150,11 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
       return { ...request, target: style.target(request.target), headers }
     },
   }
+}
+
+function fixedOf({ name, unreadSocketApi }: Provider): Pick<Connector, 'identityRead' | 'unreadSocketApi'> {
+  const identityRead = modelIdentity(name)
+  return unreadSocketApi === undefined ? { identityRead } : { identityRead, unreadSocketApi }
 }
 
 function messagesOf({ messages }: Provider, classifier: RowClassifier): Pick<Connector, 'messages'> {

@@ -2,6 +2,7 @@ import type { Action, Parameters } from '../action/action.ts'
 import { isRefusal } from '../request/canonical.ts'
 import type { Classification, Connector } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
+import { PAYMENTS_IDENTITY } from './credentials/identity-reads.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { expandsSecret, hasMoneyField, MONEY_CONTAINERS, MONEY_FIELDS } from './effects/fields/payments.ts'
 import { executeByRows } from './execute/to-request.ts'
@@ -90,6 +91,7 @@ export const payments: Connector<'payments'> = {
     return rows()
   },
   prepare: () => void trie(),
+  identityRead: PAYMENTS_IDENTITY,
   toRequest: (spec, config) =>
     executeByRows(rows(), spec, {
       ...executeAddress(config, 'api.stripe.com', 'v1'),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Ok } from './fields.ts'
+import { Id, Ok } from './fields.ts'
 
 /** Name of a credential of the encrypted store, or of a Connector. */
 const Name = z
@@ -46,6 +46,20 @@ export const ChangeCredentialReply = Ok.extend({
   connectors: z.array(z.string()),
 })
 
+export const TestCredentialBody = z.strictObject({ connector_id: Id })
+export const TestCredentialReply = z.object({
+  /** Whether the provider accepted the credential. */
+  ok: z.boolean(),
+  /** Owner of the credential, as the provider names it; null where it does not. */
+  identity: z.string().nullable(),
+  /** Status of the provider's response; null without a response. */
+  status: z.int().nullable(),
+  /** Result in full sentences. */
+  detail: z.string(),
+})
+
+export type TestCredentialBody = z.input<typeof TestCredentialBody>
+export type TestCredentialReply = z.infer<typeof TestCredentialReply>
 export type ConnectorCredential = z.infer<typeof ConnectorCredential>
 export type CredentialView = z.infer<typeof CredentialView>
 export type CredentialList = z.infer<typeof CredentialList>

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
 import { usageError } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
@@ -7,7 +8,7 @@ import { readSecret } from '../terminal/read-secret.ts'
 import { printable, table } from '../terminal/table.ts'
 
 const PATH = '/api/dashboard/credentials'
-const VERBS = ['set', 'ls', 'rm'] as const
+const VERBS = ['set', 'ls', 'test', 'rm'] as const
 
 const Listed = z.object({
   credentials: z.array(
@@ -19,12 +20,18 @@ const Listed = z.object({
     }),
   ),
 })
+const Connectors = z.object({
+  connectors: z.array(
+    z.object({ id: z.string(), name: z.string(), credential: z.object({ name: z.string().nullable() }) }),
+  ),
+})
+const Tested = z.object({ ok: z.boolean(), identity: z.string().nullable(), detail: z.string() })
 const Changed = z.object({ name: z.string(), connectors: z.array(z.string()) })
 
 export const credential: Command = {
   name: 'credential',
-  summary: 'Set, list and delete the credentials of connectors',
-  usage: ['credential set NAME', 'credential ls', 'credential rm NAME'],
+  summary: 'Set, list, test and delete the credentials of connectors',
+  usage: ['credential set NAME', 'credential ls', 'credential test NAME', 'credential rm NAME'],
   details:
     'NAME is the name that a manifest has in credential.vault, or a connector. set reads the secret from the terminal without echo,\n' +
     'or from standard input, never from an argument. The control plane stores it encrypted; agents never receive it.',
@@ -33,6 +40,10 @@ export const credential: Command = {
   examples: [
     ['chaperone credential set codehost', 'type the token; requests to GitHub leave with it within a second'],
     ['gh auth token | chaperone credential set codehost', 'take the token of another program'],
+    [
+      'chaperone credential test codehost',
+      'send a read to GitHub with the token, and print whose token it is',
+    ],
     ['chaperone credential ls', 'list which connectors have a credential'],
   ],
   run,
@@ -47,7 +58,7 @@ async function run(invocation: Invocation): Promise<number> {
   if (name === undefined)
     throw usageError(credential, `Give the name of the credential: chaperone credential ${verb} NAME.`)
   if (verb === 'set') return await set(invocation, api, name)
-  return await remove(invocation, api, name)
+  return verb === 'test' ? await test(invocation, api, name) : await remove(invocation, api, name)
 }
 
 async function list(invocation: Invocation, api: ApiClient): Promise<number> {
@@ -83,6 +94,22 @@ async function remove(invocation: Invocation, api: ApiClient, name: string): Pro
   if (flag(invocation, 'json')) print(JSON.stringify(reply))
   else print(`Credential ${reply.name} is deleted${usersOf(reply)}.`)
   return EXIT.ok
+}
+
+async function test(invocation: Invocation, api: ApiClient, name: string): Promise<number> {
+  const { connectors } = Connectors.parse(await api.call('GET', '/api/dashboard/connectors'))
+  const named =
+    connectors.find((row) => row.credential.name === name) ?? connectors.find((row) => row.name === name)
+  const row = named ?? connectors.find((each) => each.name === `default/${name}`)
+  if (row === undefined)
+    throw new ChaperoneError('not_found', {
+      detail: `No connector has the credential ${printable(name)}. List the credentials: chaperone credential ls`,
+    })
+  const tested = Tested.parse(await api.call('POST', `${PATH}/test`, { connector_id: row.id }))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(tested))
+  else print(`${row.name}: ${printable(tested.detail)}`)
+  return tested.ok ? EXIT.ok : EXIT.refused
 }
 
 function usersOf({ connectors }: z.infer<typeof Changed>): string {

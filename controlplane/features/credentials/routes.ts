@@ -3,6 +3,8 @@ import {
   CredentialList,
   RemoveCredentialQuery,
   SetCredentialBody,
+  TestCredentialBody,
+  TestCredentialReply,
 } from '../../../core/wire/credentials.ts'
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
@@ -41,6 +43,17 @@ export function createCredentialRoutes({ credentials }: CredentialRoutesDeps): r
       response: ChangeCredentialReply,
       handler: async ({ query, principal }) =>
         reply(await credentials.remove(actorOf(principal), query.name)),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/credentials/test',
+      auth: 'credentials/set',
+      summary: 'Sends a read with the credential of a connector, and names its owner',
+      body: TestCredentialBody,
+      statuses: [404],
+      response: TestCredentialReply,
+      handler: async ({ body, principal, namespaces }) =>
+        credentials.test(actorOf(principal), body.connector_id, namespaces),
     }),
   ]
 }

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { covers } from '../../../core/wire/access/rights.ts'
-import type { CredentialView } from '../../../core/wire/credentials.ts'
+import type { CredentialView, TestCredentialReply } from '../../../core/wire/credentials.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
@@ -12,16 +12,18 @@ import { type ConnectorRow, listConnectors, listConnectorsIn } from '../connecto
 import { credentialPlace, listCredentials } from './rows.ts'
 import { credentialSource } from './source.ts'
 import { deleteCredential, putCredential, setConnectorCredential } from './store.ts'
+import { type TestDeps, testCredential } from './test.ts'
 
-export type CredentialsDeps = ApprovalsBotDeps & {
-  readonly db: Db
-  /** Applies the Connectors of manifests that name a credential, in the transaction of its change. */
-  readonly desired: {
-    credentialChanged(name: string, change: (q: Query) => Promise<void>): Promise<boolean>
+export type CredentialsDeps = ApprovalsBotDeps &
+  TestDeps & {
+    readonly db: Db
+    /** Applies the Connectors of manifests that name a credential, in the transaction of its change. */
+    readonly desired: {
+      credentialChanged(name: string, change: (q: Query) => Promise<void>): Promise<boolean>
+    }
+    /** Whether the installation runs in a cluster, where Secrets hold the credentials of Connectors. */
+    readonly isCluster: boolean
   }
-  /** Whether the installation runs in a cluster, where Secrets hold the credentials of Connectors. */
-  readonly isCluster: boolean
-}
 
 /** Sets and deletes the credentials of Connectors: those of the encrypted store, and those of rows of the API. */
 export type Credentials = {
@@ -29,6 +31,8 @@ export type Credentials = {
   /** `name`: a credential that a manifest names, or a Connector. */
   set(by: Actor, given: { readonly name: string; readonly secret: string }): Promise<Changed>
   remove(by: Actor, name: string): Promise<Changed>
+  /** Sends a read to the provider with the credential of the connector. Throws `not_found` for an unknown connector. */
+  test(by: Actor, connectorId: string, namespaces: Namespaces): Promise<TestCredentialReply>
 }
 
 /** A changed credential, and the names of the Connectors that use it. */
@@ -82,6 +86,18 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
       }
       await change(by, target, write, 'removed')
       return changed(target)
+    },
+    async test(by, connectorId, namespaces) {
+      const rows = await listConnectorsIn(createScopedQuery(db, namespaces))
+      const row = rows.find(({ id }) => id === connectorId)
+      if (row === undefined)
+        throw new ChaperoneError('not_found', {
+          detail: `There is no connector ${connectorId}. GET /api/dashboard/connectors lists every connector.`,
+        })
+      const reply = await testCredential(db, deps, row)
+      const details = { change: 'credential.tested', connector: row.name, ok: reply.ok, status: reply.status }
+      await recordEvent(db, { orgId, actor: by, type: 'gateway.updated', details })
+      return reply
     },
   }
 }

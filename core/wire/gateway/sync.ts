@@ -118,9 +118,7 @@ export const ConnectorEntry = sectionEntry({
   mcp: z.object({ filterTools: z.boolean() }).optional(),
   bodies: z.enum(['opaque']).optional(),
   scrubResponses: z.boolean().optional(),
-  /**
-   * True if the gateway accepts WebSockets whose messages are separate requests. If absent, it refuses these upgrades.
-   */
+  /** True if the gateway accepts WebSockets whose messages are requests. If absent, it refuses these upgrades. */
   webSocketMessages: z.boolean().optional(),
   /** Kinds and hosts that the provider may access on behalf of a request. If absent, it may access none. */
   providerTools: ProviderToolsSpec.optional(),
@@ -229,6 +227,8 @@ export const DownMessage = z.discriminatedUnion('type', [
     action_spec: z.record(z.string(), z.unknown()),
     /** Approval of the action, for the record only. The gateway can hold the execution like any other request. */
     approval_id: z.string().nullish(),
+    /** Connector whose credential a user tests. `agent` is empty then, so that older gateways refuse the order. */
+    credential_test: z.string().nullish(),
   }),
   /** Heartbeat that extends the lease. `mac` covers `beat\n<version>\n<until>`. */
   z.object({ type: z.literal('beat'), version: z.number().int(), until: z.string(), mac: z.string() }),

@@ -28,6 +28,15 @@ export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange
   })
 }
 
+/** Creates the exchange of the read with which a user tests the credential of a connector. */
+export function credentialTestExchange(connectorId: string, parts: OrderExchangeParts): Exchange {
+  return new Exchange({
+    ...gatewayParts(parts.request, { ...parts, agent: '' }),
+    transport: 'system',
+    system: { kind: 'credential_test', connectorId },
+  })
+}
+
 export type GatewayExchangeParts = Pick<OrderExchangeParts, 'scheme' | 'ports' | 'reply'> & {
   readonly agent: string
 }

@@ -9,7 +9,7 @@ import type { DownMessage, ResultBody } from '../../../core/wire/gateway/sync.ts
 import { createLru } from '../../collections/lru.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
-import { orderExchange } from './execute-exchange.ts'
+import { credentialTestExchange, orderExchange } from './execute-exchange.ts'
 import { answerOf, createReplyCapture } from './execute-reply.ts'
 
 export type Order = Extract<DownMessage, { type: 'execute' }>
@@ -33,11 +33,15 @@ export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Or
   return async (order) => {
     if (seen.get(order.order_id) === true) return failed(order, 'the execution order was already executed')
     seen.set(order.order_id, true)
-    await agentIsKnown(order.agent, ports)
+    if (order.credential_test == null) await agentIsKnown(order.agent, ports)
     const request = requestOf(order, ports.snapshot())
     if (typeof request === 'string') return failed(order, request)
     const capture = createReplyCapture()
-    const exchange = orderExchange(order, { ...request, ports, reply: capture.reply })
+    const parts = { ...request, ports, reply: capture.reply }
+    const exchange =
+      order.credential_test == null
+        ? orderExchange(order, parts)
+        : credentialTestExchange(order.credential_test, parts)
     await handle(exchange)
     return { ...answerOf(exchange, capture), ...numbers(order) }
   }
@@ -68,7 +72,7 @@ function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | stri
     return 'the gateway has no configuration yet, or the execution order is malformed'
   const { data: spec } = parsed
   const type = spec.type.slice(0, spec.type.indexOf('.'))
-  const bound = connectorOf(snapshot, type)
+  const bound = connectorOf(snapshot, type, order.credential_test ?? null)
   if (bound?.connector.toRequest === undefined) return `this gateway has no connector for ${spec.type}`
   const { resource, parameters } = actionFromSpec(spec, null)
   const given = { type: spec.type, parameters, resource: { ...resource, provider: type } }
@@ -77,9 +81,12 @@ function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | stri
   return { request, scheme: baseOf(bound.config)?.scheme ?? 'https', actionType: spec.type }
 }
 
-function connectorOf({ hosts }: Snapshot, type: string): BoundConnector | undefined {
+/** Returns the connector with the id, else the first of the type. */
+function connectorOf({ hosts }: Snapshot, type: string, id: string | null): BoundConnector | undefined {
   for (const owners of [...hosts.exact.values(), ...hosts.wildcards.values()]) {
-    const owner = owners.find(({ bound }) => bound.connector.name === type)
+    const owner = owners.find(
+      ({ bound }) => bound.connector.name === type && (id === null || bound.entry.id === id),
+    )
     if (owner !== undefined) return owner.bound
   }
   return undefined

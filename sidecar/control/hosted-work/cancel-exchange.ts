@@ -61,7 +61,7 @@ function exchangeOf(
   return new Exchange({
     ...gatewayParts(request, { ...given, scheme, agent: agent.name }),
     transport: 'system',
-    system: { agent, connectorId: connector.id, scope: given.scope },
+    system: { kind: 'cancel', agent, connectorId: connector.id, scope: given.scope },
   })
 }
 

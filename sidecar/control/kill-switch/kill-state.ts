@@ -114,7 +114,7 @@ export function createKillState(deps: KillStateDeps): KillState {
    * switch causes them.
    */
   const stopOfExchange = (exchange: Exchange) =>
-    exchange.system === undefined ? match(subjectOf(exchange, state.gateway)) : null
+    exchange.system?.kind !== 'cancel' ? match(subjectOf(exchange, state.gateway)) : null
   const without = (scope: string) => state.local.filter((entry) => entry.scope !== scope)
   const localKillSwitchOf = (local: Local): LocalKillSwitch => ({ id: local.id, entry: entryOf(local) })
 

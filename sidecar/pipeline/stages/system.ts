@@ -1,21 +1,23 @@
+import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { plainDecision } from '../../../core/decision/egress.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
 import { Evaluation } from '../evaluation.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { matchingKill } from '../kill-switch.ts'
 import { connectorScheme } from '../outgoing.ts'
 import type { PipelinePorts } from '../ports.ts'
-import { refuse } from '../refusal/refuse.ts'
+import { refuse, refuseKilled } from '../refusal/refuse.ts'
 import type { SystemOrder } from '../system-order.ts'
 import { normalise } from './normalise.ts'
 
-/** Returns the stages before `credential` for requests that the gateway itself sends because of a kill switch. */
-export function systemStages(ports: Pick<PipelinePorts, 'snapshot'>): readonly Stage[] {
-  return [createSystemIdentify(ports), normalise, authoriseSystem]
+/** Returns the stages before `credential` for requests of the gateway itself. */
+export function systemStages(ports: PipelinePorts): readonly Stage[] {
+  return [createSystemIdentify(ports), normalise, createAuthoriseSystem(ports)]
 }
 
 /**
- * Creates the stage that loads the snapshot. The agent of the exchange is the one that started the work, even if it was
- * suspended or deleted since.
+ * Creates the stage that loads the snapshot. The agent of a cancellation is the one that started the work, even if it was
+ * suspended or deleted since; a test of a credential has none.
  */
 function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
   return {
@@ -23,7 +25,8 @@ function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
     run(exchange) {
       const snapshot = ports.snapshot()
       if (snapshot !== null) exchange.snapshot = snapshot
-      exchange.agent = orderOf(exchange).agent
+      const order = orderOf(exchange)
+      if (order.kind === 'cancel') exchange.agent = order.agent
       if (snapshot !== null) return 'continue'
       return refuseSystem(
         exchange,
@@ -34,29 +37,44 @@ function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
 }
 
 /**
- * Stage in place of kill switch, limits, decision and hold for requests that the gateway itself sends because of a kill
- * switch. These requests are sent only through the connector that started the work, with the credential of that
- * connector.
+ * Creates the stage in place of kill switch, limits, decision and hold for requests of the gateway itself. They are sent
+ * only through the connector of their order, with its credential. A kill switch causes a cancellation, and stops a test.
  */
-const authoriseSystem: Stage = {
-  name: 'decide',
-  async run(exchange) {
-    const { connector } = exchange
-    const { connectorId, scope } = orderOf(exchange)
-    if (connector?.entry.id !== connectorId)
-      return refuseSystem(exchange, 'The host does not belong to the connector that started the work.')
-    if (connector.entry.secret === null && connectorScheme(connector).type !== 'none')
-      return refuseSystem(
-        exchange,
-        'The connector has no credential, and the gateway does not store credentials of agents.',
-      )
-    await classifyRefused(exchange)
-    const reason = `Kill switch "${scope}" cancels the work that the agent started at the provider.`
-    const { named } = exchange
-    exchange.evaluation = new Evaluation(plainDecision('allow', 'allow', reason, 'kill'), named)
-    exchange.outcome.note = 'system'
-    return 'continue'
-  },
+function createAuthoriseSystem(ports: PipelinePorts): Stage {
+  return {
+    name: 'decide',
+    async run(exchange) {
+      const { connector } = exchange
+      const order = orderOf(exchange)
+      if (connector?.entry.id !== order.connectorId)
+        return refuseSystem(exchange, OTHER_CONNECTOR[order.kind])
+      const kill = order.kind === 'cancel' ? null : matchingKill(exchange, ports)
+      if (kill !== null) return refuseKilled(exchange, kill)
+      if (hasNoCredential(connector)) return refuseSystem(exchange, NO_CREDENTIAL)
+      await classifyRefused(exchange)
+      const decision = plainDecision('allow', 'allow', reasonOf(order), SOURCE[order.kind])
+      exchange.evaluation = new Evaluation(decision, exchange.named)
+      exchange.outcome.note = order.kind === 'cancel' ? 'system' : order.kind
+      return 'continue'
+    },
+  }
+}
+
+function hasNoCredential(connector: BoundConnector): boolean {
+  return connector.entry.secret === null && connectorScheme(connector).type !== 'none'
+}
+
+const NO_CREDENTIAL = 'The connector has no credential, and the gateway does not store credentials of agents.'
+const OTHER_CONNECTOR: Readonly<Record<SystemOrder['kind'], string>> = {
+  cancel: 'The host does not belong to the connector that started the work.',
+  credential_test: 'Another connector owns the host of this connector.',
+}
+const SOURCE = { cancel: 'kill', credential_test: 'default' } as const
+
+function reasonOf(order: SystemOrder): string {
+  return order.kind === 'cancel'
+    ? `Kill switch "${order.scope}" cancels the work that the agent started at the provider.`
+    : 'A user tests the credential of the connector.'
 }
 
 function orderOf({ system }: Exchange): SystemOrder {

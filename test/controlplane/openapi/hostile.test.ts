@@ -192,6 +192,9 @@ describe('hostile text', () => {
       expect(row).toHaveLength(head?.length ?? 0)
       for (const cell of row) expect(cell).not.toMatch(/^[=+\-@\t\r]/)
     }
+    // In the short form no hostile text may have met the name of an agent.
+    const hostile = { name: `'; drop table users; --`, runtime: 'test', environment: 'development' }
+    await here.admin('POST', '/api/dashboard/agents', hostile)
     const agents = await here.admin('GET', '/api/dashboard/agents')
     // Stored as it was sent.
     expect(agents.text).toContain(JSON.stringify(`'; drop table users; --`).slice(1, -1))
