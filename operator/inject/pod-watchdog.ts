@@ -10,7 +10,8 @@ import { createReflector, type Reflector } from '../kube/reflector.ts'
 import type { InjectionConfig } from './config.ts'
 import { createPoolMembers } from './pool-members.ts'
 
-const SWEEP_MS = 30_000
+/** A pod without its sidecar is in the status of its Gateway within 30 s. */
+const SWEEP_MS = 20_000
 /**
  * Reflector metrics that discard all counts, because the operator's metrics cover the watches of custom resources only.
  */

@@ -27,6 +27,8 @@ const EXTENSIONS = 'extensions.agents.x-k8s.io/v1beta1'
 /** A user whose only right is to create and read claims. */
 const CLAIMANT = 'claimant'
 const REST_MS = process.env['CHAPERONE_PROOF'] === 'full' ? 120_000 : 60_000
+/** Time after which a sidecar knows the claim that has adopted its pod. */
+const KNOWN_MS = 2_000
 let controller: SandboxController
 let vendor: Vendor
 let controlPlane: ControlPlane
@@ -143,6 +145,30 @@ async function pods(): Promise<readonly Pod[]> {
   return items
 }
 
+type Traffic = {
+  readonly traffic: ReadonlyArray<{
+    readonly time: string
+    readonly instance?: { readonly claim?: string } | null
+  }>
+}
+
+/** Resolves with the claims that the records of an agent since a time name; undefined for a record without a claim. */
+async function claimsOf(agent: string, sinceMs: number): Promise<readonly (string | undefined)[]> {
+  const path = `/api/dashboard/traffic?limit=500&agent=${encodeURIComponent(`${AGENTS}/${agent}`)}`
+  return eventually('the call is recorded', async () => {
+    const { traffic } = await controlPlane.call<Traffic>('GET', path)
+    const found = traffic.filter(({ time }) => Date.parse(time) >= sinceMs)
+    return found.length > 0 ? found.map(({ instance }) => instance?.claim) : null
+  })
+}
+
+/** Resolves with the message of `BypassDetected` once the Gateway names the pod; null before. */
+async function bypassed(pod: string): Promise<string | null> {
+  const found = await get<{ readonly status?: Conditions }>('cgw', GATEWAY, AGENTS)
+  const condition = found?.status?.conditions?.find(({ type }) => type === 'BypassDetected')
+  return condition?.status === 'True' && condition.message.includes(pod) ? condition.message : null
+}
+
 const hasSidecar = ({ spec }: Pod) =>
   spec.initContainers?.some(({ name }) => name === 'chaperone-proxy') === true
 
@@ -160,8 +186,12 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
     expect(took).toBeLessThan(15_000)
     await apply(claim('first', 'plain'))
     const pod = await podOf('first')
+    // From then on every record names the claim.
+    await new Promise((resolve) => setTimeout(resolve, KNOWN_MS))
+    const since = Date.now()
     expect((await get<Pod>('pod', pod, AGENTS))?.spec.dnsPolicy).toBe('None')
     expect((await inAgent(pod, CALLS.node('GET'))).stdout).toMatch(/^200/)
+    expect(await claimsOf('plain', since)).toEqual([`${AGENTS}/first`])
     expect((await leftOutside(pod)) ?? []).toEqual([])
   })
 
@@ -213,9 +243,6 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
     ).toEqual([])
     for (const pod of members.slice(0, 3))
       expect((await inAgent(pod, CALLS.node('GET'))).stdout).toMatch(/^200/)
-    type Traffic = {
-      readonly traffic: ReadonlyArray<{ readonly instance?: { readonly claim?: string } | null }>
-    }
     const path = `/api/dashboard/traffic?limit=500&agent=${encodeURIComponent(`${AGENTS}/crowd`)}`
     await eventually('the records name the claims', async () => {
       const { traffic } = await controlPlane.call<Traffic>('GET', path)
@@ -234,7 +261,13 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
     const member = unclaimed.items
       .map(({ metadata }) => metadata.name)
       .find((name) => name.startsWith('late'))
+    const startedAt = Date.now()
     await apply(template('late'))
+    // Nothing else happens to the Gateway meanwhile.
+    const condition = await eventually('the Gateway says so', () => bypassed(member ?? ''), 60_000)
+    const took = Date.now() - startedAt
+    console.log(`BypassDetected after ${took} ms: ${condition}`)
+    expect(took).toBeLessThan(30_000)
     await apply(claim('too-early', 'late'))
     const says = await eventually(
       'the claim is refused, or has a governed pod',
