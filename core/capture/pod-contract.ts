@@ -165,7 +165,7 @@ export const ANNOTATIONS = {
  * a governed pod, the injector sets it to `injected`.
  */
 export const INJECT_LABEL = 'chaperone.dev/inject'
-/** Label of a governed pod: `Captured` (transparent) or `Cooperative` (proxyEnv). */
+/** Label of a governed pod: `Captured` (transparent), `Cooperative` or `IsolatedByNetworkPolicy` (proxyEnv). */
 export const LAYER_LABEL = 'chaperone.dev/layer'
 /** Label with the value `deny` of a governed pod whose Gateway denies inbound connections. A NetworkPolicy selects it. */
 export const INBOUND_LABEL = 'chaperone.dev/inbound'

@@ -76,6 +76,8 @@ export const CONDITIONS = {
     NoneKnown: 'no bypass of the sidecars is known',
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
+    PodsIsolated:
+      'pods with interception proxyEnv are isolated by a NetworkPolicy: a program that ignores its variables reaches the same addresses as the sidecar',
     ImageUserUnknown:
       'some governed pods have containers without a numeric runAsUser: the image chooses the user, which may be that of the proxy',
     VsockAdmitted:

@@ -90,9 +90,17 @@ export const GatewaySpec = z.strictObject({
     'deny',
   ),
   interception: described(
-    z.enum(['transparent', 'proxyEnv']).default('transparent'),
-    'Way from a pod to its sidecar. `transparent` redirects every connection inside the network namespace of the pod. `proxyEnv` sets proxy variables in the containers, which programs can ignore.',
+    z.enum(['transparent', 'proxyEnv', 'auto']).default('transparent'),
+    'Way from a pod to its sidecar. `transparent` redirects every connection inside the network namespace of the pod. `proxyEnv` sets proxy variables in the containers, which programs can ignore. `auto` captures pods whose runtime has a Linux kernel, and chooses `proxyEnv` under gVisor if a NetworkPolicy of the installation isolates the pod or `autoAllows` has it; otherwise, and with `hardening: strict`, it refuses the pod.',
     'transparent',
+  ),
+  autoAllows: described(
+    z
+      .array(z.enum(['proxyEnv']))
+      .max(1)
+      .default([]),
+    'Weaker ways that `interception: auto` may choose without a NetworkPolicy around the pod. `hardening: strict` allows none.',
+    ['proxyEnv'],
   ),
   egress: described(Egress.prefault({}), 'Traffic to hosts that no Connector owns.'),
   rateLimit: described(

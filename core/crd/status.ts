@@ -46,7 +46,10 @@ export const GatewayStatus = z.object({
       ready: z.int().min(0).optional(),
     })
     .optional(),
-  /** Enforcement of the pods' traffic: `Cooperative`, `Captured` once a ready sidecar has proved it, `Unproven` before. */
+  /**
+   * Weakest enforcement of the pods' traffic: `Cooperative`, `IsolatedByNetworkPolicy`, `Captured` once a ready sidecar has
+   * proved it, `Unproven` before.
+   */
   layer: z.string().max(64).optional(),
 })
 export const ConnectorStatus = z.object({

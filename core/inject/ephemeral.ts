@@ -1,5 +1,6 @@
 import { ANNOTATIONS, LAYER_LABEL } from '../capture/pod-contract.ts'
 import { hardenContainer } from './harden.ts'
+import { PROXIED_LAYERS } from './interception.ts'
 import type { Container, Pod } from './pod.ts'
 import type { Refusal } from './refusal.ts'
 import { refuseContainer } from './refuse-container.ts'
@@ -18,7 +19,8 @@ export type EphemeralInjection =
 export function injectEphemeral(before: Pod, pod: Pod): EphemeralInjection {
   const old = new Set((before.spec.ephemeralContainers ?? []).map(({ name }) => name))
   const proxyUid = Number(before.metadata.annotations?.[ANNOTATIONS.proxyUid])
-  const interception = before.metadata.labels?.[LAYER_LABEL] === 'Cooperative' ? 'proxyEnv' : 'transparent'
+  const layer = before.metadata.labels?.[LAYER_LABEL] ?? ''
+  const interception = PROXIED_LAYERS.includes(layer) ? 'proxyEnv' : 'transparent'
   const all = pod.spec.ephemeralContainers ?? []
   const refusals = [
     ...refuseSecurity(pod.spec.securityContext, 'spec.securityContext', proxyUid),

@@ -1,6 +1,12 @@
 import { ANNOTATIONS, INBOUND_LABEL, INJECT_LABEL, LAYER_LABEL, PROXY_UIDS } from '../capture/pod-contract.ts'
 import { agentName } from './agent-name.ts'
 import { hardenPod, keepsApiToken, seccompProfileOf, withoutApiToken } from './harden.ts'
+import {
+  type Interception,
+  type Layer,
+  type ResolvedInterception,
+  resolveInterception,
+} from './interception.ts'
 import { outsideMeshes } from './mesh.ts'
 import type { InjectGateway, InjectOptions } from './options.ts'
 import type { Pod } from './pod.ts'
@@ -18,6 +24,8 @@ export type Injection =
       readonly pod: Pod
       /** Sentences about settings that the injector removed from the pod, for the user who applied it. */
       readonly warnings: readonly string[]
+      /** Sentence about the way that `interception: auto` chose; null with any other interception. */
+      readonly choice: string | null
     }
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
 
@@ -30,11 +38,16 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
   const proxyUid = keptUid(given, options) ?? freeUid(pod, options.freshUid)
   const keepsToken = keepsApiToken(pod, gateway.spec.agents?.allowServiceAccountToken === true)
   const bare = keepsToken ? pod : withoutApiToken(pod)
+  const way = resolveInterception(gateway.spec, {
+    runtime: options.runtime,
+    isolation: options.isolation ?? 'off',
+  })
   const refusals = refusePod(bare, gateway, proxyUid)
+  if (way.kind === 'refused') return { kind: 'refused', refusals: [...refusals, way.refusal] }
   if (refusals.length > 0) return { kind: 'refused', refusals }
   const agent = options.identity?.agent ?? agentName(given.metadata)
   const workload = options.identity?.workload
-  const { interception } = gateway.spec
+  const { interception, layer, choice } = way
   const governed = mapContainers(
     hardenPod(bare, seccompProfileOf(gateway.spec.agents?.seccompProfile)),
     (container) => withTrustMount(withClientVariables(container, interception)),
@@ -43,18 +56,27 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
     kind: 'injected',
     pod: {
       ...governed,
-      metadata: markedMetadata(given, { gateway, agent, workload, proxyUid, needs: setuidNeeds(bare) }),
+      metadata: markedMetadata(given, {
+        gateway,
+        interception,
+        layer,
+        agent,
+        workload,
+        proxyUid,
+        needs: setuidNeeds(bare),
+      }),
       spec: {
         ...governed.spec,
         initContainers: [
-          ...sidecarContainers({ gateway, agent, proxyUid, options }),
+          ...sidecarContainers({ gateway, interception, agent, proxyUid, options }),
           ...(governed.spec.initContainers ?? []),
         ],
         volumes: [...(governed.spec.volumes ?? []), ...sidecarVolumes(gateway, options)],
         ...withPullSecrets(governed, options.images.pullSecrets ?? []),
       },
     },
-    warnings: [...warningsOf(bare, interception), ...setuidNeeds(bare).map(setuidWarning)],
+    warnings: warningsOf(bare, way),
+    choice,
   }
 }
 
@@ -112,6 +134,8 @@ function freeUid(pod: Pod, freshUid: number): number {
 
 type MarkFacts = {
   readonly gateway: InjectGateway
+  readonly interception: Interception
+  readonly layer: Layer
   readonly agent: string
   /** The workload of a Sandbox's pod, which the owner references do not name. */
   readonly workload: string | undefined
@@ -122,9 +146,9 @@ type MarkFacts = {
 
 function markedMetadata(
   { metadata }: Pod,
-  { gateway, agent, workload, proxyUid, needs }: MarkFacts,
+  { gateway, interception, layer, agent, workload, proxyUid, needs }: MarkFacts,
 ): Pod['metadata'] {
-  const { interception, hardening, inbound } = gateway.spec
+  const { hardening, inbound } = gateway.spec
   const reference = `${gateway.namespace}/${gateway.name}`
   const done = { gateway: reference, agent, workload, interception, hardening }
   const { [ANNOTATIONS.bypassPossible]: _stale, ...annotations } = metadata.annotations ?? {}
@@ -135,7 +159,7 @@ function markedMetadata(
       ...labels,
       ...(inbound === 'deny' && { [INBOUND_LABEL]: 'deny' }),
       [INJECT_LABEL]: 'injected',
-      [LAYER_LABEL]: interception === 'transparent' ? 'Captured' : 'Cooperative',
+      [LAYER_LABEL]: layer,
     },
     annotations: {
       ...annotations,
@@ -148,6 +172,13 @@ function markedMetadata(
   })
 }
 
-function warningsOf(pod: Pod, interception: 'transparent' | 'proxyEnv'): readonly string[] {
-  return everyContainer(pod).flatMap(({ path, container }) => variableWarnings(container, path, interception))
+function warningsOf(
+  pod: Pod,
+  { interception, choice }: Extract<ResolvedInterception, { kind: 'resolved' }>,
+): readonly string[] {
+  return [
+    ...everyContainer(pod).flatMap(({ path, container }) => variableWarnings(container, path, interception)),
+    ...setuidNeeds(pod).map(setuidWarning),
+    ...(choice !== null && interception === 'proxyEnv' ? [choice] : []),
+  ]
 }

@@ -1,5 +1,6 @@
 import type { GatewaySpec } from '../crd/gateway-spec.ts'
 import { GATEWAY_FLAGS } from '../gateway-flags.ts'
+import type { Isolation } from './interception.ts'
 import type { Runtime } from './runtime.ts'
 import type { PodIdentity } from './sandbox.ts'
 
@@ -9,7 +10,15 @@ export type InjectGateway = {
   readonly name: string
   readonly spec: Pick<
     GatewaySpec,
-    'interception' | 'hardening' | 'inbound' | 'trust' | 'sidecar' | 'agents' | 'allowedNamespaces' | 'audit'
+    | 'interception'
+    | 'autoAllows'
+    | 'hardening'
+    | 'inbound'
+    | 'trust'
+    | 'sidecar'
+    | 'agents'
+    | 'allowedNamespaces'
+    | 'audit'
   >
 }
 
@@ -57,6 +66,8 @@ export type InjectOptions = {
   readonly logLevel: string
   /** Runtime of the pod, if its capture differs from that of runc. */
   readonly runtime?: Runtime | undefined
+  /** State of the NetworkPolicy around pods with `proxyEnv`; default: the installation has none. */
+  readonly isolation?: Isolation | undefined
   /** Agent and workload of the pod of a Sandbox. Absent for other pods, whose own metadata names the agent. */
   readonly identity?: PodIdentity | undefined
   /** Random number in `PROXY_UIDS`, for a pod that has no uid for its proxy yet. */

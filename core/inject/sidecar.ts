@@ -9,11 +9,13 @@ import {
   RUNTIME_ENV,
   VOLUMES,
 } from '../capture/pod-contract.ts'
+import type { Interception } from './interception.ts'
 import type { InjectGateway, InjectOptions } from './options.ts'
 import type { Container, VolumeMount } from './pod.ts'
 
 export type SidecarFacts = {
   readonly gateway: InjectGateway
+  readonly interception: Interception
   readonly agent: string
   readonly proxyUid: number
   readonly options: InjectOptions
@@ -40,7 +42,7 @@ const DEFAULTS = { terminationMessagePath: '/dev/termination-log', terminationMe
  * setter, then the proxy as a native sidecar. With `proxyEnv` there is no rule setter.
  */
 export function sidecarContainers(facts: SidecarFacts): readonly Container[] {
-  const isTransparent = facts.gateway.spec.interception === 'transparent'
+  const isTransparent = facts.interception === 'transparent'
   return [...(isTransparent ? [ruleSetter(facts)] : []), proxy(facts)]
 }
 
@@ -116,12 +118,14 @@ function proxy(facts: SidecarFacts): Container {
   }
 }
 
-function environment({ gateway, agent, options }: SidecarFacts): Container['env'] {
+function environment({ gateway, interception, agent, options }: SidecarFacts): Container['env'] {
   const { token, admin, data, trust, controlPlane, extraTrust } = VOLUMES
   return [
     variable(PROXY_ENV.role, 'pod'),
-    variable(PROXY_ENV.interception, gateway.spec.interception),
-    ...(hasClosedIpv6(gateway, options) ? [variable(PROXY_ENV.ipv6Closed, 'true')] : []),
+    variable(PROXY_ENV.interception, interception),
+    ...(interception === 'transparent' && options.runtime === 'gvisor'
+      ? [variable(PROXY_ENV.ipv6Closed, 'true')]
+      : []),
     variable(PROXY_ENV.gateway, `${gateway.namespace}/${gateway.name}`),
     variable(PROXY_ENV.agent, agent),
     field(PROXY_ENV.podName, 'metadata.name'),
@@ -148,10 +152,6 @@ function environment({ gateway, agent, options }: SidecarFacts): Container['env'
     variable('LOG_LEVEL', options.logLevel),
     ...Object.entries(RUNTIME_ENV).map(([name, value]) => variable(name, value)),
   ]
-}
-
-function hasClosedIpv6({ spec }: InjectGateway, { runtime }: InjectOptions): boolean {
-  return spec.interception === 'transparent' && runtime === 'gvisor'
 }
 
 function proxyMounts({ gateway, options }: SidecarFacts): readonly VolumeMount[] {

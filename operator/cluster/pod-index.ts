@@ -1,3 +1,4 @@
+import { LAYERS } from '../../core/inject/interception.ts'
 import type { GovernedPod } from './governed-pods.ts'
 
 /** The facts about the pods of one Gateway that its status shows. */
@@ -6,6 +7,8 @@ export type PodFacts = {
   readonly governed: number
   readonly ready: number
   readonly cooperative: number
+  /** Pods with `proxyEnv` that a NetworkPolicy isolates. */
+  readonly isolated: number
   readonly changingUser: number
   /** Pods with a container whose image chooses the user. */
   readonly unknownUser: number
@@ -115,6 +118,7 @@ type Group = {
   governed: number
   ready: number
   cooperative: number
+  isolated: number
   changingUser: number
   unknownUser: number
   vsock: number
@@ -129,6 +133,7 @@ function emptyGroup(): Group {
     governed: 0,
     ready: 0,
     cooperative: 0,
+    isolated: 0,
     changingUser: 0,
     unknownUser: 0,
     vsock: 0,
@@ -166,7 +171,8 @@ function countIn(group: Group, pod: GovernedPod, sign: 1 | -1): void {
   const { isReady, layer, changesUser, hasUnknownUser, mayHaveVsock } = pod
   group.governed += sign
   group.ready += sign * Number(isReady)
-  group.cooperative += sign * Number(layer === 'Cooperative')
+  group.cooperative += sign * Number(layer === LAYERS.proxyEnv)
+  group.isolated += sign * Number(layer === LAYERS.isolated)
   group.changingUser += sign * Number(changesUser)
   group.unknownUser += sign * Number(hasUnknownUser)
   group.vsock += sign * Number(mayHaveVsock)

@@ -14,6 +14,7 @@ export function guardNames(): ReadonlyArray<{ readonly kind: GuardObject['kind']
     proxyImages: [],
     ruleImages: [],
     cooperativeGateways: [],
+    autoGateways: [],
     gvisorRuntimeClasses: [],
     strictGateways: [],
     inboundDenied: [],

@@ -14,6 +14,8 @@ export type GuardOptions = {
   readonly dns: InjectOptions['dns']
   /** `namespace/name` of the Gateways with `interception: proxyEnv`. Pods of these Gateways have no nftables rules. */
   readonly cooperativeGateways: readonly string[]
+  /** `namespace/name` of the Gateways with `interception: auto` whose pods under gVisor may have no rules. */
+  readonly autoGateways: readonly string[]
   /** Names of the RuntimeClasses of gVisor, whose pods may have the rule setter that runs as root. */
   readonly gvisorRuntimeClasses: readonly string[]
   /** `namespace/name` of the Gateways with `hardening: strict`. */
@@ -24,21 +26,35 @@ export type GuardOptions = {
   readonly seccompProfiles: ReadonlyArray<readonly [gateway: string, profile: string]>
 }
 
-export type GatewayOptions = 'cooperativeGateways' | 'strictGateways' | 'inboundDenied' | 'seccompProfiles'
+export type GatewayOptions =
+  | 'cooperativeGateways'
+  | 'autoGateways'
+  | 'strictGateways'
+  | 'inboundDenied'
+  | 'seccompProfiles'
+
+export type Installation = Omit<GuardOptions, GatewayOptions> & {
+  /** True if the installation keeps a NetworkPolicy around pods with `proxyEnv`; default false. */
+  readonly isolatesProxyEnv?: boolean
+}
 
 /** Returns the options for the given Gateways. The order of the Gateways has no effect. */
-export function guardOptions(
-  installation: Omit<GuardOptions, GatewayOptions>,
-  gateways: readonly InjectGateway[],
-): GuardOptions {
+export function guardOptions(installation: Installation, gateways: readonly InjectGateway[]): GuardOptions {
   const names = (matches: (spec: InjectGateway['spec']) => boolean) =>
     gateways
       .filter(({ spec }) => matches(spec))
       .map(({ namespace, name }) => `${namespace}/${name}`)
       .sort()
+  const { isolatesProxyEnv, ...values } = installation
   return {
-    ...installation,
+    ...values,
     cooperativeGateways: names(({ interception }) => interception === 'proxyEnv'),
+    autoGateways: names(
+      ({ interception, hardening, autoAllows }) =>
+        interception === 'auto' &&
+        hardening !== 'strict' &&
+        (isolatesProxyEnv === true || autoAllows.includes('proxyEnv')),
+    ),
     strictGateways: names(({ hardening }) => hardening === 'strict'),
     inboundDenied: names(({ inbound }) => inbound === 'deny'),
     seccompProfiles: gateways

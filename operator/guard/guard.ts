@@ -3,8 +3,7 @@ import type { InjectGateway } from '../../core/inject/options.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { applyGuard, type Basis } from './apply-guard.ts'
-import type { GatewayOptions, GuardOptions } from './guard-options.ts'
-import { guardOptions } from './guard-options.ts'
+import { guardOptions, type Installation } from './guard-options.ts'
 import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 
 /** Interval at which the policies are written again, to repair changes by other clients. */
@@ -28,10 +27,7 @@ const Stored = z.looseObject({
 
 export type GuardDeps = {
   readonly client: KubeClient
-  readonly installation: Omit<
-    GuardOptions,
-    GatewayOptions | 'proxyImages' | 'ruleImages' | 'gvisorRuntimeClasses'
-  >
+  readonly installation: Omit<Installation, 'proxyImages' | 'ruleImages' | 'gvisorRuntimeClasses'>
   /** The images that this replica injects. */
   readonly images: { readonly proxy: string; readonly rules: string }
   readonly monotonicMs: () => number

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, CONTAINERS, INJECT_LABEL, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
+import { PROXIED_LAYERS } from '../../core/inject/interception.ts'
 import type { Pod } from '../../core/inject/pod.ts'
 
 /** The fields of a pod and of its status that the watchdog judges. */
@@ -64,7 +65,7 @@ function hasEnded({ metadata, status }: RunningPod): boolean {
 
 function startsFirst({ metadata, spec }: Pod): boolean {
   const [first, second] = spec.initContainers ?? []
-  if (metadata.labels?.[LAYER_LABEL] === 'Cooperative') return first?.name === CONTAINERS.proxy
+  if (PROXIED_LAYERS.includes(metadata.labels?.[LAYER_LABEL] ?? '')) return first?.name === CONTAINERS.proxy
   return first?.name === CONTAINERS.rules && second?.name === CONTAINERS.proxy
 }
 

@@ -8,6 +8,7 @@ import {
   TOKEN_AUDIENCE,
   VOLUMES,
 } from '../../core/capture/pod-contract.ts'
+import { PROXIED_LAYERS } from '../../core/inject/interception.ts'
 import { ALLOWED_SYSCTLS, ALLOWED_VOLUMES } from '../../core/inject/refuse-pod.ts'
 import { SELINUX_TYPES } from '../../core/inject/refuse-security.ts'
 import { containerRules } from './container-rules.ts'
@@ -22,7 +23,10 @@ export const POD_VARIABLES: readonly Variable[] = [
     name: 'governed',
     expression: `variables.named != '' || ${metadataOf('object', 'labels', INJECT_LABEL)} == 'injected' || namespaceObject.metadata.?labels[?${text(INJECT_LABEL)}].orValue('') == 'required'`,
   },
-  { name: 'captured', expression: `${metadataOf('object', 'labels', LAYER_LABEL)} != 'Cooperative'` },
+  {
+    name: 'captured',
+    expression: `!(${metadataOf('object', 'labels', LAYER_LABEL)} in ${texts(PROXIED_LAYERS)})`,
+  },
   { name: 'inits', expression: 'object.spec.?initContainers.orValue([])' },
   {
     name: 'hasShape',

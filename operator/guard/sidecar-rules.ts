@@ -38,7 +38,7 @@ export function sidecarRules(options: GuardOptions): readonly Validation[] {
         'adds them; it was not called, or another webhook moved them',
     ),
     governed(
-      `variables.captured || variables.gateway in ${texts(options.cooperativeGateways)}`,
+      `variables.captured || variables.gateway in ${texts(options.cooperativeGateways)} || (variables.gateway in ${texts(options.autoGateways)} && object.spec.?runtimeClassName.orValue('') in ${texts(options.gvisorRuntimeClasses)})`,
       'metadata.labels[chaperone.dev/layer]: this Gateway captures traffic; only a Gateway with interception: proxyEnv has pods without rules',
     ),
     ...ruleSetterRules(options).map((each) =>

@@ -9,6 +9,7 @@ import { createEventRecorder } from '../kube/events.ts'
 import { egressCause } from '../network/egress-cause.ts'
 import { inboundPolicy } from '../network/inbound-policy.ts'
 import { type NetworkPolicies, startNetworkPolicies } from '../network/network-policies.ts'
+import { PROXY_ENV_POLICY, proxyEnvPolicy } from '../network/proxy-env-policy.ts'
 import { sandboxPolicy } from '../network/sandbox-policy.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
@@ -59,6 +60,10 @@ export function admissionComponent(
       agentElsewhere: deps.podIndex.agentElsewhere,
       sandboxes: deps.sandboxes,
       runtimes,
+      isolationOf(namespace) {
+        if (config.proxyEnvUpstreams === null) return 'off'
+        return networkPolicies.isStored(PROXY_ENV_POLICY, namespace) ? 'stored' : 'pending'
+      },
       settings: { ...settingsOf(config, deps), dns },
       floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
@@ -123,6 +128,12 @@ function openNetworkPolicies(
       withTemplates: sandboxes.templateNamespaces,
     }),
     inboundPolicy(() => governed(gateways().filter(({ spec }) => spec.inbound === 'deny'))),
+    proxyEnvPolicy({
+      ownNamespace: namespace,
+      dns: { ...dns, pods: config.dns.pods },
+      upstreams: config.proxyEnvUpstreams,
+      proxied: () => governed(gateways().filter(({ spec }) => spec.interception !== 'transparent')),
+    }),
   ])
 }
 
@@ -190,6 +201,7 @@ function createMaintenance(
       proxyCommand: images.proxyCommand,
       controlPlaneUrl: injection.controlPlaneUrl ?? config.controlPlaneUrl,
       dns,
+      isolatesProxyEnv: injection.proxyEnvUpstreams !== null,
     },
     monotonicMs: () => performance.now(),
   })

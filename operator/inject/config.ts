@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { ChaperoneError } from '../../core/errors.ts'
 import { DEFAULT_PROXY_COMMAND, type SidecarImages } from '../../core/inject/options.ts'
+import { Upstreams } from '../network/proxy-env-policy.ts'
 import type { LabelledPods } from '../network/sandbox-policy.ts'
 
 export type InjectionConfig = {
@@ -18,6 +19,8 @@ export type InjectionConfig = {
     /** `SIDECAR_DNS_PODS`: pods behind the DNS servers, `NAMESPACE/KEY=VALUE,…`; default `kube-system/k8s-app=kube-dns`. */
     readonly pods: LabelledPods
   }
+  /** `PROXY_ENV_UPSTREAMS` (JSON): addresses that pods with `interception: proxyEnv` may reach; null: no NetworkPolicy isolates them. */
+  readonly proxyEnvUpstreams: Upstreams | null
   /** `SIDECAR_LOG_LEVEL`, default info. */
   readonly logLevel: string
   /** `WEBHOOK_HOST` and `WEBHOOK_PORT`, default 0.0.0.0 and 8443; 0: any free port. */
@@ -56,6 +59,7 @@ export function readInjectionConfig(env: Env): InjectionConfig {
       clusterDomain: text(env, 'SIDECAR_CLUSTER_DOMAIN'),
       pods: labelledPods(text(env, 'SIDECAR_DNS_PODS') ?? 'kube-system/k8s-app=kube-dns'),
     },
+    proxyEnvUpstreams: upstreams(text(env, 'PROXY_ENV_UPSTREAMS')),
     logLevel: text(env, 'SIDECAR_LOG_LEVEL') ?? 'info',
     host: text(env, 'WEBHOOK_HOST') ?? '0.0.0.0',
     port: port(env, 'WEBHOOK_PORT', 8443),
@@ -93,6 +97,23 @@ function labelledPods(value: string): LabelledPods {
   throw invalid(
     `SIDECAR_DNS_PODS is ${JSON.stringify(value)}; give the namespace and the labels of the pods of the DNS servers, such as kube-system/k8s-app=kube-dns`,
   )
+}
+
+function upstreams(value: string | null): Upstreams | null {
+  if (value === null) return null
+  const parsed = Upstreams.safeParse(jsonOf(value))
+  if (parsed.success) return parsed.data
+  throw invalid(
+    'PROXY_ENV_UPSTREAMS is not a list of {cidr, except, ports}; set networkPolicy.proxyEnv.upstreams of the chart',
+  )
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 function isDnsServer(server: string): boolean {

@@ -21,6 +21,8 @@ export type NetworkPolicies = {
    * the one of the last write. Rejects when a write fails.
    */
   reconcile(): Promise<void>
+  /** Reports whether a policy of this name is stored in the namespace. */
+  isStored(name: string, namespace: string): boolean
   stop(): Promise<void>
 }
 
@@ -48,16 +50,22 @@ export function startNetworkPolicies(
     async reconcile() {
       for (const each of kept) await each.reconcile()
     },
+    isStored: (name, namespace) => kept.some((each) => each.name === name && each.isStored(namespace)),
     async stop() {
       await Promise.all(kept.map((each) => each.stop()))
     },
   }
 }
 
+type KeptPolicy = Pick<NetworkPolicies, 'reconcile' | 'stop'> & {
+  readonly name: string
+  isStored(namespace: string): boolean
+}
+
 function keepPolicy(
   { client, log, onChange, timing }: NetworkPoliciesDeps,
   { name, wanted }: WantedPolicy,
-): NetworkPolicies {
+): KeptPolicy {
   const stored: Reflector<KubeObject> = createReflector<KubeObject>({
     ...{ client, log, metrics: UNCOUNTED, onChange, ...(timing === undefined ? {} : { timing }) },
     resource: `NetworkPolicy ${name}`,
@@ -82,6 +90,8 @@ function keepPolicy(
   }
 
   return {
+    name,
+    isStored: (namespace) => stored.get(`${namespace}/${name}`) !== undefined,
     async reconcile() {
       const found = wanted()
       if (found === null || !stored.isSynced()) return

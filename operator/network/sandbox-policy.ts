@@ -54,22 +54,30 @@ export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
 }
 
 /** Both labels select only pods that the policy of their template isolates, so no pod is isolated by this policy alone. */
-function specOf({ ownNamespace, dns }: SandboxPolicyOptions): object {
+function specOf(options: SandboxPolicyOptions): object {
   return {
     podSelector: {
       matchLabels: { [INJECT_LABEL]: 'injected' },
       matchExpressions: [{ key: TEMPLATE_HASH_LABEL, operator: 'Exists' }],
     },
     policyTypes: ['Egress'],
-    egress: [
-      {
-        to: [podsOf({ namespace: ownNamespace, labels: CONTROL_PLANE_LABELS })],
-        ports: [{ protocol: 'TCP', port: CONTROL_PLANE_PORT }],
-      },
-      { to: [podsOf(dns.pods)], ports: dnsPorts(DNS_PORT) },
-      ...dns.resolvers.map(serverOf),
-    ],
+    egress: sidecarEgress(options),
   }
+}
+
+/** Returns the egress rules that every sidecar needs: control plane and DNS. */
+export function sidecarEgress({
+  ownNamespace,
+  dns,
+}: Pick<SandboxPolicyOptions, 'ownNamespace' | 'dns'>): readonly object[] {
+  return [
+    {
+      to: [podsOf({ namespace: ownNamespace, labels: CONTROL_PLANE_LABELS })],
+      ports: [{ protocol: 'TCP', port: CONTROL_PLANE_PORT }],
+    },
+    { to: [podsOf(dns.pods)], ports: dnsPorts(DNS_PORT) },
+    ...dns.resolvers.map(serverOf),
+  ]
 }
 
 function podsOf({ namespace, labels }: LabelledPods): object {

@@ -1,5 +1,6 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
 import { floorText } from '../../core/crd/floors.ts'
+import type { GatewaySpec } from '../../core/crd/gateway-spec.ts'
 import { killScopesOf } from '../../core/crd/kill-scopes.ts'
 import type { GatewayStatus } from '../../core/crd/status.ts'
 import {
@@ -8,6 +9,7 @@ import {
   isConfigMapSource,
 } from '../../core/decision/kill-switch/kill-reach.ts'
 import { matchKill } from '../../core/decision/kill-switch/kill-switch.ts'
+import { LAYERS } from '../../core/inject/interception.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
@@ -36,7 +38,7 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFa
   return {
     verdicts: [
       killVerdict(killSwitch, name),
-      possible(gateway.spec.interception === 'proxyEnv', pods),
+      possible(gateway.spec.interception, pods),
       detected(processes, facts.bypassing),
       floorVerdict(facts),
     ],
@@ -49,15 +51,23 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFa
         ...(killSwitch === null ? {} : { killed }),
       },
       pods: { governed: pods.governed, ready: pods.ready },
-      layer: layerOf(gateway, pods.ready),
+      layer: layerOf(gateway, pods),
     },
   }
 }
 
-/** Returns the layer of a Gateway. A ready sidecar has proved the capture of its pod; the spec alone proves nothing. */
-function layerOf({ spec }: CustomResource<'Gateway'>, ready: number): string {
-  if (spec.interception !== 'transparent') return 'Cooperative'
-  return ready > 0 ? 'Captured' : 'Unproven'
+/**
+ * Returns the layer of a Gateway: the weakest of its pods. A ready sidecar has proved the capture of its pod; the spec alone
+ * proves nothing.
+ */
+function layerOf({ spec }: CustomResource<'Gateway'>, pods: GatewayFacts['pods']): string {
+  const { ready, cooperative, isolated } = pods
+  if (spec.interception !== 'transparent') {
+    if (cooperative > 0) return LAYERS.proxyEnv
+    if (isolated > 0) return LAYERS.isolated
+    if (spec.interception === 'proxyEnv') return LAYERS.proxyEnv
+  }
+  return ready > 0 ? LAYERS.transparent : 'Unproven'
 }
 
 /**
@@ -132,14 +142,16 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly stri
 }
 
 /** Returns the `BypassPossible` condition. The widest bypass is its reason; its text names every one. */
-function possible(isProxyEnv: boolean, pods: GatewayFacts['pods']): Verdict {
-  const { cooperative, changingUser, unknownUser, vsock } = pods
-  if (isProxyEnv) {
+function possible(interception: GatewaySpec['interception'], pods: GatewayFacts['pods']): Verdict {
+  const { cooperative, isolated, changingUser, unknownUser, vsock } = pods
+  if (isolated > 0 && cooperative === 0) return verdict('BypassPossible', 'True', ['PodsIsolated', ISOLATED])
+  if (interception === 'proxyEnv') {
     const text =
       'spec.interception is proxyEnv: programs that ignore the proxy variables are not governed; use transparent'
     return verdict('BypassPossible', 'True', ['Cooperative', text])
   }
   if (cooperative > 0) {
+    if (interception === 'auto') return verdict('BypassPossible', 'True', ['PodsCooperative', AUTO])
     const text = 'pods that were injected while spec.interception was proxyEnv still run; restart them'
     return verdict('BypassPossible', 'True', ['PodsCooperative', text])
   }
@@ -155,6 +167,10 @@ function possible(isProxyEnv: boolean, pods: GatewayFacts['pods']): Verdict {
   return verdict('BypassPossible', 'True', [first[1], found.map(([, , text]) => text).join('; ')])
 }
 
+const ISOLATED =
+  'Isolated by NetworkPolicy: pods have proxyEnv, and NetworkPolicy chaperone-proxy-env leaves them control plane, DNS and upstreams; a program that ignores its proxy variables can reach the same addresses ungoverned'
+const AUTO =
+  'interception auto chose proxyEnv for pods under gVisor: programs that ignore the proxy variables are not governed; enable networkPolicy.proxyEnv of the chart, or use transparent on nodes with net-raw = "true"'
 const UNKNOWN_USER =
   'image user unknown: pods have containers without a numeric runAsUser, and an image with the user of the proxy is not captured; set securityContext.runAsUser, which spec.hardening strict demands'
 const VSOCK =

@@ -8,6 +8,7 @@ import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
 import { INBOUND_POLICY } from '../network/inbound-policy.ts'
 import { deletePolicies } from '../network/network-policies.ts'
+import { PROXY_ENV_POLICY } from '../network/proxy-env-policy.ts'
 import { SANDBOX_POLICY } from '../network/sandbox-policy.ts'
 import { MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../webhook/configuration.ts'
 import type { TaskContext } from './task.ts'
@@ -28,7 +29,8 @@ export async function uninstall({ client, namespace, signal, print }: TaskContex
   for (const { kind, name } of guardNames())
     await remove(client, pathOf(GUARD_RESOURCES[kind], undefined, name))
   print('webhook and admission policies deleted')
-  for (const name of [SANDBOX_POLICY, INBOUND_POLICY]) await deletePolicies(client, name, signal)
+  for (const name of [SANDBOX_POLICY, INBOUND_POLICY, PROXY_ENV_POLICY])
+    await deletePolicies(client, name, signal)
   const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES.Gateway) }, signal)
   const released = await removeFormerFinalizers(client, items)
   if (released > 0) print(`finalizer of a former version removed from ${released} Gateways`)

@@ -15,7 +15,7 @@ import { openWebhookServer, type WebhookDeps, type WebhookServer } from './serve
 
 export type InjectorDeps = Pick<
   ReviewDeps,
-  'gateways' | 'namespaceLabels' | 'agentElsewhere' | 'sandboxes' | 'runtimes' | 'settings'
+  'gateways' | 'namespaceLabels' | 'agentElsewhere' | 'sandboxes' | 'runtimes' | 'isolationOf' | 'settings'
 > &
   Pick<WebhookDeps, 'host' | 'port' | 'isReady' | 'onReview' | 'floorRules'> & {
     readonly client: KubeClient
@@ -70,7 +70,7 @@ export async function openInjector(deps: InjectorDeps): Promise<Injector> {
     server = await openWebhookServer({
       ...deps,
       uids: createIssuedUids(Date.now),
-      onRefused: createRefusalEvents(deps.recorder),
+      ...createRefusalEvents(deps.recorder),
       leaf: certificates.leaf,
       onFailure,
     })

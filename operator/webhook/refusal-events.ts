@@ -1,15 +1,16 @@
 import type { EventRecorder } from '../kube/events.ts'
 import type { RefusedOwner } from './review-pod.ts'
 
-/** Records an Event on the workload of a refused pod, in the background. */
-export function createRefusalEvents(recorder: EventRecorder): (owner: RefusedOwner, message: string) => void {
-  return ({ apiVersion, kind, name, uid, namespace }, message) => {
-    const target = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion: '' } }
-    void recorder.record(target, {
-      type: 'Warning',
-      reason: 'InjectionRefused',
-      action: 'Inject',
-      note: message,
-    })
+/** Records Events on the workloads of pods that are being created, in the background. */
+export function createRefusalEvents(recorder: EventRecorder) {
+  const on =
+    (type: 'Normal' | 'Warning', reason: string) =>
+    ({ apiVersion, kind, name, uid, namespace }: RefusedOwner, note: string): void => {
+      const target = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion: '' } }
+      void recorder.record(target, { type, reason, action: 'Inject', note })
+    }
+  return {
+    onRefused: on('Warning', 'InjectionRefused'),
+    onChoice: on('Normal', 'InterceptionChosen'),
   }
 }

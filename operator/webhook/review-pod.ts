@@ -3,6 +3,12 @@ import { agentName, owningController, workloadOf } from '../../core/inject/agent
 import { injectEphemeral } from '../../core/inject/ephemeral.ts'
 import { type GatewayLookup, type Governance, governance } from '../../core/inject/governance.ts'
 import { inject } from '../../core/inject/inject.ts'
+import {
+  type Isolation,
+  type PodRuntime,
+  type ResolvedInterception,
+  resolveInterception,
+} from '../../core/inject/interception.ts'
 import { jsonPatch } from '../../core/inject/json-patch.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { type Owner, type Pod, PodSchema } from '../../core/inject/pod.ts'
@@ -20,7 +26,7 @@ import type { AdmittedPod } from '../cluster/pod-index.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 import type { IssuedUids } from './issued-uids.ts'
 
-/** The controller of a refused pod, which carries the Event because the pod does not exist. */
+/** The controller of a pod that is being created, which carries the Event because the pod does not exist. */
 export type RefusedOwner = Owner & { readonly namespace: string; readonly uid: string }
 
 export type ReviewDeps = {
@@ -32,10 +38,17 @@ export type ReviewDeps = {
   readonly agentElsewhere: (admitted: AdmittedPod) => GovernedPod | undefined
   readonly sandboxes: SandboxLookup
   readonly runtimes: RuntimeLookup
-  readonly settings: Omit<InjectOptions, 'namespace' | 'freshUid' | 'keepsUid' | 'identity' | 'runtime'>
+  /** Returns the state of the NetworkPolicy around pods with `proxyEnv` in a namespace. Absent: there is none. */
+  readonly isolationOf?: (namespace: string) => Isolation
+  readonly settings: Omit<
+    InjectOptions,
+    'namespace' | 'freshUid' | 'keepsUid' | 'identity' | 'runtime' | 'isolation'
+  >
   readonly uids: IssuedUids
   /** Called with every refusal but those of dry runs. Must not block. */
   readonly onRefused: (owner: RefusedOwner, message: string) => void
+  /** Called with the way that `interception: auto` chose, except for dry runs. Must not block. */
+  readonly onChoice?: (owner: RefusedOwner, message: string) => void
 }
 
 /**
@@ -89,26 +102,40 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   const found = governanceOf(parsed.data, { namespace: request.namespace, isRequired }, deps)
   if (found.kind === 'none') return { allowed: true }
   if (found.kind === 'refused') return refuse(request, parsed.data, found.refusals, deps)
-  const resolved = sandboxOf(parsed.data, request.namespace, deps)
-  if (resolved.kind === 'refused') return refuse(request, parsed.data, [resolved.refusal], deps)
-  if (resolved.kind === 'unknown') return refuse(request, parsed.data, [UNKNOWN_SANDBOX], deps)
-  const identity = resolved.kind === 'resolved' ? resolved : undefined
-  const runtime = runtimeOfPod(parsed.data, deps.runtimes)
-  if (runtime.kind === 'unknown') return refuse(request, parsed.data, [runtime.refusal], deps)
-  const forbidden = podSecurity(deps.namespaceLabels(request.namespace), request.namespace, found.gateway)
-  const shared =
-    forbidden ?? sharedName({ request, pod: parsed.data, gateway: found.gateway, identity }, deps)
-  if (shared !== null) return refuse(request, parsed.data, [shared], deps)
+  const facts = factsOf({ request, pod: parsed.data, gateway: found.gateway }, deps)
+  if (facts.kind === 'refused') return refuse(request, parsed.data, [facts.refusal], deps)
+  const { identity, runtime, isolation } = facts
   const result = inject(parsed.data, found.gateway, {
-    ...deps.settings,
-    identity,
-    runtime: runtime.runtime,
+    ...{ ...deps.settings, identity, runtime, isolation },
     namespace: request.namespace,
     freshUid: deps.uids.fresh(),
     keepsUid: deps.uids.isIssued,
   })
   if (result.kind === 'refused') return refuse(request, parsed.data, result.refusals, deps)
+  const owner = ownerOf(parsed.data, request)
+  if (result.choice !== null && owner !== null) deps.onChoice?.(owner, result.choice)
   return { allowed: true, patch: jsonPatch(request.object, result.pod), warnings: result.warnings }
+}
+
+type NewPod = Omit<Named, 'identity'>
+/** Facts about a new pod from the caches, for the injector. */
+type PodFacts =
+  | ({ readonly kind: 'known'; readonly identity: PodIdentity | undefined } & PodRuntime)
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+
+function factsOf({ request, pod, gateway }: NewPod, deps: ReviewDeps): PodFacts {
+  const { namespace } = request
+  const resolved = sandboxOf(pod, namespace, deps)
+  if (resolved.kind === 'refused') return resolved
+  if (resolved.kind === 'unknown') return { kind: 'refused', refusal: UNKNOWN_SANDBOX }
+  const identity = resolved.kind === 'resolved' ? resolved : undefined
+  const found = runtimeOfPod(pod, deps.runtimes)
+  if (found.kind === 'unknown') return { kind: 'refused', refusal: found.refusal }
+  const way = { runtime: found.runtime, isolation: deps.isolationOf?.(namespace) ?? 'off' }
+  const refusal =
+    podSecurity(request, resolveInterception(gateway.spec, way), deps) ??
+    sharedName({ request, pod, gateway, identity }, deps)
+  return refusal === null ? { kind: 'known', identity, ...way } : { kind: 'refused', refusal }
 }
 
 /** Refusal of a pod whose Sandbox the operator does not know. The controller of the Sandbox tries again. */
@@ -157,12 +184,13 @@ type Named = {
  * after the injection, with a text that says neither why the pod has NET_ADMIN nor what to do.
  */
 function podSecurity(
-  labels: Readonly<Record<string, string>> | undefined,
-  namespace: string,
-  { spec }: InjectGateway,
+  { namespace }: AdmissionRequest,
+  way: ResolvedInterception,
+  { namespaceLabels }: Pick<ReviewDeps, 'namespaceLabels'>,
 ): Refusal | null {
-  const level = labels?.[POD_SECURITY_LABEL]
-  if (spec.interception !== 'transparent' || (level !== 'baseline' && level !== 'restricted')) return null
+  const level = namespaceLabels(namespace)?.[POD_SECURITY_LABEL]
+  const isCaptured = way.kind === 'resolved' && way.interception === 'transparent'
+  if (!isCaptured || (level !== 'baseline' && level !== 'restricted')) return null
   return refusal(
     'metadata.namespace',
     `the namespace ${namespace} enforces PodSecurity ${level}, which does not admit NET_ADMIN for the init container that sets the capture rules`,
@@ -227,15 +255,21 @@ function isGoverned({ spec }: Pod): boolean {
 }
 
 function refuse(
-  { namespace, dryRun }: AdmissionRequest,
+  request: AdmissionRequest,
   pod: Pod,
   refusals: readonly Refusal[],
   { onRefused }: ReviewDeps,
 ): AdmissionResponse {
   const message = messageOf(pod, refusals)
-  const owner = owningController(pod.metadata)
-  if (owner?.uid !== undefined && !dryRun) onRefused({ ...owner, uid: owner.uid, namespace }, message)
+  const owner = ownerOf(pod, request)
+  if (owner !== null) onRefused(owner, message)
   return refused(message)
+}
+
+/** Returns the object for an Event about a new pod; null for a dry run and for a bare pod. */
+function ownerOf({ metadata }: Pod, { namespace, dryRun }: AdmissionRequest): RefusedOwner | null {
+  const owner = owningController(metadata)
+  return owner?.uid === undefined || dryRun ? null : { ...owner, uid: owner.uid, namespace }
 }
 
 function messageOf({ metadata }: Pod, refusals: readonly Refusal[]): string {

@@ -54,10 +54,12 @@ test.skipIf(record === null)(
     await apply(formerGateway('last'), SANDBOX_DEFINITION, TEMPLATE_DEFINITION)
     await withTemplate()
     await withInboundDenied()
+    await withProxyEnvIsolated()
     const leavingAt = new Date().toISOString()
     await uninstall()
-    await kube(['delete', 'cgw/last', 'cgw/inward', '-n', AGENTS])
+    await kube(['delete', 'cgw/last', 'cgw/inward', 'cgw/isolated', '-n', AGENTS])
     expect(await inboundPolicy()).toBeNull()
+    expect(await proxyEnvPolicy()).toBeNull()
     await removeAgentSandbox()
     // Whatever the installations of this cluster have done since it is there.
     const calls = callsOfOurs()
@@ -115,7 +117,11 @@ async function live(): Promise<void> {
   await removeAgentSandbox()
   await withEgressDenied()
   await withInboundDenied()
-  await kube(['delete', 'cgw/inward', '-n', AGENTS])
+  await withProxyEnvIsolated()
+  await kube(['delete', 'cgw/inward', 'cgw/isolated', '-n', AGENTS])
+  await eventually('the operator deletes the NetworkPolicy of proxyEnv', async () =>
+    (await proxyEnvPolicy()) === null ? true : null,
+  )
   await eventually('the operator deletes the NetworkPolicy of inbound connections', async () =>
     (await inboundPolicy()) === null ? true : null,
   )
@@ -177,6 +183,16 @@ async function withEgressDenied(): Promise<void> {
   expect(message).toContain(`NetworkPolicy ${AGENTS}/cut`)
   expect(message).toContain('ports: [{ protocol: TCP, port: 3443 }]')
   await kube(['delete', 'pod/cut', 'networkpolicy/cut', '-n', AGENTS])
+}
+
+/** A Gateway with proxyEnv, whose pods a NetworkPolicy isolates: see `networkPolicy.proxyEnv` of the chart. */
+async function withProxyEnvIsolated(): Promise<void> {
+  await apply(ours('Gateway', 'isolated', { interception: 'proxyEnv' }))
+  await eventually('the operator writes its NetworkPolicy', proxyEnvPolicy, 30_000)
+}
+
+function proxyEnvPolicy(): Promise<object | null> {
+  return get<object>('networkpolicy', 'chaperone-proxy-env', AGENTS)
 }
 
 function inboundPolicy(): Promise<object | null> {
@@ -244,7 +260,7 @@ async function renewAuthority(): Promise<void> {
   const names = Object.keys(JSON.parse(before) as object)
   const data = Object.fromEntries(names.map((name) => [name, null]))
   await kube(['patch', ...secret, '-p', JSON.stringify({ data })])
-  await kube(['rollout', 'restart', 'deployment/chaperone-operator', '-n', SYSTEM])
+  await kube(['set', 'env', 'deployment/chaperone-operator', '-n', SYSTEM, 'PROXY_ENV_UPSTREAMS=[]'])
   await kube(['rollout', 'status', 'deployment/chaperone-operator', '-n', SYSTEM, '--timeout=120s'])
   await eventually(
     'the authority is made anew',

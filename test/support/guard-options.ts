@@ -11,6 +11,7 @@ export const GUARD_OPTIONS: GuardOptions = {
   controlPlaneUrl: INJECT_OPTIONS.controlPlane.url,
   dns: INJECT_OPTIONS.dns,
   cooperativeGateways: [],
+  autoGateways: [],
   gvisorRuntimeClasses: [],
   strictGateways: [],
   inboundDenied: [],

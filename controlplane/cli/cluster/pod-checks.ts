@@ -1,3 +1,5 @@
+import { LAYER_LABEL } from '../../../core/capture/pod-contract.ts'
+import { LAYERS } from '../../../core/inject/interception.ts'
 import { type Check, ok, problem, warning } from '../doctor/check.ts'
 import type { DiagnosedPod, PodFacts } from './pod-facts.ts'
 
@@ -22,13 +24,14 @@ export function podChecks(facts: PodFacts): readonly Check[] {
       ),
     ]
   }
-  const isCaptured = pod.metadata.labels['chaperone.dev/layer'] === 'Captured'
+  const layer = pod.metadata.labels[LAYER_LABEL]
+  const isCaptured = layer === LAYERS.transparent
   return [
     ok(
       'governed',
       `by Gateway ${gatewayName}, as agent ${pod.metadata.annotations['chaperone.dev/agent'] ?? '?'}`,
     ),
-    layerCheck(isCaptured, pod.status),
+    layerCheck(layer, pod.status),
     ...setuidChecks(facts.pod),
     ...gatewayChecks(facts),
     ...sidecarChecks(facts, isCaptured),
@@ -36,7 +39,8 @@ export function podChecks(facts: PodFacts): readonly Check[] {
   ]
 }
 
-function layerCheck(isCaptured: boolean, { initContainerStatuses }: Status): Check {
+function layerCheck(layer: string | undefined, { initContainerStatuses }: Status): Check {
+  const isCaptured = layer === LAYERS.transparent
   // A ready sidecar has proved the capture. The label of the pod only says which layer the injector chose.
   const isProven = initContainerStatuses.some(({ name, ready }) => name === PROXY && ready)
   if (isCaptured && isProven)
@@ -46,6 +50,12 @@ function layerCheck(isCaptured: boolean, { initContainerStatuses }: Status): Che
       'layer',
       'not proven: the sidecar has to verify the capture of the traffic before the agent starts',
       'see the lines rules and sidecar',
+    )
+  if (layer === LAYERS.isolated)
+    return warning(
+      'layer',
+      'Isolated by NetworkPolicy: programs that ignore the proxy variables reach the same addresses as the sidecar, ungoverned',
+      'set spec.interception: transparent in the Gateway where the runtime admits it, then restart the workload',
     )
   return warning(
     'layer',

@@ -118,7 +118,7 @@ describe('for any pod', () => {
         const once = inject(pod, by, options)
         if (once.kind === 'refused') return
         const twice = inject(once.pod, by, options)
-        expect(twice).toEqual({ kind: 'injected', pod: once.pod, warnings: [] })
+        expect(twice).toEqual({ kind: 'injected', pod: once.pod, warnings: [], choice: null })
         expect(jsonPatch(once.pod, once.pod)).toEqual([])
       }),
       { numRuns: 500 },

@@ -32,6 +32,7 @@ function pod(name: string, shape: Shape = {}): GovernedPod {
 
 const NOTHING = {
   cooperative: 0,
+  isolated: 0,
   changingUser: 0,
   unknownUser: 0,
   vsock: 0,

@@ -1,4 +1,5 @@
 import { inject } from '../../../core/inject/inject.ts'
+import type { Isolation } from '../../../core/inject/interception.ts'
 import { type Container, type Pod, PodSchema } from '../../../core/inject/pod.ts'
 import type { Runtime } from '../../../core/inject/runtime.ts'
 import { gateway, INJECT_OPTIONS } from '../../support/golden-pods.ts'
@@ -9,6 +10,7 @@ export const PLAIN = { serviceAccountName: 'default', containers: [{ name: 'agen
 export const OPTIONS = {
   ...GUARD_OPTIONS,
   cooperativeGateways: ['team/soft'],
+  autoGateways: ['team/auto'],
   gvisorRuntimeClasses: ['sandboxed'],
   strictGateways: ['team/hard'],
   inboundDenied: ['team/inward'],
@@ -20,7 +22,11 @@ export function governedPod(
   name: string,
   change: (pod: Pod) => void = () => undefined,
   by = gateway('team', 'main'),
-  runtime: { readonly runtimeClassName: string; readonly runtime: Runtime } | null = null,
+  runtime: {
+    readonly runtimeClassName: string
+    readonly runtime: Runtime
+    readonly isolation?: Isolation
+  } | null = null,
 ): Pod {
   const given = PodSchema.parse({
     apiVersion: 'v1',
@@ -33,7 +39,11 @@ export function governedPod(
       volumes: [{ name: 'own', emptyDir: {} }],
     },
   })
-  const result = inject(given, by, { ...INJECT_OPTIONS, runtime: runtime?.runtime })
+  const result = inject(given, by, {
+    ...INJECT_OPTIONS,
+    runtime: runtime?.runtime,
+    isolation: runtime?.isolation,
+  })
   if (result.kind === 'refused') throw new Error(JSON.stringify(result.refusals))
   const pod = structuredClone(result.pod)
   change(pod)

@@ -126,6 +126,23 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
     expect(await create(governedPod('not-soft', undefined, other))).toContain('chaperone.dev/layer')
   })
 
+  it('admits a pod without rules under a Gateway with interception: auto only with a RuntimeClass of gVisor', async () => {
+    const auto = gateway('team', 'auto', { interception: 'auto' })
+    const isolated = (name: string, change?: (pod: Pod) => void, by = auto) =>
+      governedPod(name, change, by, {
+        ...{ runtimeClassName: 'sandboxed', runtime: 'gvisor', isolation: 'stored' },
+      })
+    expect(isolated('auto').metadata.labels?.['chaperone.dev/layer']).toBe('IsolatedByNetworkPolicy')
+    expect(await create(isolated('auto'))).toBeNull()
+    const plain = (pod: Pod) => {
+      pod.spec.runtimeClassName = 'plain'
+    }
+    expect(await create(isolated('auto-runc', plain))).toContain('chaperone.dev/layer')
+    const other = gateway('team', 'main', { interception: 'auto' })
+    expect(await create(isolated('auto-main', undefined, other))).toContain('chaperone.dev/layer')
+    expect(await create(governedPod('auto-captured', undefined, auto))).toBeNull()
+  })
+
   it('requires the label of the NetworkPolicy where the Gateway denies inbound connections', async () => {
     const by = gateway('team', 'inward', { inbound: 'deny' })
     expect(await create(governedPod('inward', undefined, by))).toBeNull()

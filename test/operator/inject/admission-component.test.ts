@@ -57,6 +57,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
       WEBHOOK_ADDRESS: '127.0.0.1',
       EVICT_UNGOVERNED: String(evicts),
       GATEWAY_FLOORS: floors,
+      PROXY_ENV_UPSTREAMS: JSON.stringify([{ cidr: '198.51.100.0/24', ports: [443] }]),
     }
     const config = readConfig(env)
     if (config.mode !== 'cluster') throw new Error('no cluster')
@@ -547,6 +548,31 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     await eventually('it is back', async () => {
       const now = await read()
       return now !== null && now.metadata.uid !== first.metadata.uid ? true : null
+    })
+    gateways = [main]
+    await eventually('it is deleted', async () => ((await read()) === null ? true : null))
+  })
+
+  it('keeps the NetworkPolicy of pods with proxyEnv, where a Gateway does not capture every pod', async () => {
+    const path = '/apis/networking.k8s.io/v1/namespaces/team/networkpolicies/chaperone-proxy-env'
+    type Policy = { spec: { podSelector: object; egress: { to: object[]; ports: object[] }[] } }
+    const read = () => client.call<Policy>({ method: 'GET', path }).catch(() => null)
+    expect(await read()).toBeNull()
+    gateways = [{ ...main, spec: { ...main.spec, interception: 'auto' } }]
+    const { spec } = await eventually('it is written', read)
+    expect(spec.podSelector).toEqual({
+      matchLabels: { 'chaperone.dev/inject': 'injected' },
+      matchExpressions: [
+        {
+          ...{ key: 'chaperone.dev/layer', operator: 'In' },
+          values: ['Cooperative', 'IsolatedByNetworkPolicy'],
+        },
+      ],
+    })
+    expect(spec.egress[0]?.ports).toEqual([{ protocol: 'TCP', port: 3443 }])
+    expect(spec.egress.at(-1)).toEqual({
+      to: [{ ipBlock: { cidr: '198.51.100.0/24' } }],
+      ports: [{ protocol: 'TCP', port: 443 }],
     })
     gateways = [main]
     await eventually('it is deleted', async () => ((await read()) === null ? true : null))

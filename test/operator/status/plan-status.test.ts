@@ -42,7 +42,7 @@ const ofProd = (...given: Parameters<typeof state>) => {
 const reply = (changes: object = {}) =>
   PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
 const PODS = {
-  ...{ governed: 0, ready: 0, cooperative: 0, changingUser: 0, unknownUser: 0, vsock: 0 },
+  ...{ governed: 0, ready: 0, cooperative: 0, isolated: 0, changingUser: 0, unknownUser: 0, vsock: 0 },
   ...{ notReady: [], captureFailures: [], sharedAgents: [] },
 }
 const facts = (

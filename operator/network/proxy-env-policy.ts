@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { INJECT_LABEL, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
+import { PROXIED_LAYERS } from '../../core/inject/interception.ts'
+import type { WantedPolicy } from './network-policies.ts'
+import { type SandboxPolicyOptions, sidecarEgress } from './sandbox-policy.ts'
+
+/** Name of the NetworkPolicy that isolates pods with `interception: proxyEnv`. */
+export const PROXY_ENV_POLICY = 'chaperone-proxy-env'
+
+/** Addresses of upstreams: ranges with the TCP ports that pods may reach there. */
+export const Upstreams = z.array(
+  z.strictObject({
+    cidr: z.string(),
+    except: z.array(z.string()).default([]),
+    ports: z.array(z.int().min(1).max(65_535)).min(1),
+  }),
+)
+export type Upstreams = z.infer<typeof Upstreams>
+
+export type ProxyEnvPolicyOptions = Pick<SandboxPolicyOptions, 'ownNamespace' | 'dns'> & {
+  /** Null: no pod is isolated. */
+  readonly upstreams: Upstreams | null
+  /** Returns the namespaces with pods of Gateways that do not capture every pod. */
+  readonly proxied: () => ReadonlySet<string>
+}
+
+/**
+ * Returns the NetworkPolicy that leaves pods with `proxyEnv` only what their sidecars need: control plane, DNS and upstreams. It
+ * applies to the pod as a whole, so the agent can reach the same addresses.
+ */
+export function proxyEnvPolicy({ upstreams, proxied, ...options }: ProxyEnvPolicyOptions): WantedPolicy {
+  const spec = {
+    podSelector: {
+      matchLabels: { [INJECT_LABEL]: 'injected' },
+      matchExpressions: [{ key: LAYER_LABEL, operator: 'In', values: PROXIED_LAYERS }],
+    },
+    policyTypes: ['Egress'],
+    egress: [...sidecarEgress(options), ...(upstreams ?? []).map(ruleOf)],
+  }
+  return {
+    name: PROXY_ENV_POLICY,
+    wanted: () => ({ namespaces: upstreams === null ? new Set() : proxied(), spec }),
+  }
+}
+
+function ruleOf({ cidr, except, ports }: Upstreams[number]): object {
+  return {
+    to: [{ ipBlock: { cidr, ...(except.length > 0 && { except }) } }],
+    ports: ports.map((port) => ({ protocol: 'TCP', port })),
+  }
+}
