@@ -67,6 +67,8 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       'full',
       {
         enforcementLevel: 'monitor',
+        interception: 'auto',
+        autoAllows: ['proxyEnv'],
         inbound: 'deny',
         allowedNamespaces: { permissions: { from: 'Selector', names: ['a'] }, agents: { from: 'All' } },
         killSwitch: {
@@ -141,6 +143,7 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
   const BAD: ReadonlyArray<readonly [OurKind, object, string]> = [
     ['Gateway', { enforcementLevel: 'loose' }, 'spec.enforcementLevel'],
     ['Gateway', { inbound: true }, 'spec.inbound'],
+    ['Gateway', { autoAllows: ['transparent'] }, 'spec.autoAllows'],
     ['Gateway', { enforcmentLevel: 'monitor' }, 'spec.enforcmentLevel'],
     ['Gateway', { egress: { allowedHosts: ['no spaces'] } }, 'spec.egress.allowedHosts[0]'],
     ['Gateway', { egress: { allowedHosts: ['a', 'a'] } }, 'spec.egress.allowedHosts[1]'],
