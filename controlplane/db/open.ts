@@ -57,6 +57,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
   if (isPooled && direct === null) log.warn(POOLED)
   return {
     isPolling: direct === null,
+    msSinceRefusedWrite: pool.msSinceRefusedWrite,
     query: (text, values) => pool.use(({ run }) => toQuery(run).query(text, values)),
     tx: (work) => transaction(pool, { toQuery, begin }, work),
     async session(work) {

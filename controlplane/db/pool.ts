@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { watchStatement } from './statement-watch.ts'
-import { isReadOnlyError, unlessUnavailable } from './unavailable.ts'
+import { isReadOnlyError, refusesWrites, unlessUnavailable } from './unavailable.ts'
 
 /** Connection pool that detects and closes hung connections. */
 export type ConnectionPool = {
@@ -10,6 +10,8 @@ export type ConnectionPool = {
    * the pool.
    */
   use<T>(work: (statements: Statements) => Promise<T>): Promise<T>
+  /** Returns the milliseconds since the server last refused a write; infinite when it never did. */
+  msSinceRefusedWrite(): number
   close(): Promise<void>
 }
 
@@ -44,6 +46,7 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   const { log, hangMs } = options
   let current: Generation = { pool: createPool(options), waiting: new Set() }
   let replacedAtMs = Number.NEGATIVE_INFINITY
+  let refusedAtMs = Number.NEGATIVE_INFINITY
 
   function replace(own: Generation, why: Readonly<Record<string, unknown>>): void {
     if (current !== own) return
@@ -54,8 +57,11 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
     for (const leave of own.waiting) leave()
   }
 
-  function onReadOnly(own: Generation): void {
-    if (performance.now() - replacedAtMs > READ_ONLY_MS) replace(own, { reason: 'the server is read-only' })
+  function noteRefusal(error: unknown, own: Generation): void {
+    if (!refusesWrites(error)) return
+    refusedAtMs = performance.now()
+    const isDue = refusedAtMs - replacedAtMs > READ_ONLY_MS
+    if (isReadOnlyError(error) && isDue) replace(own, { reason: 'the server is read-only' })
   }
 
   function statementsOn(client: pg.PoolClient, own: Generation, discard: Discard): Statements {
@@ -69,7 +75,7 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
         try {
           return await client.query(statement)
         } catch (error) {
-          if (isReadOnlyError(error)) onReadOnly(own)
+          noteRefusal(error, own)
           throw error
         } finally {
           guard[Symbol.dispose]()
@@ -94,6 +100,7 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
         client.release(broken)
       }
     },
+    msSinceRefusedWrite: () => performance.now() - refusedAtMs,
     close: () => current.pool.end(),
   }
 }

@@ -50,9 +50,9 @@ export function isReadOnlyError(error: unknown): boolean {
   return error instanceof Error && codeOf(error) === READ_ONLY
 }
 
-/** Returns whether the error is that of a database that answers, but takes no writes. */
-export function isWriteRefused(error: unknown): boolean {
-  return isUnavailable(error) && error.cause instanceof Error && NO_WRITES.test(codeOf(error.cause))
+/** Returns whether the error is that of a server that answers, but takes no writes. */
+export function refusesWrites(error: unknown): boolean {
+  return error instanceof Error && NO_WRITES.test(codeOf(error))
 }
 
 function codeOf(error: Error): string {

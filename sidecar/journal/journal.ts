@@ -21,6 +21,7 @@ import { lostLine } from './recovery/sequence-recovery.ts'
 import { SYSTEM_FILES } from './segments/files.ts'
 import { Segments } from './segments/segments.ts'
 import { Sequence } from './sequence.ts'
+import { Turn } from './turn.ts'
 import { journalUnavailable, unavailableText } from './unavailable.ts'
 
 /** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
@@ -52,7 +53,8 @@ export class Journal implements JournalPort {
   #isClosed = false
   /** Lines of this turn of the event loop. One system call at the end of the turn writes the lines of all requests. */
   readonly #lines = new LineBuffer()
-  #isScheduled = false
+  readonly #turn = new Turn(() => this.#writeTurn())
+  readonly afterWrite = this.#turn.afterWrite
 
   constructor(deps: JournalDeps) {
     mkdirSync(deps.dir, { recursive: true, mode: 0o700 })
@@ -129,12 +131,12 @@ export class Journal implements JournalPort {
     this.#open.remove(intent)
     this.#sequence.release(seq)
     this.#lines.addText(line('dropped', JSON.stringify({ id })))
-    this.#schedule()
+    this.#turn.schedule()
   }
 
   updateAggregate(row: AggregateRow): void {
     this.#rows.change(row)
-    this.#schedule()
+    this.#turn.schedule()
   }
 
   intent(record: TrafficRecord): OpenIntent {
@@ -154,7 +156,10 @@ export class Journal implements JournalPort {
 
   /** Writes the lines of this turn of the event loop. */
   flush(): void {
-    this.#isScheduled = false
+    this.#turn.end()
+  }
+
+  #writeTurn(): void {
     const isSync = this.#deps.isSync?.() === true
     if (isSync) this.#sequence.track()
     this.#sequence.passed()
@@ -225,13 +230,7 @@ export class Journal implements JournalPort {
 
   #buffer(phase: 'intent' | 'result', json: string | Buffer): void {
     this.#lines.add(phase, json)
-    this.#schedule()
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    setImmediate(() => this.flush())
+    this.#turn.schedule()
   }
 
   /** Writes the buffered lines with one system call and settles the results among them. Never throws. */

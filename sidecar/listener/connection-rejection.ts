@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { type Credentials, Exchange } from '../pipeline/exchange.ts'
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
+import type { AfterRecord } from '../pipeline/ports.ts'
 import type { Reply } from '../pipeline/reply.ts'
 import { EMPTY_BODY } from './body-intake.ts'
 import { type ConnectionDeadline, LINGER_MS } from './connection-deadline.ts'
@@ -63,12 +64,14 @@ function createLastReply(socket: Socket): Reply {
     get isStarted() {
       return state.isStarted
     },
-    send(status, headers, body) {
+    send(status, headers, body, afterRecord: AfterRecord = (send) => send()) {
       state.isStarted = true
       state.bytesOut = Buffer.byteLength(body)
       const length = `Content-Length: ${state.bytesOut}\r\nConnection: close\r\n\r\n`
-      socket.write(statusLine(status) + fieldLines(headers).lines + length, 'latin1')
-      socket.end(body)
+      afterRecord(() => {
+        socket.write(statusLine(status) + fieldLines(headers).lines + length, 'latin1')
+        socket.end(body)
+      })
     },
     stream() {
       throw new Error('a rejected connection does not support streams')

@@ -16,7 +16,7 @@ import type { OrderedAction } from './classification/ordered-action.ts'
 import type { ProvisionalClassification } from './classification/provisional-classification.ts'
 import { type Evaluation, NOT_EVALUATED } from './evaluation.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
-import type { OpenIntent } from './ports.ts'
+import type { AfterRecord, OpenIntent } from './ports.ts'
 import type { RefusalRecord } from './record/refusal-record.ts'
 import type { Reply } from './reply.ts'
 import type { RequestBody } from './request-body.ts'
@@ -188,6 +188,8 @@ export class Exchange {
   intentSeq: number | undefined = undefined
   /** Sets the id of the record when the exchange is refused. The pipeline sets this field. */
   assignRecord: ((exchange: Exchange) => void) | undefined = undefined
+  /** Delays refusals until their record is written. The pipeline sets this field. */
+  afterRecord: AfterRecord | undefined = undefined
   /** Runs exchanges inside this one, for the messages of a WebSocket. The pipeline sets this field. */
   inner: InnerExchanges | undefined = undefined
   /** Aggregate record that counts this refusal; undefined when the refusal has its own record. */

@@ -99,6 +99,7 @@ export function createPipeline(
     const unregister = ports.live.add(exchange)
     const isOver = ports.events.accepted(exchange)
     exchange.assignRecord = ports.refusals.assign
+    exchange.afterRecord = ports.journal.afterWrite
     exchange.inner = inner
     try {
       const result = runner.run(exchange.system === undefined ? stages : ofGateway, exchange)

@@ -58,6 +58,9 @@ export type OpenIntent = {
   readonly written: Promise<undefined>
 }
 
+/** Calls `send` when the records of this turn of the event loop are in the journal, or when their write failed. */
+export type AfterRecord = (send: () => void) => void
+
 export type JournalPort = {
   /**
    * False when the journal is full or cannot be written. Requests that would be forwarded are then refused with 503.
@@ -74,6 +77,7 @@ export type JournalPort = {
    */
   result(record: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void
   nextSeq(): number
+  readonly afterWrite: AfterRecord
   /**
    * Drops the intent of a request that an aggregate record counts. The request gets no record of its own, and its
    * sequence number is assigned again.

@@ -1,15 +1,16 @@
 import type { Duplex } from 'node:stream'
 import type { EventFormat } from '../../core/connectors/event-format.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { AfterRecord } from './ports.ts'
 
 /** Reply to the client in its HTTP version. The pipeline calls exactly one of `send`, `stream` and `upgrade`, once. */
 export type Reply = {
   readonly isStarted: boolean
   /**
    * Sends a complete response. Adds the framing, so `headers` must contain none. An unread request body is drained, or
-   * the connection is closed.
+   * the connection is closed. With `afterRecord` the response is sent once the record of the request is written.
    */
-  send(status: number, headers: RawHeaders, body: Buffer | string): void
+  send(status: number, headers: RawHeaders, body: Buffer | string, afterRecord?: AfterRecord): void
   /** Starts the upstream's response. `headers` has no hop-by-hop fields; the listener sets the framing. */
   stream(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream
   /** Sends an interim response, for example 103. The listener itself sends 100 when the request body is first read. */

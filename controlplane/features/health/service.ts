@@ -20,27 +20,27 @@ export type HealthDeps = {
 }
 
 export type Health = {
-  /** Checks the database and the gateway, each within 2 s (spec 4.4). */
+  /** Checks the database, its writes included, and the gateway, each within 2 s (spec 4.4). */
   report(): Promise<HealthReply>
-  /** Reports whether the database answers. This process cannot serve requests without the database. */
+  /** Reports whether the database answers reads. This process cannot serve requests without the database. */
   ready(): Promise<boolean>
 }
 
 export function createHealth(deps: HealthDeps): Health {
-  const database = () => timed(() => currentVersion(deps.db))
+  const { db } = deps
   let looking: Promise<HealthReply> | null = null
   let asking: Promise<boolean> | null = null
   return {
     // The endpoints of both health checks are public. Concurrent callers share one result, so that unauthenticated
     // callers cannot overload the database.
     report() {
-      looking ??= look(deps, database).finally(() => {
+      looking ??= look(deps, () => timed(() => checkDatabase(db))).finally(() => {
         looking = null
       })
       return looking
     },
     ready() {
-      asking ??= database()
+      asking ??= timed(() => currentVersion(db))
         .then(({ status }) => status === 'ok')
         .finally(() => {
           asking = null
@@ -48,6 +48,22 @@ export function createHealth(deps: HealthDeps): Health {
       return asking
     },
   }
+}
+
+/**
+ * Milliseconds for which a refused write counts. While its disk is full the server refuses only writes that need space,
+ * and gateways repeat those several times in this time.
+ */
+const REFUSED_WRITE_MS = 10_000
+
+async function checkDatabase(db: Db): Promise<void> {
+  const { rows } = await db.query<{ isReadOnly: boolean }>(
+    `select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as "isReadOnly"
+     from config_version`,
+    [],
+  )
+  if (rows[0]?.isReadOnly !== false || db.msSinceRefusedWrite() < REFUSED_WRITE_MS)
+    throw new CheckFailure('unavailable')
 }
 
 async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<HealthReply> {

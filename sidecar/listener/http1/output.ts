@@ -13,6 +13,7 @@ export class Output {
   #parts: (string | Buffer)[] = []
   #bytes = 0
   #isScheduled = false
+  #isHeld = false
 
   constructor(socket: Socket) {
     this.socket = socket
@@ -31,7 +32,18 @@ export class Output {
     return this.socket.writableNeedDrain
   }
 
+  /** Keeps all parts until `release`. */
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  release(): void {
+    this.#isHeld = false
+    this.flush()
+  }
+
   flush(): void {
+    if (this.#isHeld) return
     const parts = this.#parts
     const bytes = this.#bytes
     if (bytes === 0) return

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
+import type { AfterRecord } from '../../pipeline/ports.ts'
 import type { Reply, ReplyStream } from '../../pipeline/reply.ts'
 import type { Output } from './output.ts'
 import { asksToClose, fieldLine, fieldLines, statusLine } from './reply-head.ts'
@@ -47,8 +48,9 @@ export class Http1Reply implements Reply, ReplyStream {
     return this.#isEnded
   }
 
-  send(status: number, headers: RawHeaders, body: Buffer | string): void {
+  send(status: number, headers: RawHeaders, body: Buffer | string, afterRecord?: AfterRecord): void {
     this.#begin()
+    if (afterRecord !== undefined) this.#line.output.hold()
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const hasLength = status !== 204 && status >= 200
     const length = hasLength ? `Content-Length: ${bytes.length}\r\n` : ''
@@ -60,7 +62,8 @@ export class Http1Reply implements Reply, ReplyStream {
       this.bytesOut = bytes.length
       output.add(bytes)
     }
-    this.#finish()
+    if (afterRecord === undefined) this.#finish()
+    else afterRecord(() => this.#sendHeld())
   }
 
   stream(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream {
@@ -129,6 +132,12 @@ export class Http1Reply implements Reply, ReplyStream {
   #begin(): void {
     if (this.isStarted) throw new Error('the request was already answered')
     this.isStarted = true
+  }
+
+  #sendHeld(): void {
+    this.#line.output.release()
+    // The connection may have been cut meanwhile.
+    if (!this.#isEnded) this.#finish()
   }
 
   #finish(): void {

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { answersPing } from '../../http/http2-ping.ts'
+import type { AfterRecord } from '../../pipeline/ports.ts'
 import type { Reply, ReplyStream } from '../../pipeline/reply.ts'
 import { isSafeField } from '../http1/reply-head.ts'
 import { grpcCut, grpcRefusal } from './grpc-status.ts'
@@ -51,23 +52,32 @@ export class Http2Reply implements Reply, ReplyStream {
     stream.on('wantTrailers', () => this.#sendTrailers())
   }
 
-  send(status: number, headers: RawHeaders, body: Buffer | string): void {
+  send(status: number, headers: RawHeaders, body: Buffer | string, afterRecord: AfterRecord = atOnce): void {
     if (this.#options.grpc !== null) {
-      this.#refuseCall(status, headers, String(body))
+      this.#begin(status, false)
+      afterRecord(() => this.#refuseCall(status, headers, String(body)))
       return
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    this.#begin(status, bytes.length > 0)
+    if (this.#hasBody) this.bytesOut = bytes.length
+    afterRecord(() => this.#sendWhole(status, headers, bytes))
+  }
+
+  #sendWhole(status: number, headers: RawHeaders, bytes: Buffer): void {
+    if (this.isEnded) return
     const withoutLength = fieldsFor(status, headers).filter(
       (_, i, all) => all[i - (i % 2)] !== 'content-length',
     )
-    this.#respond([...withoutLength, 'content-length', String(bytes.length)], status, bytes.length > 0)
-    if (this.#hasBody) this.write(bytes)
+    this.#respond([...withoutLength, 'content-length', String(bytes.length)], status)
+    if (this.#hasBody && !this.#isGone) this.#stream.write(bytes)
     this.end()
   }
 
   stream(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream {
     const fields = fieldsFor(status, headers)
-    this.#respond(fields, status, hasBody)
+    this.#begin(status, hasBody)
+    this.#respond(fields, status)
     const at = this.#hasBody ? fields.indexOf('content-length') : -1
     this.#left = at === -1 ? null : Number(fields[at + 1])
     return this
@@ -138,8 +148,9 @@ export class Http2Reply implements Reply, ReplyStream {
   }
 
   #refuseCall(status: number, headers: RawHeaders, body: string): void {
+    if (this.isEnded) return
     const fields = fieldsFor(status, headers).filter((_, i, all) => !BODY_FIELDS.has(all[i - (i % 2)] ?? ''))
-    this.#respond([...fields, ...grpcRefusal(status, body)], status, false)
+    this.#respond([...fields, ...grpcRefusal(status, body)], status)
     this.end()
   }
 
@@ -147,10 +158,13 @@ export class Http2Reply implements Reply, ReplyStream {
     return this.#stream.destroyed || this.#stream.closed
   }
 
-  #respond(fields: string[], status: number, hasBody: boolean): void {
+  #begin(status: number, hasBody: boolean): void {
     if (this.isStarted) throw new Error('the request was already answered')
     this.isStarted = true
     this.#hasBody = hasBody && !this.#options.isHead && status !== 204 && status !== 304
+  }
+
+  #respond(fields: string[], status: number): void {
     if (this.#isGone) return
     // Waiting for trailers costs one turn of the event loop for each reply, so it is limited to clients that accept
     // trailers.
@@ -163,6 +177,10 @@ export class Http2Reply implements Reply, ReplyStream {
     if (this.#trailers.length > 0) this.#stream.sendTrailers(asObject(this.#trailers))
     else this.#stream.close()
   }
+}
+
+function atOnce(send: () => void): void {
+  send()
 }
 
 /** Returns the headers in lower case without hop-by-hop fields, and without Content-Length for 204. */

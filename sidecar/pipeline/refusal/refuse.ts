@@ -35,7 +35,8 @@ export function refuse(exchange: Exchange, refused: Refused): StageResult {
   exchange.assignRecord?.(exchange)
   const answer = shapeRefusal(exchange, refused, bodyOf(exchange, refused))
   outcome.status = recordedStatus(exchange, refused, answer.status)
-  reply.send(answer.status, headersOf(exchange, refused, answer.contentType), answer.body)
+  const headers = headersOf(exchange, refused, answer.contentType)
+  reply.send(answer.status, headers, answer.body, exchange.afterRecord)
   return 'responded'
 }
 

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { ErrorObject, EventFormat } from '../../../core/connectors/event-format.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
+import type { AfterRecord } from '../ports.ts'
 import type { OpenEvents, Reply, ReplyStream } from '../reply.ts'
 import { eventAnswer, type UpstreamError } from './event-answer.ts'
 
@@ -60,10 +61,10 @@ export class EventReply implements Reply {
     this.#timer = null
   }
 
-  send(status: number, headers: RawHeaders, body: Buffer | string): void {
+  send(status: number, headers: RawHeaders, body: Buffer | string, afterRecord?: AfterRecord): void {
     const stream = this.#answer()
     if (stream === null) {
-      this.#reply.send(status, headers, body)
+      this.#reply.send(status, headers, body, afterRecord)
       return
     }
     stream.write(Buffer.from(body))

@@ -138,6 +138,7 @@ export async function startWorld(
       },
       result: (record) => records.push(structuredClone(record)),
       nextSeq: () => seq++,
+      afterWrite: (send) => send(),
       drop: ({ id }) => void dropped.push(id),
       updateAggregate: (row) => void grown.set(row.id, JSON.parse(row.json())),
       processId: 'proc_test',
