@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BUILT_IN, TYPES_WITHOUT_HOSTS } from '../core/connectors/registry.ts'
+import { conditionsPage } from './conditions/conditions-page.ts'
 import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
 import { connectorTypesModule } from './dashboard/connector-types-module.ts'
@@ -13,7 +14,7 @@ import { rightsPage } from './rights/rights-page.ts'
 
 /**
  * Writes the generated files: `crds/*.yaml` from the resource schemas, the connector types of the dashboard from the registry
- * of connectors, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, `docs/metrics.md`
+ * of connectors, `docs/conditions.md` from the CEL environment, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, `docs/metrics.md`
  * from the metrics and alerts, and `docs/reference.md` from the
  * resource schemas and the settings of the programs. `--check`: writes nothing, lists the files that differ and exits with 1
  * if any file differs. `--out FOLDER`: writes only the CRDs, for inspection.
@@ -59,6 +60,7 @@ async function documents(): Promise<ReadonlyArray<readonly [string, string]>> {
       connectorTypesModule(BUILT_IN, TYPES_WITHOUT_HOSTS),
     ],
     [join(root, 'controlplane/dashboard/labels/effect-labels.ts'), effectLabelsModule()],
+    [join(root, 'docs/conditions.md'), conditionsPage()],
     [join(root, 'docs/limits.md'), limitsPage()],
     [join(root, 'docs/metrics.md'), await metricsPage()],
     [join(root, 'docs/reference.md'), referencePage()],

@@ -17,7 +17,13 @@ export const FACT_NAMES = [
 ] as const
 
 /** Limits for the structure of one condition. The schema limits the length of its text. */
-const LIMITS = { maxAstNodes: 300, maxDepth: 32, maxListElements: 64, maxMapEntries: 32, maxCallArguments: 8 }
+export const CONDITION_LIMITS = {
+  maxAstNodes: 300,
+  maxDepth: 32,
+  maxListElements: 64,
+  maxMapEntries: 32,
+  maxCallArguments: 8,
+}
 
 /** Internal name of `matches` after its pattern is compiled (see cel-shape.ts). */
 export const LINEAR_MATCHES = 'matches_linear'
@@ -42,7 +48,7 @@ export const COMPILER_FUNCTIONS: ReadonlySet<string> = new Set([
  * int and double (facts come from JSON, where 2 and 2.0 are the same number).
  */
 export function createCelEnvironment(): Environment {
-  const cel = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
+  const cel = new Environment({ homogeneousAggregateLiterals: false, limits: CONDITION_LIMITS })
   for (const name of FACT_NAMES) cel.registerVariable(name, 'map')
   cel.registerVariable('now', 'google.protobuf.Timestamp')
   cel.registerType('LinearRegex', RE2JS)

@@ -10,7 +10,13 @@ export const ELEMENTS = 64
  * Functions that conditions must not call. They create lists of any length, or bind a value to a name so that nested
  * bindings can double its size.
  */
-const REFUSED = new Set(['split', 'join', 'json', 'bind', LINEAR_MATCHES])
+export const REFUSED_FUNCTIONS: ReadonlySet<string> = new Set([
+  'split',
+  'join',
+  'json',
+  'bind',
+  LINEAR_MATCHES,
+])
 
 /**
  * Bounds the cost of a condition. A condition may contain one level of comprehensions, over facts or literals, and
@@ -25,7 +31,7 @@ export function boundShape(root: CelNode): void {
 function visit(node: CelNode, isInside: boolean): number {
   if (node.op !== 'rcall') return 1 + visitAll(childrenOf(node.args), isInside)
   const [name, receiver, args] = node.args as [string, CelNode, CelNode[]]
-  if (REFUSED.has(name)) throw new ShapeError(`${name}() is not available in policies`, node.start)
+  if (REFUSED_FUNCTIONS.has(name)) throw new ShapeError(`${name}() is not available in policies`, node.start)
   if (COMPREHENSIONS.has(name) && args.length >= 2) return visitComprehension(node, receiver, args, isInside)
   if (name === 'matches') compilePattern(node, args)
   return 1 + visit(receiver, isInside) + visitAll(args, isInside)

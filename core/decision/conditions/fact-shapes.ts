@@ -11,7 +11,7 @@ import {
 } from './cel-node.ts'
 
 /** Fields of the facts with a known shape; `parameters`, `context` and `request.query` have arbitrary fields. */
-const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
+export const FACT_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['action', ['type', 'connector', 'effect', 'effects', 'risk', 'unmapped']],
   ['resource', ['provider', 'account', 'target', 'raw_target', 'environment']],
   ['agent', ['id', 'name', 'environment', 'runtime', 'status']],
@@ -22,7 +22,7 @@ const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /** Facts whose fields are all known. Any other field of these facts is an error. */
-export const SHAPED_FACTS: ReadonlySet<string> = new Set(FIELDS.keys())
+export const SHAPED_FACTS: ReadonlySet<string> = new Set(FACT_FIELDS.keys())
 
 export const KNOWN_HINTS = ['irreversible', 'financial_impact', 'production_target']
 
@@ -36,7 +36,7 @@ export type FactUse = { readonly node: CelNode; readonly path: FactPath }
 export function assertKnownFacts(root: CelNode): void {
   visitFacts(root, new Set(), ({ node, path: { root: fact, keys } }) => {
     const [field] = keys
-    const fields = FIELDS.get(fact)
+    const fields = FACT_FIELDS.get(fact)
     if (fields === undefined || typeof field !== 'string' || fields.includes(field)) return
     throw new ShapeError(
       `${fact} has no field "${field}"${meant(field, fields) || ` (fields: ${fields.join(', ')})`}`,

@@ -6,11 +6,11 @@ import { type CelNode, childrenOf, comprehensionOf, type FactPath, pathOf, Shape
  * Type of a fact. A list of strings enumerates the possible values of the fact; `listOf` enumerates those of its
  * items. Facts with content of the request have no type.
  */
-type FactType = 'string' | 'number' | 'bool' | 'list' | 'map' | readonly string[] | ListOf
+export type FactType = 'string' | 'number' | 'bool' | 'list' | 'map' | readonly string[] | ListOf
 type ListOf = { readonly listOf: readonly string[] }
 
 const LEVELS = ['low', 'medium', 'high']
-const TYPES: Readonly<Record<string, Readonly<Record<string, FactType>>>> = {
+export const FACT_TYPES: Readonly<Record<string, Readonly<Record<string, FactType>>>> = {
   action: {
     type: 'string',
     connector: 'string',
@@ -150,7 +150,7 @@ function comparedType(path: FactPath, variables: ReadonlySet<string>): FactType 
 function typeOf({ root, keys }: FactPath, variables: ReadonlySet<string>): FactType | null {
   const [field] = keys
   if (variables.has(root) || typeof field !== 'string') return null
-  return TYPES[root]?.[field] ?? null
+  return FACT_TYPES[root]?.[field] ?? null
 }
 
 function literalType(value: unknown): 'string' | 'number' | 'bool' | null {

@@ -1,0 +1,151 @@
+/** Describes a function or an operator of conditions, for `docs/conditions.md`. */
+export type FunctionText = {
+  readonly content: string
+  /** Condition that is true; the tests evaluate it. */
+  readonly example: string
+}
+
+/** Descriptions of the functions by name, in the order of the page. */
+export const FUNCTION_TEXTS: Readonly<Record<string, FunctionText>> = {
+  has: {
+    content: 'Whether a field exists. A fact that is unknown exists, and reading it has no value.',
+    example: '!has(parameters.sha)',
+  },
+  size: { content: 'Characters, bytes, elements or keys.', example: 'size(parameters.labels) == 2' },
+  startsWith: { content: 'Beginning of a text.', example: '"release/1.2".startsWith("release/")' },
+  endsWith: { content: 'End of a text.', example: '"site.md".endsWith(".md")' },
+  contains: { content: 'Part of a text. For lists use `in`.', example: '"a wide text".contains("wide")' },
+  matches: {
+    content: 'Regular expression in RE2 syntax, found anywhere in the text. The pattern is a literal.',
+    example: '"v1.2.3".matches("^v[0-9]+([.][0-9]+)*$")',
+  },
+  lowerAscii: { content: 'Text in lower case, ASCII only.', example: '"Main".lowerAscii() == "main"' },
+  upperAscii: { content: 'Text in upper case, ASCII only.', example: '"main".upperAscii() == "MAIN"' },
+  trim: { content: 'Text without white space at both ends.', example: '" main ".trim() == "main"' },
+  indexOf: {
+    content: 'First position of a text, from a position on; -1 if there is none.',
+    example: '"a/b/c".indexOf("/", 2) == 3',
+  },
+  lastIndexOf: {
+    content: 'Last position of a text; -1 if there is none.',
+    example: '"a/b/c".lastIndexOf("/") == 3',
+  },
+  substring: {
+    content: 'Part of a text from a position, before another one.',
+    example: '"release".substring(0, 3) == "rel"',
+  },
+  exists: {
+    content: 'Whether a condition is true for some element, or some key of a map.',
+    example: 'parameters.labels.exists(l, l == "bug")',
+  },
+  all: {
+    content: 'Whether a condition is true for each element.',
+    example: 'parameters.labels.all(l, l.size() > 0)',
+  },
+  exists_one: {
+    content: 'Whether a condition is true for exactly one element.',
+    example: 'parameters.labels.exists_one(l, l == "bug")',
+  },
+  filter: {
+    content: 'List of the elements for which a condition is true.',
+    example: 'parameters.labels.filter(l, l != "bug").size() == 1',
+  },
+  map: {
+    content:
+      'List of the values of an expression; with three arguments, of the elements that the second one selects.',
+    example: '"BUG" in parameters.labels.map(l, l.upperAscii())',
+  },
+  int: { content: 'Integer of a number or a text.', example: 'int("12") == 12' },
+  uint: { content: 'Unsigned integer of a number or a text.', example: 'uint("12") == 12u' },
+  double: { content: 'Floating-point number of a number or a text.', example: 'double("1.5") == 1.5' },
+  string: { content: 'Text of a value.', example: 'string(12) == "12"' },
+  bool: { content: 'Truth value of a text.', example: 'bool("true")' },
+  bytes: { content: 'Bytes of a text in UTF-8.', example: 'bytes("a") == b"a"' },
+  hex: { content: 'Hexadecimal text of bytes.', example: 'bytes("a").hex() == "61"' },
+  base64: { content: 'Base64 text of bytes.', example: 'bytes("a").base64() == "YQ=="' },
+  at: { content: 'Byte at a position.', example: 'bytes("a").at(0) == 97' },
+  dyn: {
+    content: 'The same value, without a type for the compiler.',
+    example: 'dyn(parameters.number) == 7',
+  },
+  type: { content: 'Type of a value.', example: 'type(parameters.number) == int' },
+  timestamp: {
+    content: 'Time of a text (RFC 3339) or of seconds since 1970.',
+    example: 'now > timestamp("2026-01-01T00:00:00Z")',
+  },
+  duration: {
+    content: 'Duration of a text such as `90s`, `1h30m`.',
+    example: 'now - timestamp("2026-01-01T00:00:00Z") < duration("1h")',
+  },
+  getFullYear: { content: 'Year, in UTC or a time zone.', example: 'now.getFullYear() == 2026' },
+  getMonth: { content: 'Month from 0.', example: 'now.getMonth() == 0' },
+  getDate: { content: 'Day of the month from 1.', example: 'now.getDate() == 1' },
+  getDayOfMonth: { content: 'Day of the month from 0.', example: 'now.getDayOfMonth() == 0' },
+  getDayOfYear: { content: 'Day of the year from 0.', example: 'now.getDayOfYear() == 0' },
+  getDayOfWeek: { content: 'Day of the week from 0, which is Sunday.', example: 'now.getDayOfWeek() == 4' },
+  getHours: {
+    content: 'Hour from 0, in UTC or a time zone; of a duration, all hours.',
+    example: 'now.getHours("Europe/Berlin") == 1',
+  },
+  getMinutes: { content: 'Minute from 0; of a duration, all minutes.', example: 'now.getMinutes() == 30' },
+  getSeconds: {
+    content: 'Second from 0; of a duration, all seconds.',
+    example: 'duration("2m").getSeconds() == 120',
+  },
+  getMilliseconds: {
+    content: 'Milliseconds of the second; of a duration, all milliseconds.',
+    example: 'duration("2s").getMilliseconds() == 2000',
+  },
+}
+
+/** Operators with their operands, from those that bind tightest. */
+export const OPERATOR_TEXTS: ReadonlyArray<FunctionText & { readonly operator: string }> = [
+  {
+    operator: '.',
+    content: 'Field of a fact or map. The name is a literal.',
+    example: 'action.effect == "write"',
+  },
+  {
+    operator: '[ ]',
+    content: 'Field with any name, or element of a list from 0.',
+    example: 'request.segments[0] == "repos"',
+  },
+  { operator: '!', content: 'Not.', example: '!action.unmapped' },
+  { operator: '- (sign)', content: 'Negative number.', example: '-parameters.number == -7' },
+  {
+    operator: '* / %',
+    content: 'Arithmetic on int and double; `%` on int.',
+    example: 'parameters.number % 2 == 1',
+  },
+  {
+    operator: '+ -',
+    content: 'Arithmetic; `+` also joins texts and lists; on times and durations.',
+    example: 'parameters.number + 0.5 == 7.5',
+  },
+  {
+    operator: '== !=',
+    content: 'Equality. A list compared with one value has no value.',
+    example: 'action.risk != "low"',
+  },
+  { operator: '< <= > >=', content: 'Order of numbers, texts and times.', example: 'risk.score >= 0.5' },
+  {
+    operator: 'in',
+    content: 'Element of a list, or key of a map.',
+    example: 'action.risk in ["medium", "high"]',
+  },
+  {
+    operator: '&&',
+    content: 'And. False if one side is false, even if the other one has no value.',
+    example: '!(false && parameters.sha == "x")',
+  },
+  {
+    operator: '||',
+    content: 'Or. True if one side is true, even if the other one has no value.',
+    example: 'true || parameters.sha == "x"',
+  },
+  {
+    operator: '? :',
+    content: 'Choice between two values.',
+    example: '(has(parameters.sha) ? parameters.sha : "none") == "none"',
+  },
+]
