@@ -57,7 +57,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
   if (isPooled && direct === null) log.warn(POOLED)
   return {
     isPolling: direct === null,
-    msSinceRefusedWrite: pool.msSinceRefusedWrite,
+    msSinceFullDisk: pool.msSinceFullDisk,
     query: (text, values) => pool.use(({ run }) => toQuery(run).query(text, values)),
     tx: (work) => transaction(pool, { toQuery, begin }, work),
     async session(work) {

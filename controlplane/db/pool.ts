@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { watchStatement } from './statement-watch.ts'
-import { isReadOnlyError, refusesWrites, unlessUnavailable } from './unavailable.ts'
+import { unlessUnavailable, writeRefusal } from './unavailable.ts'
 
 /** Connection pool that detects and closes hung connections. */
 export type ConnectionPool = {
@@ -10,8 +10,8 @@ export type ConnectionPool = {
    * the pool.
    */
   use<T>(work: (statements: Statements) => Promise<T>): Promise<T>
-  /** Returns the milliseconds since the server last refused a write; infinite when it never did. */
-  msSinceRefusedWrite(): number
+  /** Returns the milliseconds since the server last reported a full disk; infinite when it never did. */
+  msSinceFullDisk(): number
   close(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   const { log, hangMs } = options
   let current: Generation = { pool: createPool(options), waiting: new Set() }
   let replacedAtMs = Number.NEGATIVE_INFINITY
-  let refusedAtMs = Number.NEGATIVE_INFINITY
+  let fullAtMs = Number.NEGATIVE_INFINITY
 
   function replace(own: Generation, why: Readonly<Record<string, unknown>>): void {
     if (current !== own) return
@@ -58,10 +58,10 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   }
 
   function noteRefusal(error: unknown, own: Generation): void {
-    if (!refusesWrites(error)) return
-    refusedAtMs = performance.now()
-    const isDue = refusedAtMs - replacedAtMs > READ_ONLY_MS
-    if (isReadOnlyError(error) && isDue) replace(own, { reason: 'the server is read-only' })
+    const refusal = writeRefusal(error)
+    if (refusal === 'full disk') fullAtMs = performance.now()
+    const isDue = performance.now() - replacedAtMs > READ_ONLY_MS
+    if (refusal === 'read-only' && isDue) replace(own, { reason: 'the server is read-only' })
   }
 
   function statementsOn(client: pg.PoolClient, own: Generation, discard: Discard): Statements {
@@ -100,7 +100,7 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
         client.release(broken)
       }
     },
-    msSinceRefusedWrite: () => performance.now() - refusedAtMs,
+    msSinceFullDisk: () => performance.now() - fullAtMs,
     close: () => current.pool.end(),
   }
 }

@@ -26,7 +26,7 @@ export type Db = Query & {
   listen(channel: string, onNotify: (payload: string) => void): Promise<AsyncDisposable>
   /** True behind a connection pooler without a direct connection: `listen` then polls, with empty payloads. */
   readonly isPolling: boolean
-  /** Returns the milliseconds since the server last refused a write; infinite when it never did. */
-  msSinceRefusedWrite(): number
+  /** Returns the milliseconds since the server last reported a full disk; infinite when it never did. */
+  msSinceFullDisk(): number
   close(): Promise<void>
 }

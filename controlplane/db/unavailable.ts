@@ -24,7 +24,7 @@ const NOT_CONNECTED = /^(timeout exceeded when trying to connect|timeout expired
 export function unlessUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ChaperoneError) return error
   const code = codeOf(error)
-  if (NO_WRITES.test(code)) return takesNoWrites(error, code)
+  if (NO_WRITES.test(code)) return takesNoWrites(error)
   if (!CODES.test(code) && !MESSAGES.test(error.message)) return error
   return new ChaperoneError('not_ready', {
     error: 'Database unavailable',
@@ -35,8 +35,9 @@ export function unlessUnavailable(error: unknown): unknown {
   })
 }
 
-function takesNoWrites(cause: Error, code: string): ChaperoneError {
-  const why = code === READ_ONLY ? 'The database is read-only' : 'The disk of the database is full'
+function takesNoWrites(cause: Error): ChaperoneError {
+  const why =
+    writeRefusal(cause) === 'read-only' ? 'The database is read-only' : 'The disk of the database is full'
   return new ChaperoneError('not_ready', {
     error: 'Database takes no writes',
     detail: `${why}, so nothing was changed. Send the request again once the database takes writes.`,
@@ -45,14 +46,10 @@ function takesNoWrites(cause: Error, code: string): ChaperoneError {
   })
 }
 
-/** Returns whether the server refused a write, because it is a standby or has become read-only. */
-export function isReadOnlyError(error: unknown): boolean {
-  return error instanceof Error && codeOf(error) === READ_ONLY
-}
-
-/** Returns whether the error is that of a server that answers, but takes no writes. */
-export function refusesWrites(error: unknown): boolean {
-  return error instanceof Error && NO_WRITES.test(codeOf(error))
+/** Returns why a server that answers refused a write; null for any other error. */
+export function writeRefusal(error: unknown): 'read-only' | 'full disk' | null {
+  if (!(error instanceof Error) || !NO_WRITES.test(codeOf(error))) return null
+  return codeOf(error) === READ_ONLY ? 'read-only' : 'full disk'
 }
 
 function codeOf(error: Error): string {

@@ -3,7 +3,7 @@ import pino from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openDb } from '../../controlplane/db/open.ts'
 import type { Db } from '../../controlplane/db/query.ts'
-import { refusesWrites } from '../../controlplane/db/unavailable.ts'
+import { writeRefusal } from '../../controlplane/db/unavailable.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestDatabase, TestPostgres } from '../support/postgres.ts'
 import { IS_FULL, size } from '../support/proof.ts'
@@ -88,7 +88,7 @@ test('connections to a server that became a standby are replaced by connections 
   // Connections of the role keep the setting that they began with, like those to the old primary.
   await admin(`alter role ${role} reset default_transaction_read_only`)
   const refused = await db.query('insert into written values (1)').catch((error: unknown) => error)
-  expect(refusesWrites((refused as Error).cause)).toBe(true)
+  expect(writeRefusal((refused as Error).cause)).toBe('read-only')
   expect(refused).toMatchObject({ code: 'not_ready', message: expect.stringContaining('read-only') })
   for (let n = 0; n < MAX; n++) expect((await db.query('insert into written values (1)')).rowCount).toBe(1)
 })

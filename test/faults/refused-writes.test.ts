@@ -39,7 +39,9 @@ const healthy = (timeoutMs: number) =>
   eventually('health', async () => ((await health()).status === 200 ? true : null), timeoutMs)
 const role = () => new URL(database.url).username
 async function setReadOnly(isOn: boolean): Promise<void> {
-  await admin.query(`alter role ${role()} ${isOn ? 'set default_transaction_read_only = on' : 'reset all'}`)
+  await admin.query(
+    `alter role ${role()} ${isOn ? 'set default_transaction_read_only = on' : 'reset default_transaction_read_only'}`,
+  )
 }
 /** As the connections to a server that restarted as a standby. */
 async function closeConnections(): Promise<void> {
