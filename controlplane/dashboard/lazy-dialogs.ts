@@ -6,3 +6,4 @@ export const AlwaysAllowDialog = lazyComponent(async () => (await load()).Always
 export const DeactivateDialog = lazyComponent(async () => (await load()).DeactivateDialog)
 export const ShortcutDialog = lazyComponent(async () => (await load()).ShortcutDialog)
 export const KillSwitchDialog = lazyComponent(async () => (await load()).KillSwitchDialog)
+export const CommandPalette = lazyComponent(async () => (await load()).CommandPalette)

@@ -31,7 +31,7 @@ export function Frame() {
         Skip to the page
       </Anchor>
       <AppShell.Header>
-        <HeaderBar isNavOpen={isOpen} onToggleNav={toggle} />
+        <HeaderBar pages={pages} isNavOpen={isOpen} onToggleNav={toggle} />
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label="Pages">
         <Navigation pages={pages} current={current?.path ?? ''} />

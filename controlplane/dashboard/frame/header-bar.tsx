@@ -1,12 +1,18 @@
 import { Burger, Group, Text } from '@mantine/core'
 import { Icon } from '../components/layout/icon.tsx'
+import type { PageEntry } from '../pages/page-list.tsx'
 import { useSession } from '../session/session.tsx'
 import { UserButton } from './account/user-button.tsx'
 import { ColourScheme } from './colour-scheme.tsx'
 import { KillSwitchButton } from './kill-switch/kill-switch-button.tsx'
 import { LiveIndicator } from './live-indicator.tsx'
+import { PaletteButton } from './palette/palette-button.tsx'
 
-export function HeaderBar(props: { readonly isNavOpen: boolean; readonly onToggleNav: () => void }) {
+export function HeaderBar(props: {
+  readonly pages: readonly PageEntry[]
+  readonly isNavOpen: boolean
+  readonly onToggleNav: () => void
+}) {
   const { may } = useSession()
   return (
     <Group h="100%" px={{ base: 'xs', sm: 'md' }} justify="space-between" wrap="nowrap" gap="xs">
@@ -27,6 +33,7 @@ export function HeaderBar(props: { readonly isNavOpen: boolean; readonly onToggl
         <LiveIndicator />
       </Group>
       <Group gap="xs" wrap="nowrap">
+        <PaletteButton pages={props.pages} />
         {may('killswitches/activate') ? <KillSwitchButton /> : null}
         <ColourScheme />
         <UserButton />

@@ -11,6 +11,6 @@ export function hrefOf(
   page: string,
   query: Readonly<Record<string, string | null | undefined>> = {},
 ): string {
-  const pairs = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []))
-  return pairs.length === 0 ? `#/${page}` : `#/${page}?${new URLSearchParams(pairs)}`
+  const pairs = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value] as const] : []))
+  return pairs.length === 0 ? `#/${page}` : `#/${page}?${new URLSearchParams(Object.fromEntries(pairs))}`
 }

@@ -25,6 +25,8 @@ const PLACES = [
   ['permissions?agent=dev&with=peer&q=issue.get', 'differs'],
   ['connectors', 'Stored, sent as'],
   ['agents', 'Its permissions'],
+  ['agents?agent=dev', 'Newest requests'],
+  ['agents?agent=nobody', 'No such agent'],
   ['users', 'Owner: also appoints'],
   ['audit', 'Action requested'],
   ['settings', 'Bot token of the team chat'],
@@ -174,6 +176,29 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await row.getByText('differs').waitFor()
     expect(await row.innerText()).toMatch(/Allowed[\s\S]*Denied[\s\S]*differs/)
     expect(page.url()).toContain('with=peer')
+    await context.close()
+  })
+
+  test('the palette leads to an agent by the keyboard, whose page shows its requests and what it may do', async () => {
+    const visitor = await stage.signedIn(OWNER, '')
+    const { page, context, complaints } = visitor
+    await go(visitor, 'overview', 'Most frequent denials')
+    await page.keyboard.press('ControlOrMeta+k')
+    const field = page.getByRole('combobox', { name: 'Page, agent or approval' })
+    await field.fill('dev agent')
+    const option = page.getByRole('option', { name: /^dev Agent/ })
+    await option.waitFor()
+    expect(await option.getAttribute('aria-selected')).toBe('true')
+    expect(await violations(page)).toEqual([])
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'dev', level: 1 }).waitFor()
+    expect(new URL(page.url()).hash).toBe('#/agents?agent=dev')
+    await page.locator('[data-record]').first().waitFor()
+    await page.getByRole('region', { name: 'What it may do' }).getByRole('link', { name: /host/i }).click()
+    await page.getByText('Decided by').first().waitFor()
+    expect(complaints).toEqual([])
     await context.close()
   })
 

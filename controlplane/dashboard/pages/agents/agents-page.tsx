@@ -1,44 +1,43 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
-import type { AgentView } from '../../../../core/wire/agents.ts'
+import type { AgentList, AgentView } from '../../../../core/wire/agents.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'
-import { type Tone, ToneBadge } from '../../components/layout/tone-badge.tsx'
+import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { SourceBadge } from '../../components/manifest/source-badge.tsx'
-import { InstanceLink } from '../../components/text/instance-link.tsx'
 import { SecretOnce } from '../../components/text/secret-once.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
-import { useResource } from '../../live/use-resource.ts'
+import { type Resource, useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
+import { useQueryState } from '../../routing/use-page-location.ts'
 import { useSession } from '../../session/session.tsx'
+import { AgentDetail } from './agent-detail.tsx'
 import { AgentRowActions } from './agent-row-actions.tsx'
+import { AGENT_TONES } from './agent-tones.ts'
 import { NewAgent } from './new-agent.tsx'
+import { RunningInstances } from './running-instances.tsx'
 
 /** A new agent key and the name of its agent. */
 export type FreshKey = { readonly agent: string; readonly key: string }
 
-const TONES: Readonly<Record<AgentView['status'], Tone>> = {
-  active: 'good',
-  suspended: 'wait',
-  revoked: 'bad',
-}
-
-/** Shows the list of agents with their row actions. */
+/** Shows the list of agents with their row actions, or the agent that the URL names. */
 export function Page() {
   const { may } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)
   const [fresh, setFresh] = useState<FreshKey | null>(null)
   const agents = useResource('GET /api/dashboard/agents', {}, { on: ['config'], everyMs: 30_000 })
+  const [{ agent: chosen }] = useQueryState()
   const mayAct = may('agents/update')
   const onKey = (key: FreshKey) => {
     setFresh(key)
     agents.reload()
   }
+  if (chosen !== undefined) return <Chosen name={chosen} agents={agents} />
   return (
     <>
       <PageHead
@@ -76,7 +75,7 @@ export function Page() {
                   {
                     head: 'Status',
                     isWhole: true,
-                    cell: ({ status }) => <ToneBadge tone={TONES[status]}>{status}</ToneBadge>,
+                    cell: ({ status }) => <ToneBadge tone={AGENT_TONES[status]}>{status}</ToneBadge>,
                   },
                   { head: 'Environment', isWhole: true, cell: ({ environment }) => environment },
                   {
@@ -84,7 +83,7 @@ export function Page() {
                     isWhole: true,
                     cell: ({ gateway }) => gateway ?? <span className="dim">none</span>,
                   },
-                  { head: 'Running', cell: ({ running }) => <Running running={running} /> },
+                  { head: 'Running', cell: ({ running }) => <RunningInstances running={running} /> },
                   {
                     head: 'Last seen',
                     isWhole: true,
@@ -107,22 +106,27 @@ export function Page() {
   )
 }
 
-/** Number of instances that the list names. */
-const NAMED = 5
-
-function Running({ running }: Pick<AgentView, 'running'>) {
-  if (running === undefined) return <span className="dim">no pods</span>
-  const named = running.instances.slice(0, NAMED)
-  const others = running.pods - named.length
+function Chosen({ name, agents }: { readonly name: string; readonly agents: Resource<AgentList> }) {
   return (
-    <>
-      {named.map((instance) => (
-        <Text key={instance.pod_uid} size="sm" component="div">
-          <InstanceLink of={instance} />
-        </Text>
-      ))}
-      {others > 0 ? <Text size="sm">and {others} more</Text> : null}
-    </>
+    <Loaded of={agents}>
+      {({ agents: rows }) => {
+        // A new agent may have the name of a revoked one, which the list has further down.
+        const agent =
+          rows.find((row) => row.name === name && row.status !== 'revoked') ??
+          rows.find((row) => row.name === name)
+        return agent === undefined ? (
+          <>
+            <PageHead title="Agents" />
+            <EmptyState icon="agents" title="No such agent">
+              No agent has the name {name}. It may have been deleted after its pods were gone.{' '}
+              <Anchor href={hrefOf('agents')}>All agents</Anchor>
+            </EmptyState>
+          </>
+        ) : (
+          <AgentDetail agent={agent} />
+        )
+      }}
+    </Loaded>
   )
 }
 
@@ -131,7 +135,9 @@ function Name({ agent }: { readonly agent: AgentView }) {
   return (
     <>
       <Text fw={600} component="div">
-        <UntrustedText text={name} />
+        <Anchor inherit href={hrefOf('agents', { agent: name })}>
+          <UntrustedText text={name} />
+        </Anchor>
       </Text>
       <Text size="sm" c="dimmed" component="div">
         {runtime === '' ? null : (
