@@ -50,7 +50,7 @@ const KillSwitch = z.strictObject({
   ),
   scopes: described(
     z.array(KillScope).min(1).max(64).optional(),
-    'Connectors and agents that the kill switch covers. Without scopes it covers the whole Gateway.',
+    'Connectors, agents and instances of agents (SandboxClaims and pods) that the kill switch covers. Without scopes it covers the whole Gateway.',
     [{ kind: 'Agent', name: 'release-bot' }],
   ),
   cancelBatches: described(

@@ -2,11 +2,13 @@ import * as z from 'zod'
 import { described } from './described.ts'
 
 /** Kinds of subjects that the kill switch of a Gateway can be limited to. */
-const KILL_SCOPE_KINDS = ['Connector', 'Agent'] as const
+const KILL_SCOPE_KINDS = ['Connector', 'Agent', 'Claim', 'Pod'] as const
+/** Kinds that a former scope without a kind may mean. */
+const BARE_KINDS = ['Connector', 'Agent'] as const
 
 /**
- * Entry of `spec.killSwitch.scopes`. `name` is the type or name of a Connector, or the name or id of an agent, with or
- * without its namespace.
+ * Entry of `spec.killSwitch.scopes`. `name` is the type or name of a Connector, the name or id of an agent, or the name of
+ * a SandboxClaim or pod, whose instance of an agent the kill switch covers; with or without the namespace.
  */
 export const KillScope = z.strictObject(
   {
@@ -17,7 +19,7 @@ export const KillScope = z.strictObject(
         .min(1)
         .max(253)
         .regex(/^[^\s:]+$/, 'a name without blanks and colons'),
-      'Type or name of a Connector, or name or id of an agent, with or without its namespace.',
+      'Type or name of a Connector, name or id of an agent, or name of a SandboxClaim or pod, with or without its namespace.',
       'release-bot',
     ),
   },
@@ -26,7 +28,7 @@ export const KillScope = z.strictObject(
 
 export type KillScope = z.infer<typeof KillScope>
 
-/** Returns the scopes of a Gateway's kill switch in the spelling of the HTTP API: `all`, `connector:X`, `agent:X`. */
+/** Returns the scopes of a Gateway's kill switch in the spelling of the HTTP API: `all`, `connector:X`, `claim:X`. */
 export function killScopesOf({
   scopes,
 }: {
@@ -47,16 +49,14 @@ export function scopesOfText(text: string, gateway?: string): readonly KillScope
   const known = KILL_SCOPE_KINDS.find((each) => each.toLowerCase() === kind)
   if (known !== undefined) return [{ kind: known, name }]
   if (kind !== null) return kind === 'gateway' && isGateway ? 'all' : null
-  return name.toLowerCase() === 'all' || isGateway
-    ? 'all'
-    : KILL_SCOPE_KINDS.map((each) => ({ kind: each, name }))
+  return name.toLowerCase() === 'all' || isGateway ? 'all' : BARE_KINDS.map((each) => ({ kind: each, name }))
 }
 
 function formerScopeProblem(text: string): string {
   const scopes = scopesOfText(text)
   const given = JSON.stringify(text)
   if (scopes === 'all') return `${given} is not an object; omit scopes to cover the whole Gateway`
-  if (scopes === null) return `${given} is not an object {kind: Connector|Agent, name}; remove it`
+  if (scopes === null) return `${given} is not an object {kind: Connector|Agent|Claim|Pod, name}; remove it`
   const written = scopes.map(({ kind, name }) => `{kind: ${kind}, name: ${name}}`)
   return `${given} is not an object; use ${written.join(' or ')}`
 }

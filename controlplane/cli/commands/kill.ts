@@ -112,6 +112,10 @@ function withoutEmptyWork(state: KillState): KillState {
 type Toggled = { readonly active: boolean; readonly scope: string | undefined; readonly elapsedMs: number }
 
 function outcome(state: KillState, { active, scope, elapsedMs }: Toggled): readonly string[] {
+  if (active && state.nearest !== undefined)
+    return [
+      `Kill switch active. Nothing that exists has the scope ${scope ?? 'all'}, so it matches nothing yet.`,
+    ]
   const line = acknowledgement(state, active, elapsedMs)
   if (active || state.released === undefined) return [line]
   if (state.released.length === 0) return [notSet(scope)]

@@ -76,6 +76,8 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
           scopes: [
             { kind: 'Connector', name: 'codehost' },
             { kind: 'Agent', name: 'x/y' },
+            { kind: 'Claim', name: 'team/alice' },
+            { kind: 'Pod', name: 'bot-0' },
           ],
         },
         sidecar: { resources: { requests: { cpu: 1, memory: '90Mi' }, limits: { cpu: '250m' } } },

@@ -323,10 +323,12 @@ describe('a kill switch', () => {
     const scopes = [
       { kind: 'Agent', name: 'x' },
       { kind: 'Connector', name: 'codehost' },
+      { kind: 'Claim', name: 'team/alice' },
     ]
     expect(killSwitchOfGateway(gateway({ killSwitch: { ...on, scopes } })).scopes).toEqual([
       'agent:x',
       'connector:codehost',
+      'claim:team/alice',
     ])
     expect(killSwitchOfGateway(gateway({ killSwitch: { active: false } })).scopes).toEqual([])
     expect(killSwitchOfGateway(gateway()).scopes).toEqual([])

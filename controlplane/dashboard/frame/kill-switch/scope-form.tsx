@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { ApiError } from '../../api/api-error.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { SCOPE_KINDS, type ScopeKind, scopeText } from './scope.ts'
+import { instanceNames, SCOPE_KINDS, type ScopeKind, scopeText } from './scope.ts'
 
 export type KillSwitchRequest = { readonly scope: string; readonly reason: string }
 
@@ -17,7 +17,12 @@ export function ScopeForm(props: {
   const [kind, setKind] = useState<ScopeKind>('all')
   const [name, setName] = useState('')
   const [reason, setReason] = useState('')
-  const names = useScopeNames(kind)
+  const instances = useInstanceNames()
+  const scopeNames = useScopeNames(kind)
+  const names = kind === 'claim' || kind === 'pod' ? [...instances[kind]] : scopeNames
+  const kinds = SCOPE_KINDS.filter(
+    ({ value }) => (value !== 'claim' && value !== 'pod') || instances[value].length > 0,
+  )
   const isReady = kind === 'all' || name.trim() !== ''
   return (
     <form
@@ -29,7 +34,7 @@ export function ScopeForm(props: {
       <Stack gap="md">
         <Radio.Group label="Scope" value={kind} onChange={(value) => setKind(value as ScopeKind)}>
           <Group gap="sm" mt={6}>
-            {SCOPE_KINDS.map(({ value, label }) => (
+            {kinds.map(({ value, label }) => (
               <Radio key={value} value={value} label={label} />
             ))}
           </Group>
@@ -57,6 +62,12 @@ export function ScopeForm(props: {
       </Stack>
     </form>
   )
+}
+
+/** Returns the running instances. There are none outside of a cluster, and for users who may not read agents. */
+function useInstanceNames() {
+  const { data } = useResource('GET /api/dashboard/agents', {})
+  return instanceNames(data ?? { agents: [] })
 }
 
 function useScopeNames(kind: ScopeKind): string[] {
