@@ -18,6 +18,7 @@ import { openDb } from './db/open.ts'
 import type { Db } from './db/query.ts'
 import { systemActor } from './features/audit/actor.ts'
 import { acceptChatForms } from './features/chat/routes.ts'
+import type { EmailOptions } from './features/notifications/channels/email.ts'
 import { listen } from './http/listen.ts'
 import { startMigrationServer } from './http/migration-server.ts'
 import { createHttpServer } from './http/server.ts'
@@ -36,10 +37,12 @@ export type ControlPlane = {
 }
 
 /**
- * Options for programs that embed the control plane. `chatApiUrl` replaces the address of the chat provider's web API.
+ * Options for programs that embed the control plane. `chatApiUrl` replaces the address of the chat provider's web API,
+ * `smtp` the resolver and certificate authorities of e-mail.
  */
 export type ControlPlaneOptions = {
   readonly chatApiUrl?: string
+  readonly smtp?: EmailOptions
   /** Cost of new password hashes; default: the cost of production. */
   readonly passwordCost?: PasswordCost
 }

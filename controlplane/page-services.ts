@@ -38,6 +38,7 @@ export type PageServicesDeps = {
   readonly knownAction: (type: string) => KnownAction | null
   readonly floorRules: FloorRules
   readonly members: GroupMembers
+  readonly channelWarnings: () => Promise<readonly string[]>
 }
 
 /** Creates the services that only the dashboard uses, including its example actions. */

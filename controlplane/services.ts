@@ -30,6 +30,7 @@ import { createRetention } from './features/maintenance/retention.ts'
 import { createEditingGuard } from './features/manifests/editing-guard.ts'
 import { readOrigins } from './features/manifests/object-origins.ts'
 import { createDesired } from './features/manifests/service.ts'
+import type { EmailOptions } from './features/notifications/channels/email.ts'
 import { createChatClient, createNotify } from './features/notifications/notify.ts'
 import { createSignIn } from './features/oidc/service.ts'
 import { createPodReports } from './features/pods/service.ts'
@@ -63,6 +64,7 @@ export type ServicesDeps = {
   readonly localGatewayToken: string | null
   /** Address of the chat provider's web API; default: the public address. */
   readonly chatApiUrl?: string | undefined
+  readonly smtp?: EmailOptions | undefined
   readonly passwordCost?: PasswordCost | undefined
   /** Returns the certificate (PEM) that the server presents; null without TLS. */
   readonly serverCertificate: () => string | null
@@ -150,13 +152,21 @@ export async function createServices(deps: ServicesDeps) {
     config,
     db: deps.db,
     chatApiUrl: deps.chatApiUrl,
+    smtp: deps.smtp,
     settings,
     approvals,
     tokenFor: v1.actions.tokenOf,
     confirmAccess: signIn.confirmAccess,
   })
 
-  const pages = createPageServices({ ...base, ...v1, hub, catalogue, members: callers.members })
+  const pages = createPageServices({
+    ...base,
+    ...v1,
+    hub,
+    catalogue,
+    members: callers.members,
+    channelWarnings: notify.channels.warnings,
+  })
   const state = () => ({ version: library.version ?? 0, processes: hub.processes() })
   const desired = createDesired({
     ...base,
@@ -228,6 +238,7 @@ export async function createServices(deps: ServicesDeps) {
       kills: () => hub.kill.effective().length,
       certificate: deps.serverCertificate,
       refusedBatches: ingestQuota.refused,
+      channels: notify.channels.list,
     }),
     retention,
     async stop() {

@@ -3,6 +3,7 @@ import { ErrorNote } from './components/layout/error-note.tsx'
 import { LoadingSkeleton } from './components/layout/loading.tsx'
 import { Frame } from './frame/frame.tsx'
 import { LiveProvider } from './live/live-provider.tsx'
+import { PendingProvider } from './live/pending-count.tsx'
 import { preloadPage } from './pages/preload-page.ts'
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { finishProviderSignIn } from './session/provider-sign-in.ts'
@@ -37,7 +38,9 @@ export function Root() {
       return (
         <SessionProvider user={state.user} editing={state.editing} onSignedOut={reload}>
           <LiveProvider>
-            <Frame />
+            <PendingProvider>
+              <Frame />
+            </PendingProvider>
           </LiveProvider>
         </SessionProvider>
       )

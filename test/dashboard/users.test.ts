@@ -60,6 +60,39 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     await context.close()
   })
 
+  test('title, icon and a notification of the browser count what waits, without its content, and the link opens the card', async () => {
+    const { page, context } = await stage.signedIn(OWNER, '#/overview')
+    await context.addInitScript(`
+      globalThis.shown = []
+      globalThis.Notification = class {
+        static permission = 'granted'
+        constructor(title, options) { globalThis.shown.push(title + JSON.stringify(options)) }
+      }
+      document.hasFocus = () => false`)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+    expect(await page.title()).toBe('Overview - Chaperone')
+    const held = stage.merge('{"commit_title":"counted"}')
+    await eventually('the title counts it', async () =>
+      (await page.title()) === '(1) Overview - Chaperone' ? true : null,
+    )
+    const icon = await page.locator('link[rel="icon"]').getAttribute('href')
+    expect(decodeURIComponent(icon ?? '')).toMatch(/^data:image\/svg\+xml,.*>1<\/text>/)
+    const shown = await page.evaluate<string>('globalThis.shown.join()')
+    expect(shown).toContain('1 request waits for an approval')
+    expect(shown).not.toContain('acme')
+    const { body } = await stage.laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
+    const [card] = body['approvals'] as { id: string }[]
+    await page.goto(page.url().replace('#/overview', `#/approvals?id=${card?.id}`))
+    await page.locator(`[data-approval="${card?.id}"]`).getByRole('button', { name: 'Deny' }).click()
+    expect(await held).toMatchObject({ status: 403, body: { error: 'approval denied' } })
+    await eventually('the title counts nothing', async () =>
+      (await page.title()) === 'Approvals - Chaperone' ? true : null,
+    )
+    await context.close()
+  })
+
   test('changes between the first read and the opening of the stream are shown', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/approvals')
     const opened = Promise.withResolvers<void>()

@@ -143,6 +143,11 @@ const CASES: readonly Case[] = [
   { alert: 'ChaperoneControlPlaneDown', sound: { svc_processes_active: always(0) }, broken: {} },
   { alert: 'ChaperonePlatformPolicyInvalid', ...one('svc_policies_invalid{tier="platform"}', 0, 1) },
   {
+    alert: 'ChaperoneNotificationsFail',
+    ...one('svc_notification_channel_failing{channel="email"}', 0, 1),
+    labels: { channel: 'email' },
+  },
+  {
     alert: 'ChaperoneUpstreamErrors',
     sound: { 'svc_connector_errors_total{connector="codehost",error_type="500"}': '0+15x120' },
     broken: { 'svc_connector_errors_total{connector="codehost",error_type="500"}': '0+60x120' },

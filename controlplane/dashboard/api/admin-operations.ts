@@ -14,6 +14,12 @@ import type {
 import type { ImportReply } from '../../../core/wire/export.ts'
 import type { Ok } from '../../../core/wire/fields.ts'
 import type {
+  ChannelBody,
+  ChannelList,
+  TestChannelBody,
+  TestChannelReply,
+} from '../../../core/wire/notification-channels.ts'
+import type {
   NotificationList,
   NotificationsQuery,
   RetryNotificationBody,
@@ -72,6 +78,9 @@ export type AdminOperations = {
   >
   readonly 'GET /api/dashboard/notifications': Read<NotificationList, NotificationsQuery>
   readonly 'POST /api/dashboard/notifications': Write<Ok, RetryNotificationBody>
+  readonly 'GET /api/dashboard/notification-channels': Read<ChannelList>
+  readonly 'PUT /api/dashboard/notification-channels': Write<Ok, ChannelBody>
+  readonly 'POST /api/dashboard/notification-channels/test': Write<TestChannelReply, TestChannelBody>
   readonly 'GET /api/dashboard/audit': Read<AuditReply, AuditQuery>
   readonly 'GET /api/dashboard/evidence/{action_request_id}': Read<EvidenceReply, undefined, EvidenceParams>
   readonly 'POST /api/dashboard/import': Write<ImportReply, unknown>

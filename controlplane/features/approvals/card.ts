@@ -1,3 +1,4 @@
+import { actionSummary } from '../../../core/connectors/summary/action-summary.ts'
 import type { ApprovalCard, ApproverAnswer } from '../../../core/wire/gateway/internal.ts'
 import { approvalProgress } from './progress.ts'
 import type { ApprovalRow, StoredAnswer } from './store.ts'
@@ -6,6 +7,7 @@ import type { ApprovalRow, StoredAnswer } from './store.ts'
 export function approvalCard(row: ApprovalRow): ApprovalCard {
   const { connector: _connector, connector_name: _name, ...facts } = row.card
   const { answeredBy, answeredGroups } = approvalProgress(row)
+  const summary = actionSummary(facts)
   return {
     ...facts,
     headers: [...(facts.headers ?? [])],
@@ -28,6 +30,8 @@ export function approvalCard(row: ApprovalRow): ApprovalCard {
     responded_via: row.via,
     note: row.note,
     left_at: row.leftAt?.toISOString() ?? null,
+    summary: summary?.sentence ?? null,
+    object_url: summary?.url ?? null,
   }
 }
 

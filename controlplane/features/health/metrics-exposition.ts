@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { countRelations } from '../../../core/wire/gateway/version-relation.ts'
+import type { ChannelView } from '../../../core/wire/notification-channels.ts'
 import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 import { VERSION } from '../../version.ts'
 import type { ActionCounts } from '../actions/rows.ts'
@@ -20,6 +21,7 @@ export type MetricsState = {
   readonly certificate: { readonly ageS: number; readonly remainingS: number } | null
   /** Number of batches of traffic records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>
+  readonly channels: readonly Pick<ChannelView, 'name' | 'state'>[]
 }
 
 /**
@@ -48,6 +50,14 @@ export function exposition(state: MetricsState): Promise<string> {
     'Policies of manifests that were never in force and deny their scope, by tier (platform, tenant)',
     'tier',
     Object.entries(state.invalid),
+  )
+  write.labelled(
+    'svc_notification_channel_failing',
+    'Whether the last notification through a configured channel failed (1) or not (0), by channel (slack, email, webhook, chat_webhook)',
+    'channel',
+    state.channels.flatMap(({ name, state }) =>
+      state === 'off' ? [] : [[name, state === 'failing' ? 1 : 0] as const],
+    ),
   )
   write.gauge('svc_kill_switches_active', 'Kill switches in force in the installation', state.kills)
   return registry.metrics()

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
+import type { ChannelView } from '../../../core/wire/notification-channels.ts'
 import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 import type { Db } from '../../db/query.ts'
 import { type ActionCounts, countActions } from '../actions/rows.ts'
@@ -25,6 +26,8 @@ export type MetricsDeps = {
   /** Number of batches of traffic records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>
   readonly platformNamespaces: ReadonlySet<string>
+  /** Returns the channels of notifications with their states. */
+  readonly channels: () => Promise<readonly ChannelView[]>
 }
 
 export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetrics {
@@ -38,7 +41,12 @@ export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetric
   }
   return {
     scrape: async () =>
-      exposition({ ...stateOf(deps), counts: await counts(), invalid: await invalidPolicies(deps) }),
+      exposition({
+        ...stateOf(deps),
+        counts: await counts(),
+        invalid: await invalidPolicies(deps),
+        channels: await deps.channels(),
+      }),
   }
 }
 

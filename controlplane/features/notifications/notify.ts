@@ -12,6 +12,11 @@ import { createBotIdentity } from '../chat/bot-identity.ts'
 import { createChat } from '../chat/service.ts'
 import type { ConfirmAccess } from '../oidc/confirmation.ts'
 import type { Settings } from '../settings/service.ts'
+import { createChatWebhookChannel } from './channels/chat-webhook.ts'
+import { createEmailChannel, type EmailOptions } from './channels/email.ts'
+import { createHoldWebhookChannel } from './channels/hold-webhook.ts'
+import { createNotificationChannels, type NotificationChannels } from './channels/service.ts'
+import { createSlackChannel } from './channels/slack.ts'
 import { createOutbox } from './outbox.ts'
 import { createSender, type Send } from './send.ts'
 import { createNotifications, type Notifications } from './service.ts'
@@ -24,12 +29,14 @@ export type NotifyDeps = {
   readonly log: Logger
   readonly keyring: Keyring
   readonly settings: Pick<Settings, 'read'>
-  readonly approvals: Pick<Approvals, 'respond'>
+  readonly approvals: Pick<Approvals, 'respond' | 'get'>
   readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs' | 'publicUrl'> & {
     readonly egressProxy?: EgressProxySettings
   }
   /** Base address of the chat provider's web API; default: the public address. */
   readonly chatApiUrl?: string | undefined
+  /** Resolver and certificate authorities of the SMTP server. */
+  readonly smtp?: EmailOptions | undefined
   /** Returns the current decision token of an action; null once the token is used, expired or cancelled. */
   readonly tokenFor: (actionRequestId: string) => Promise<string | null>
   /** Checks whether the user who clicked a button of an approval card still has access. */
@@ -40,6 +47,7 @@ export type NotifyDeps = {
 export type Notify = AsyncDisposable & {
   readonly notifications: Notifications
   readonly webhookSecret: WebhookSecret
+  readonly channels: NotificationChannels
   readonly chatAnswers: ChatAnswers
   /** Reads the outbox now instead of at the next poll. */
   wake(): void
@@ -48,16 +56,37 @@ export type Notify = AsyncDisposable & {
 export async function createNotify(deps: NotifyDeps): Promise<Notify> {
   const { send, api } = createChatClient(deps)
   const webhookSecret = createWebhookSecret(deps)
-  const chat = createChat({ ...deps, api, dashboardUrl: deps.config.publicUrl })
+  const dashboardUrl = deps.config.publicUrl
+  const chat = createChat({ ...deps, api, dashboardUrl })
+  const channels = createNotificationChannels({
+    ...deps,
+    dashboardUrl,
+    channels: {
+      slack: createSlackChannel(api),
+      email: createEmailChannel(deps.smtp),
+      webhook: createHoldWebhookChannel({ send, secret: webhookSecret }),
+      chat_webhook: createChatWebhookChannel({ send }),
+    },
+  })
   const botCheck = createBotCheck({ ...deps, identifyBot: createBotIdentity(api) })
   const outbox = await createOutbox({
     ...deps,
-    prepare: chat.prepare,
-    deliver: { webhook: createWebhookDelivery({ ...deps, send, secret: webhookSecret }), ...chat.deliver },
+    prepare: async () => {
+      await chat.prepare()
+      await channels.prepare()
+    },
+    deliver: {
+      webhook: createWebhookDelivery({ ...deps, send, secret: webhookSecret }),
+      chat_post: channels.observed('slack', chat.deliver.chat_post),
+      chat_update: channels.observed('slack', chat.deliver.chat_update),
+      chat_tell: chat.deliver.chat_tell,
+      hold_notice: channels.deliver,
+    },
   })
   return {
     notifications: createNotifications(deps),
     webhookSecret,
+    channels,
     chatAnswers: createChatAnswers({ ...deps, api }),
     wake: outbox.wake,
     async [Symbol.asyncDispose]() {

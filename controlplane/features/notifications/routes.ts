@@ -1,5 +1,11 @@
 import { Ok } from '../../../core/wire/fields.ts'
 import {
+  ChannelBody,
+  ChannelList,
+  TestChannelBody,
+  TestChannelReply,
+} from '../../../core/wire/notification-channels.ts'
+import {
   NotificationList,
   NotificationsQuery,
   type NotificationView,
@@ -8,16 +14,21 @@ import {
 import { RotateWebhookSecretBody, WebhookSecretReply } from '../../../core/wire/settings.ts'
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
+import type { NotificationChannels } from './channels/service.ts'
 import type { Notifications } from './service.ts'
 import type { WebhookSecret } from './webhook-secret.ts'
 
 export type NotificationRouteDeps = {
-  readonly notify: { readonly notifications: Notifications; readonly webhookSecret: WebhookSecret }
+  readonly notify: {
+    readonly notifications: Notifications
+    readonly webhookSecret: WebhookSecret
+    readonly channels: NotificationChannels
+  }
 }
 
-/** Returns the routes for notifications with their states, and for the secret that signs them. */
+/** Returns the routes for notifications with their states, for channels, and for the secret that signs notifications. */
 export function createNotificationRoutes(deps: NotificationRouteDeps): readonly Route[] {
-  return [...outboxRoutes(deps), ...secretRoutes(deps)]
+  return [...outboxRoutes(deps), ...channelRoutes(deps), ...secretRoutes(deps)]
 }
 
 function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): readonly Route[] {
@@ -45,6 +56,43 @@ function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): rea
         await notifications.retry(body.event_id)
         return { ok: true as const }
       },
+    }),
+  ]
+}
+
+function channelRoutes({ notify: { channels } }: NotificationRouteDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/notification-channels',
+      auth: 'settings/get',
+      summary:
+        'Lists the channels that reach approvers, with their last deliveries and errors; secrets are masked',
+      response: ChannelList,
+      handler: async () => ({ channels: [...(await channels.list())] }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/api/dashboard/notification-channels',
+      auth: 'settings/update',
+      summary:
+        'Replaces the settings of one channel, or removes the channel; a mask leaves a secret unchanged',
+      body: ChannelBody,
+      response: Ok,
+      handler: async ({ body, principal }) => {
+        await channels.put(actorOf(principal), body)
+        return { ok: true as const }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/notification-channels/test',
+      auth: 'settings/update',
+      summary: 'Sends a test message through one channel; returns the error of the receiver',
+      statuses: [409],
+      body: TestChannelBody,
+      response: TestChannelReply,
+      handler: async ({ body }) => channels.test(body.name),
     }),
   ]
 }

@@ -8,7 +8,7 @@ import { onlyRow } from '../../db/rows.ts'
  */
 export const OUTBOX_CHANNEL = 'chaperone_outbox'
 
-export type OutboxKind = 'webhook' | 'chat_post' | 'chat_update' | 'chat_tell'
+export type OutboxKind = 'webhook' | 'chat_post' | 'chat_update' | 'chat_tell' | 'hold_notice'
 export type OutboxState = 'pending' | 'delivered' | 'dead' | 'obsolete'
 
 export type OutboxInput = {

@@ -32,7 +32,7 @@ export function createWebhookDelivery(deps: WebhookDeps): Deliver {
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signature,
     }
-    return judge(await deps.send({ url, headers, body, readBytes: 0, signal }))
+    return judgeReply(await deps.send({ url, headers, body, readBytes: 0, signal }))
   }
 }
 
@@ -55,7 +55,8 @@ async function bodyOf(message: Leased, url: string, tokenFor: WebhookDeps['token
   })
 }
 
-function judge({ status, retryAfterS }: SendReply): Delivery {
+/** Returns the result of an attempt whose receiver replied with this status. */
+export function judgeReply({ status, retryAfterS }: SendReply): Delivery {
   if (status >= 200 && status < 300) return { outcome: 'delivered', status }
   if (status === 410) return { outcome: 'refused', why: 'the receiver answered 410 Gone', status }
   if (status >= 300 && status < 400) {

@@ -209,6 +209,14 @@ describe('every change over the dashboard leaves its events, and no others', () 
       { event_type: 'settings.updated', details: { keys: ['chat_channel_id', 'codehost_pat'] } },
     ])
     expect((await put({ codehost_pat: '********' })).events).toEqual([])
+    const channels = '/api/dashboard/notification-channels'
+    const webhook = { name: 'webhook', settings: { url: 'http://127.0.0.1:9/canary' } }
+    expect((await change('PUT', channels, webhook)).events).toMatchObject([
+      { event_type: 'settings.updated', details: { keys: ['channel_webhook'] } },
+    ])
+    const tested = await change('POST', `${channels}/test`, { name: 'webhook' })
+    expect(tested).toMatchObject({ events: [], answer: { body: { ok: false } } })
+    expect(await types('PUT', channels, { ...webhook, settings: null })).toEqual(['settings.updated'])
     const kill = '/api/dashboard/kill-switch'
     const on = await change('POST', kill, { active: true, reason: 'drill', scope: 'agent:quick' })
     expect(on.events).toMatchObject([

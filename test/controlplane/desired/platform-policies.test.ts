@@ -42,6 +42,7 @@ async function invalidCounts() {
     ...{ db: replica.db, orgId: 'none', processes: () => 0, kills: () => 0, refusedBatches: new Map() },
     ...{ state: () => ({ version: 1, processes: [] }), certificate: () => null },
     platformNamespaces: PLATFORM,
+    channels: async () => [],
   })
   const count = (text: string, tier: string) =>
     Number(new RegExp(`^svc_policies_invalid\\{tier="${tier}"\\} (.*)$`, 'm').exec(text)?.[1])

@@ -10,7 +10,7 @@ const PROCESS: GatewayProcess = {
 const STATE: MetricsState = {
   counts: { total: 0, lastHour: 0, decisions24h: { allow: 0, deny: 0, requires_approval: 0 } },
   ...{ invalid: { platform: 0, tenant: 0 }, connected: 0, version: 7, processes: [PROCESS], kills: 0 },
-  ...{ certificate: null, refusedBatches: new Map() },
+  ...{ certificate: null, refusedBatches: new Map(), channels: [] },
 }
 const rowsOf = async (state: Partial<MetricsState>) => (await exposition({ ...STATE, ...state })).split('\n')
 
@@ -42,4 +42,18 @@ test('the certificate has an age and a remaining time; without TLS there is none
   expect(rows).toContain('svc_certificate_age_seconds{certificate="control_plane"} 60')
   expect(rows).toContain('svc_certificate_remaining_seconds{certificate="control_plane"} 90')
   expect((await rowsOf({})).filter((row) => row.startsWith('svc_certificate'))).toEqual([])
+})
+
+test('a channel of notifications is counted once it is configured', async () => {
+  const rows = await rowsOf({
+    channels: [
+      { name: 'email', state: 'failing' },
+      { name: 'webhook', state: 'ok' },
+      { name: 'slack', state: 'off' },
+    ],
+  })
+  expect(rows.filter((row) => row.startsWith('svc_notification_channel_failing'))).toEqual([
+    'svc_notification_channel_failing{channel="email"} 1',
+    'svc_notification_channel_failing{channel="webhook"} 0',
+  ])
 })

@@ -8,6 +8,7 @@ import { type Logger, pino } from 'pino'
 import { readConfig } from '../../../controlplane/config.ts'
 import { createControlPlane } from '../../../controlplane/controlplane.ts'
 import { escaped } from '../../../controlplane/features/chat/message.ts'
+import type { EmailOptions } from '../../../controlplane/features/notifications/channels/email.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -141,7 +142,11 @@ export type ChatPlane = AsyncDisposable & {
   join(email: string, role: string, groups?: readonly string[]): Promise<string>
 }
 
-export async function startChatPlane(database: TestDatabase, chat: FakeChat): Promise<ChatPlane> {
+export async function startChatPlane(
+  database: TestDatabase,
+  chat: FakeChat,
+  given: { readonly env?: Readonly<Record<string, string>>; readonly smtp?: EmailOptions } = {},
+): Promise<ChatPlane> {
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-chat-'))
   const tokenFile = join(folder, 'gateway.token')
   await writeFile(tokenFile, GATEWAY_TOKEN, { mode: 0o600 })
@@ -155,8 +160,12 @@ export async function startChatPlane(database: TestDatabase, chat: FakeChat): Pr
     NOTIFY_ALLOW_CIDRS: '127.0.0.0/8',
     // Never asked: a confirmation counts for five minutes.
     ...{ OIDC_ISSUER: 'https://idp.example', OIDC_CLIENT_ID: 'chat', OIDC_GROUPS: '{"*":{"role":"member"}}' },
+    ...given.env,
   })
-  const plane = await createControlPlane(config, log, { chatApiUrl: chat.recorder.url })
+  const plane = await createControlPlane(config, log, {
+    chatApiUrl: chat.recorder.url,
+    ...(given.smtp === undefined ? {} : { smtp: given.smtp }),
+  })
   const db = new pg.Client({ connectionString: database.adminUrl })
   await db.connect()
   const anybody = caller(plane.url, {})

@@ -471,7 +471,13 @@ test('a message that becomes obsolete after a failed attempt has failed, and kee
   const clock = fakeClock()
   await using outbox = await createOutbox({
     ...{ db: world.db, log: pino({ level: 'silent' }), now: clock.now, random: () => 0 },
-    deliver: { webhook: deliver, chat_post: deliver, chat_update: deliver, chat_tell: deliver },
+    deliver: {
+      webhook: deliver,
+      chat_post: deliver,
+      chat_update: deliver,
+      chat_tell: deliver,
+      hold_notice: deliver,
+    },
   })
   await eventually('the first attempt failed', () => (failures.length === 0 ? true : null))
   await eventually('the message is dead', async () => {

@@ -56,7 +56,7 @@ export async function startWorld(postgres: TestPostgres): Promise<World> {
       const send = createSender({ reach: LOOPBACK, ...sender })
       const deliver = {
         webhook: createWebhookDelivery({ send, keyring, secret, tokenFor }),
-        ...{ chat_post: unused, chat_update: unused, chat_tell: unused },
+        ...{ chat_post: unused, chat_update: unused, chat_tell: unused, hold_notice: unused },
       }
       const outbox = await createOutbox({ db, log, deliver, random: () => 0, ...(now && { now }) })
       started.push(outbox)

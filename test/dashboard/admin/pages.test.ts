@@ -226,6 +226,32 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
       await context.close()
     },
   )
+
+  test('a channel is set up and tested on the page, which shows its error and the steps for Slack', async () => {
+    const visitor = await stage.signedIn(OWNER, '#/settings')
+    const { page, context } = visitor
+    await page.getByLabel('Slack app manifest', { exact: true }).getByText('/api/integrations/chat').waitFor()
+    await page.getByRole('button', { name: 'Set up E-mail' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('SMTP server').fill('127.0.0.1')
+    await dialog.getByRole('textbox', { name: 'Port' }).fill('9')
+    await dialog.getByLabel('Sender').fill('chaperone@example.com')
+    expect(await violations(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Nothing sent yet').waitFor()
+    await page.getByRole('button', { name: 'Send a test by E-mail' }).click()
+    await page.getByText(/The test message failed: 127\.0\.0\.1:9 /).waitFor()
+    await page.getByText('Failing', { exact: true }).waitFor()
+    await page.goto(`${base()}/#/overview`)
+    await page.getByText(/Notifications by e-mail fail: 127\.0\.0\.1:9/).waitFor()
+    const { stdout } = await stage.laptop.cli(['doctor'])
+    expect(stdout).toMatch(/warning +notifications: email: 127\.0\.0\.1:9/)
+    await page.goto(`${base()}/#/settings`)
+    await page.getByRole('button', { name: 'Remove E-mail' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('Failing', { exact: true }).waitFor({ state: 'detached' })
+    await context.close()
+  })
 })
 
 /** Creates objects with hostile text in every field that other users or agents choose. */

@@ -1,16 +1,18 @@
 import { Group, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
+import { usePendingCount } from '../../live/pending-count.tsx'
 
-/** Renders the heading of a page with its description and its actions. Sets the document title. */
+/** Renders the heading of a page with its description and its actions. Sets the document title, with the number of pending approvals. */
 export function PageHead(props: {
   readonly title: string
   readonly about?: ReactNode
   readonly children?: ReactNode
 }) {
   const { title, about, children } = props
+  const pending = usePendingCount()
   useEffect(() => {
-    document.title = `${title} - Chaperone`
-  }, [title])
+    document.title = `${pending === 0 ? '' : `(${pending}) `}${title} - Chaperone`
+  }, [title, pending])
   return (
     <Group justify="space-between" align="flex-end" mb="lg" gap="sm">
       <div>

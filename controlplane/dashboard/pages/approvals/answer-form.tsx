@@ -13,7 +13,8 @@ import { answerObstacle } from './answer-obstacle.ts'
 
 type Props = {
   readonly card: ApprovalCard
-  readonly onAnswered: () => void
+  /** Called with the answer, or with null when another approver had ended the approval before. */
+  readonly onAnswered: (approved: boolean | null) => void
   /** Called when the answer was accepted and further approver groups must answer. */
   readonly onPartly: () => void
 }
@@ -32,7 +33,7 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
     const body = { id: card.id, approved, ...(text === '' ? {} : { note: text }) }
     const { status } = await call('POST /api/dashboard/proxy-approvals', { body })
     if (status === 'pending') onPartly()
-    else onAnswered()
+    else onAnswered(approved)
   })
   const obstacle = answerObstacle(user, card, users.data?.users ?? null)
   if (obstacle !== null) {
@@ -44,7 +45,7 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
   }
   return (
     <Stack gap="sm">
-      {answer.error === null ? null : <AnswerError error={answer.error} onDismiss={onAnswered} />}
+      {answer.error === null ? null : <AnswerError error={answer.error} onDismiss={() => onAnswered(null)} />}
       <Group align="flex-end" gap="sm">
         <TextInput
           className="grow"

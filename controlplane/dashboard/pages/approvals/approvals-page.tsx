@@ -5,6 +5,7 @@ import { useResource } from '../../live/use-resource.ts'
 import { useQueryState } from '../../routing/use-page-location.ts'
 import { AnswerHistory } from './answer-history.tsx'
 import { Inbox } from './inbox.tsx'
+import { NotifyButton } from './notify-button.tsx'
 import { ShortcutHelp } from './shortcut-help.tsx'
 
 const NEWEST = 200
@@ -25,6 +26,7 @@ export function Page() {
         title="Approvals"
         about="Requests that a permission or policy holds until an approver answers."
       >
+        <NotifyButton />
         <ShortcutHelp />
       </PageHead>
       <Tabs

@@ -1,9 +1,10 @@
 import { Alert, Anchor, Stack } from '@mantine/core'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
+import { AnsweredNote } from './answered-note.tsx'
 import { PendingCard } from './card/pending-card.tsx'
 import { useInboxKeys } from './use-inbox-keys.ts'
 import { useKeptCards } from './use-kept-cards.ts'
@@ -26,8 +27,11 @@ export function Inbox({ pending, linkedId, onAnswered }: Props) {
   useEffect(() => {
     if (linkedId !== null) document.getElementById(linkedId)?.scrollIntoView({ block: 'start' })
   }, [linkedId])
-  const isGone = linkedId !== null && !cards.some(({ id }) => id === linkedId)
-  if (cards.length === 0) {
+  const [results, setResults] = useState<readonly Result[]>([])
+  const dismissResult = (id: string) => setResults((before) => before.filter(({ card }) => card.id !== id))
+  const isAnswered = results.some(({ card }) => card.id === linkedId)
+  const isGone = linkedId !== null && !isAnswered && !cards.some(({ id }) => id === linkedId)
+  if (cards.length === 0 && results.length === 0) {
     return isGone ? (
       <GoneNote id={linkedId} />
     ) : (
@@ -40,20 +44,44 @@ export function Inbox({ pending, linkedId, onAnswered }: Props) {
   return (
     <Stack ref={list} gap="md" aria-live="polite">
       {isGone ? <GoneNote id={linkedId} /> : null}
-      {cards.map((card) => (
-        <PendingCard
-          key={card.id}
-          card={card}
-          onAnswered={() => {
-            focusNext(list.current, card.id)
-            dismiss(card.id)
-            onAnswered()
-          }}
-          onPartly={onAnswered}
-          onDismiss={() => dismiss(card.id)}
-        />
-      ))}
+      {inOrder(cards, results).map(({ card, approved }) =>
+        approved === null ? (
+          <PendingCard
+            key={card.id}
+            card={card}
+            onAnswered={(answer) => {
+              if (answer === null) focusNext(list.current, card.id)
+              else setResults((before) => [...before, { card, approved: answer }])
+              dismiss(card.id)
+              onAnswered()
+            }}
+            onPartly={onAnswered}
+            onDismiss={() => dismiss(card.id)}
+          />
+        ) : (
+          <AnsweredNote
+            key={card.id}
+            card={card}
+            approved={approved}
+            onDismiss={() => {
+              focusNext(list.current, card.id)
+              dismissResult(card.id)
+            }}
+          />
+        ),
+      )}
     </Stack>
+  )
+}
+
+type Result = { readonly card: ApprovalCard; readonly approved: boolean }
+
+/** Joins pending cards and results, so that a result is in the place of its card. */
+function inOrder(cards: readonly ApprovalCard[], results: readonly Result[]) {
+  const answered = new Set(results.map(({ card }) => card.id))
+  const pending = cards.filter(({ id }) => !answered.has(id)).map((card) => ({ card, approved: null }))
+  return [...pending, ...results].sort(
+    (a, b) => Date.parse(a.card.expires_at) - Date.parse(b.card.expires_at),
   )
 }
 
@@ -80,8 +108,8 @@ function GoneNote({ id }: { readonly id: string }) {
  * focused card.
  */
 function focusNext(list: HTMLElement | null, id: string): void {
-  const cards = [...(list?.querySelectorAll<HTMLElement>('[data-approval]') ?? [])]
-  const at = cards.findIndex((card) => card.dataset['approval'] === id)
+  const cards = [...(list?.querySelectorAll<HTMLElement>('[data-approval], [data-result]') ?? [])]
+  const at = cards.findIndex((card) => card.dataset['approval'] === id || card.dataset['result'] === id)
   const next = cards[at + 1] ?? cards[at - 1]
   next?.focus()
 }

@@ -16,7 +16,7 @@ export function useInboxKeys(list: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-      const cards = [...(list.current?.querySelectorAll<HTMLElement>('[data-approval]') ?? [])]
+      const cards = [...(list.current?.querySelectorAll<HTMLElement>('[data-approval], [data-result]') ?? [])]
       const current = cards.findIndex((card) => card.contains(document.activeElement))
       const target = targetElement(event.key, cards, current)
       if (target === null) return

@@ -2,6 +2,7 @@ import { Stack } from '@mantine/core'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
 import { useResource } from '../../live/use-resource.ts'
+import { Channels } from './channels.tsx'
 import { Notifications } from './notifications.tsx'
 import { SettingsForm } from './settings-form.tsx'
 import { WebhookSecret } from './webhook-secret.tsx'
@@ -21,6 +22,7 @@ export function Page() {
             <SettingsForm key={JSON.stringify(values)} values={values} onSaved={settings.reload} />
           )}
         </Loaded>
+        <Channels />
         <WebhookSecret />
         <Notifications />
       </Stack>

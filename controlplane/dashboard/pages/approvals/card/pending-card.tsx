@@ -1,4 +1,4 @@
-import { Box, Group, Paper, Stack } from '@mantine/core'
+import { Anchor, Box, Group, Paper, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { ActionName } from '../../../components/decision/action-name.tsx'
@@ -8,6 +8,7 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 import { visibleLength } from '../../../components/text/visible-text.ts'
 import { usePast } from '../../../live/use-past.ts'
 import { AnswerForm } from '../answer-form.tsx'
+import { AgentHistory } from './agent-history.tsx'
 import { AgentStatement } from './agent-statement.tsx'
 import { DisconnectedNote } from './disconnected-note.tsx'
 import { ExpiredNote } from './expired-note.tsx'
@@ -19,7 +20,8 @@ import { UnreadBody } from './unread-body.tsx'
 
 type Props = {
   readonly card: ApprovalCard
-  readonly onAnswered: () => void
+  /** Called with the answer, or with null when another approver had ended the approval before. */
+  readonly onAnswered: (approved: boolean | null) => void
   readonly onPartly: () => void
   readonly onDismiss: () => void
 }
@@ -46,6 +48,7 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
                 on <UntrustedText text={card.target} canGrow />
               </div>
             )}
+            {card.summary == null ? null : <Summary summary={card.summary} url={card.object_url ?? null} />}
           </div>
           <TimeLeft createdAt={card.created_at} expiresAt={card.expires_at} />
         </Group>
@@ -62,6 +65,7 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
         {card.requested_by_agent_text === null ? null : (
           <AgentStatement text={card.requested_by_agent_text} />
         )}
+        <AgentHistory agent={card.agent} />
         {isExpired || !hasDisconnected(card) ? null : <DisconnectedNote />}
         {isExpired ? (
           <ExpiredNote agent={card.agent} onDismiss={onDismiss} />
@@ -70,6 +74,20 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
         )}
       </Stack>
     </Paper>
+  )
+}
+
+/** Shows what the action does, with a link to its object at the provider. */
+function Summary({ summary, url }: { readonly summary: string; readonly url: string | null }) {
+  return (
+    <Text component="p" size="md" my={4}>
+      <UntrustedText text={summary} canGrow />{' '}
+      {url === null ? null : (
+        <Anchor href={url} target="_blank" rel="noreferrer" underline="always">
+          Open at {new URL(url).hostname}
+        </Anchor>
+      )}
+    </Text>
   )
 }
 

@@ -6,6 +6,7 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 import { effectsText } from '../../../labels/effects-text.ts'
 import { policyBehind } from '../always-allow/permission-proposal.ts'
 import { ApproverSets } from './approver-sets.tsx'
+import { hasDisconnected } from './has-disconnected.ts'
 import { PinnedState } from './pinned-state.tsx'
 
 /** Shows the destination of the held request, the agent, and the rule that requires an approver. */
@@ -18,7 +19,11 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
         ['Effects', effectsText(card.effects)],
         ['Held by', <HeldBy key="rule" card={card} />],
-        ['Approvers', card.required_groups.length === 0 ? null : <ApproverSets key="sets" card={card} />],
+        [
+          'Approvers',
+          card.required_groups.length === 0 ? 'any member' : <ApproverSets key="sets" card={card} />,
+        ],
+        ['Agent state', agentState(card)],
         ['Pinned state', <PinnedState key="state" pins={card.pins} />],
         ['Held at', <TimeText key="at" at={card.created_at} />],
         [
@@ -32,6 +37,13 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
       ]}
     />
   )
+}
+
+/** States whether a client of the agent still waits for the answer. */
+function agentState(card: ApprovalCard): string | null {
+  if (card.status !== 'pending') return null
+  if (card.kind === 'action') return 'waits for the answer through the API'
+  return hasDisconnected(card) ? 'disconnected' : 'waits for the answer'
 }
 
 /** Shows the policy rule or permission pattern that requires approval. */

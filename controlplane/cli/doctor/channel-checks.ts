@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import type { ApiClient } from '../client/client.ts'
+import { type Check, ok, warning } from './check.ts'
+
+const Channels = z.object({
+  channels: z.array(
+    z.looseObject({ name: z.string(), state: z.string(), last_error: z.string().nullable().default(null) }),
+  ),
+})
+
+/** Checks the channels that announce held requests to approvers. */
+export async function channelChecks(api: ApiClient): Promise<Check[]> {
+  const { channels } = Channels.parse(await api.call('GET', '/api/dashboard/notification-channels'))
+  const configured = channels.filter(({ state }) => state !== 'off')
+  if (configured.length === 0)
+    return [ok('notifications', 'no channel is configured; approvers use the page')]
+  return configured.map(({ name, state, last_error: error }) => {
+    if (state === 'failing')
+      return warning(
+        `notifications: ${name}`,
+        error ?? 'the last message failed',
+        'correct it under Settings, Channels',
+      )
+    return ok(`notifications: ${name}`, state === 'ok' ? 'ok' : 'configured, nothing sent yet')
+  })
+}

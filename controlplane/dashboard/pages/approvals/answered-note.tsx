@@ -1,0 +1,57 @@
+import { Anchor, Button, Group, Paper, Text } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
+import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { hrefOf } from '../../routing/page-location.ts'
+
+/** Shows the result of an answer in the place of its card, and keeps the keyboard focus there. */
+export function AnsweredNote(props: {
+  readonly card: ApprovalCard
+  readonly approved: boolean
+  readonly onDismiss: () => void
+}) {
+  const { card, approved, onDismiss } = props
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => place.current?.focus({ preventScroll: true }), [])
+  return (
+    <Paper
+      withBorder
+      p="sm"
+      component="section"
+      role="status"
+      ref={place}
+      tabIndex={-1}
+      data-result={card.id}
+      aria-label="Result"
+    >
+      <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
+        <div className="min-0">
+          <DecisionBadge decision={approved ? 'approved' : 'denied'} />{' '}
+          <UntrustedText text={card.summary ?? `${card.action_type} of ${card.agent}`} canGrow />
+          <Text size="sm" c="dimmed" component="div">
+            {outcomeText(card, approved)}{' '}
+            <Anchor
+              size="sm"
+              underline="always"
+              href={hrefOf('traffic', { action_type: card.action_type, agent: card.agent })}
+            >
+              Show the requests
+            </Anchor>
+          </Text>
+        </div>
+        <Button size="compact-sm" variant="default" onClick={onDismiss}>
+          Dismiss
+        </Button>
+      </Group>
+    </Paper>
+  )
+}
+
+function outcomeText({ left_at: leftAt, kind }: ApprovalCard, approved: boolean): string {
+  if (!approved) return 'The agent received the denial and your reason. Nothing was sent.'
+  if (kind === 'action') return 'The agent can now execute the action once.'
+  if (leftAt != null)
+    return 'The agent had disconnected. The request passes once if the agent repeats it within five minutes.'
+  return 'The gateway sends the request. An answer cannot be taken back.'
+}

@@ -1,0 +1,104 @@
+import { lookup } from 'node:dns/promises'
+import { checkedAddresses, type Resolve } from '../../../../core/request/outbound-address.ts'
+import type { EmailSettings } from '../../../../core/wire/notification-channels.ts'
+import type { Delivery } from '../delivery.ts'
+import { type Channel, type Notice, noticeText } from './channel.ts'
+
+export type EmailOptions = {
+  readonly resolve?: Resolve
+  /** Certificate authorities (PEM) that replace the default certificate authorities of Node. */
+  readonly ca?: readonly string[]
+}
+
+/** Time limit of each phase of the SMTP session in milliseconds. */
+const TIMEOUT_MS = 8_000
+/** Time limit of the whole attempt in milliseconds, below the lease of a message. */
+const ATTEMPT_MS = 20_000
+
+/** Sends notices by SMTP, one message to all receivers (Bcc). */
+export function createEmailChannel(options: EmailOptions = {}): Channel<EmailSettings> {
+  const resolve = options.resolve ?? ((host: string) => lookup(host, { all: true, order: 'verbatim' }))
+  return {
+    async send(settings, notice, signal) {
+      const to = settings.to.length > 0 ? settings.to : notice.approvers
+      if (to.length === 0) return failed('no active user may answer, so the e-mail has no receiver')
+      const checked = await checkedAddresses(settings.host, 'private', resolve)
+      if (!checked.ok)
+        return failed(`${settings.host} resolves to ${checked.address}, ${checked.refusal.why}`)
+      const [first] = checked.addresses
+      if (first === undefined) return failed(`${settings.host} has no address`)
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
+      const transport = transportOptions(settings, first.address, options.ca)
+      return deliver(transport, messageOf(settings, notice, to), limit).catch((error: unknown) =>
+        failure(settings, error),
+      )
+    },
+  }
+}
+
+async function deliver(
+  options: ReturnType<typeof transportOptions>,
+  message: ReturnType<typeof messageOf>,
+  signal: AbortSignal,
+): Promise<Delivery> {
+  // Loaded with the first e-mail, because installations without e-mail do not need the library in memory.
+  const { createTransport } = await import('nodemailer')
+  const transport = createTransport(options)
+  try {
+    await unlessAborted(transport.sendMail(message), signal)
+    return { outcome: 'delivered', status: 250 }
+  } finally {
+    transport.close()
+  }
+}
+
+/** Options of the transport. It connects to the checked address, and verifies the certificate for the host. */
+function transportOptions(settings: EmailSettings, address: string, ca: readonly string[] | undefined) {
+  const { host, port, tls, username, password } = settings
+  return {
+    host: address,
+    port,
+    secure: tls === 'implicit',
+    requireTLS: tls === 'starttls',
+    ignoreTLS: tls === 'none',
+    ...(username === '' || tls === 'none' ? {} : { auth: { user: username, pass: password } }),
+    tls: { servername: host, ...(ca === undefined ? {} : { ca: [...ca] }) },
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }
+}
+
+function messageOf({ from }: EmailSettings, notice: Notice, to: readonly string[]) {
+  return {
+    from: { name: 'Chaperone', address: from },
+    envelope: { from, to: [...to] },
+    to: { name: 'Approvers', address: from },
+    subject: notice.title,
+    text: noticeText(notice),
+    // The same id for all attempts, so that mail clients show a repeated message once.
+    messageId: `<${notice.id}@chaperone>`,
+    headers: { 'auto-submitted': 'auto-generated' },
+  }
+}
+
+function failure({ host, port }: EmailSettings, error: unknown): Delivery {
+  const { code, responseCode, message } = error as { code?: string; responseCode?: number; message?: string }
+  const status = typeof responseCode === 'number' ? responseCode : null
+  const why = `${host}:${port} ${code ?? 'failed'}: ${String(message ?? error)}`
+  return { outcome: 'failed', why: why.slice(0, 300), status }
+}
+
+function failed(why: string): Delivery {
+  return { outcome: 'failed', why, status: null }
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = () => reject(new Error('the attempt took too long'))
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop, { once: true })
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', stop))
+}

@@ -1,0 +1,116 @@
+export type SummarisedAction = {
+  readonly action_type: string
+  readonly target: string | null
+  readonly host: string | null
+  readonly parameters: Readonly<Record<string, unknown>>
+}
+
+/** What an action does, in one sentence, and the page of its object at the provider. */
+export type ActionSummary = { readonly sentence: string; readonly url: string | null }
+
+/**
+ * Returns the summary of an action that the table knows; null for other actions, and where a parameter of the sentence is
+ * absent. Names and values come from the request, so the sentence is untrusted text. The URL always leads to the provider.
+ */
+export function actionSummary(action: SummarisedAction): ActionSummary | null {
+  const write = Object.hasOwn(SENTENCES, action.action_type) ? SENTENCES[action.action_type] : undefined
+  if (write === undefined || action.target === null) return null
+  const facts = factsOf(action, action.target)
+  const written = write(facts)
+  if (written === null) return null
+  return { sentence: `${written.sentence}.`, url: pageOf(action, written.page ?? null) }
+}
+
+type Facts = {
+  readonly target: string
+  /** Returns a parameter as short text; null when it is absent or neither text nor number. */
+  readonly of: (...names: string[]) => string | null
+}
+type Written = {
+  readonly sentence: string
+  /** Path of the object below the target on the provider's site. */
+  readonly page?: readonly string[]
+} | null
+
+const MAX_VALUE = 120
+
+const SENTENCES: Readonly<Record<string, (facts: Facts) => Written>> = {
+  'codehost.pr.merge': ({ target, of }) => {
+    const method = of('merge_method')
+    return numbered(of('number'), (number) => ({
+      sentence: `Merge pull request #${number} of ${target}${method === null ? '' : ` by ${method}`}`,
+      page: ['pull', number],
+    }))
+  },
+  'codehost.pr.create': ({ target, of }) =>
+    titled(`Open a pull request in ${target}`, of('title'), ['pulls']),
+  'codehost.pr.review': ({ target, of }) =>
+    numbered(of('number'), (number) => ({
+      sentence: `Review pull request #${number} of ${target}`,
+      page: ['pull', number],
+    })),
+  'codehost.issue.create': ({ target, of }) =>
+    titled(`Create an issue in ${target}`, of('title'), ['issues']),
+  'codehost.issue_comment.create': ({ target, of }) =>
+    numbered(of('number'), (number) => ({
+      sentence: `Comment on #${number} of ${target}`,
+      page: ['issues', number],
+    })),
+  'codehost.branch.create': ({ target, of }) =>
+    numbered(of('ref'), (ref) => ({ sentence: `Create ${ref} in ${target}`, page: ['branches'] })),
+  'codehost.branch.delete': ({ target, of }) =>
+    numbered(of('ref'), (ref) => ({ sentence: `Delete ${ref} of ${target}`, page: ['branches'] })),
+  'codehost.git.force_push': ({ target, of }) => ({
+    sentence: `Overwrite the history of ${of('ref') ?? 'a reference'} in ${target}`,
+    page: [],
+  }),
+  'codehost.repo.delete': ({ target }) => ({ sentence: `Delete the repository ${target}`, page: [] }),
+  'codehost.repo.transfer': ({ target, of }) => ({
+    sentence: `Transfer the repository ${target} to ${of('new_owner') ?? 'another owner'}`,
+    page: [],
+  }),
+  'payments.charge.refund': ({ target, of }) => {
+    const amount = of('amount')
+    return {
+      sentence: `Refund ${amount === null ? 'the whole amount' : `${amount} (smallest unit)`} of ${target}`,
+    }
+  },
+  'chat.message.post': ({ target }) => ({ sentence: `Post a message to the channel ${target}` }),
+}
+
+function numbered(value: string | null, write: (value: string) => Written): Written {
+  return value === null ? null : write(value)
+}
+
+function titled(sentence: string, title: string | null, page: readonly string[]): Written {
+  return { sentence: title === null ? sentence : `${sentence}: "${title}"`, page }
+}
+
+function factsOf({ parameters }: SummarisedAction, target: string): Facts {
+  const others = parameters['other_fields']
+  const more = typeof others === 'object' && others !== null ? (others as Record<string, unknown>) : {}
+  return {
+    target,
+    of: (...names) => {
+      const found = names
+        .flatMap((name) => [parameters[name], more[name]])
+        .find((value) => value !== undefined)
+      if (typeof found === 'number') return String(found)
+      return typeof found === 'string' && found !== '' ? found.slice(0, MAX_VALUE) : null
+    },
+  }
+}
+
+const SITES: Readonly<Record<string, string>> = {
+  'api.github.com': 'https://github.com',
+  'github.com': 'https://github.com',
+}
+
+function pageOf({ host, target }: SummarisedAction, page: readonly string[] | null): string | null {
+  const site = Object.hasOwn(SITES, host ?? '') ? SITES[host ?? ''] : undefined
+  if (site === undefined || page === null || target === null) return null
+  const segments = [...target.split('/'), ...page]
+  // The browser resolves `.` and `..` in a path, which would lead to another object.
+  if (segments.some((segment) => segment === '' || /^\.{1,2}$/.test(segment))) return null
+  return `${site}/${segments.map(encodeURIComponent).join('/')}`
+}
