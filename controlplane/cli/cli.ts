@@ -1,12 +1,14 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
+import { VERSION } from '../version.ts'
 import { type ParsedArguments, parseArguments } from './arguments.ts'
 import { EXIT, type Invocation } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { commandHelp, overview } from './help.ts'
 import { type DataFolder, findDataFolder } from './state/data-folder.ts'
 import { commandName } from './terminal/command-name.ts'
+import { fileErrorText } from './terminal/file-error.ts'
 
 export type CliContext = Pick<Invocation, 'env' | 'cwd' | 'terminal'>
 
@@ -15,6 +17,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   const [name, ...args] = argv
   if (name === undefined || name === '--help' || name === '-h' || name === 'help')
     return help(args[0], context)
+  if (name === '--version' || name === '-v') return version(context)
   const load = COMMANDS.get(name)
   if (load === undefined) return unknownCommand(name, context)
   try {
@@ -50,6 +53,11 @@ function invocationOf(parsed: ParsedArguments, context: CliContext): Invocation 
   }
 }
 
+function version({ terminal }: CliContext): number {
+  terminal.print(VERSION)
+  return EXIT.ok
+}
+
 async function help(name: string | undefined, context: CliContext): Promise<number> {
   if (name === undefined) {
     const commands = await Promise.all([...COMMANDS.values()].map((load) => load()))
@@ -72,6 +80,11 @@ function unknownCommand(name: string, context: CliContext): number {
 function report(error: unknown, context: CliContext): number {
   if (error instanceof z.ZodError) {
     context.terminal.warn(`chaperone: ${schemaMismatch(error)}`)
+    return EXIT.refused
+  }
+  const fileProblem = fileErrorText(error)
+  if (fileProblem !== null) {
+    context.terminal.warn(`chaperone: ${fileProblem}`)
     return EXIT.refused
   }
   if (!(error instanceof ChaperoneError)) {

@@ -41,7 +41,7 @@ export function overview(
     '',
     'Exit codes: 0 success, 1 refused or a failed check, 2 wrong usage, 3 unreachable,',
     '4 a kill switch scope that names no agent, connector or gateway.',
-    'chaperone COMMAND --help explains one command with examples.',
+    'chaperone COMMAND --help explains one command with examples; chaperone --version prints the version.',
     ...(command === 'chaperone'
       ? []
       : [`In this checkout, run ${command} for chaperone; npm link adds chaperone to your PATH.`]),

@@ -54,7 +54,7 @@ function channelOf({ channel, channel_id, user, file }: Parameters): { target?: 
  */
 export const chat: Connector<'chat'> = {
   name: 'chat',
-  label: { title: 'Team chat', credential: 'Bot token' },
+  label: { title: 'Slack (chat)', credential: 'Bot token' },
   providerError: CHAT_ERROR,
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) =>

@@ -186,7 +186,7 @@ const catalogue = once(() => [
  */
 export const codehost: Connector<'codehost'> = {
   name: 'codehost',
-  label: { title: 'Code host', credential: 'Personal access token' },
+  label: { title: 'GitHub (codehost)', credential: 'Personal access token' },
   providerError: CODEHOST_ERROR,
   names: CODEHOST_NAMES,
   // git before 2.44 hangs in one of ten pushes above http.postBuffer: libcurl reads past the end of an HTTP/2 upload

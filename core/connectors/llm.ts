@@ -180,7 +180,7 @@ function modelOf({ id, model, tuned_model, dynamic_model }: Parameters): { targe
 
 export const llmA = createModelConnector({
   name: 'llm_a',
-  title: 'Models, provider A',
+  title: 'OpenAI (llm_a)',
   providerError: LLM_A_ERROR,
   domain: 'api.openai.com',
   tables: [LLM_A_MODELS, LLM_A_OBJECTS, LLM_A_ORGANIZATION, LLM_A_AGENTS, LLM_A_FEDERATION],
@@ -198,7 +198,7 @@ export const llmA = createModelConnector({
 
 export const llmB = createModelConnector({
   name: 'llm_b',
-  title: 'Models, provider B',
+  title: 'Anthropic (llm_b)',
   providerError: LLM_B_ERROR,
   domain: 'api.anthropic.com',
   tables: [LLM_B_MODELS, LLM_B_AGENTS, LLM_B_ORGANIZATION, LLM_B_CLIENT],
@@ -218,7 +218,7 @@ export const llmB = createModelConnector({
 
 export const llmC = createModelConnector({
   name: 'llm_c',
-  title: 'Models, provider C',
+  title: 'Gemini (llm_c)',
   providerError: LLM_C_ERROR,
   domain: 'generativelanguage.googleapis.com',
   tables: [LLM_C_MODELS, LLM_C_RETRIEVAL, LLM_C_AGENTS, LLM_C_GRPC],

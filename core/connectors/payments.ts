@@ -71,7 +71,7 @@ function paidObject({ id, customer, charge, payment_intent }: Parameters): {
  */
 export const payments: Connector<'payments'> = {
   name: 'payments',
-  label: { title: 'Payments', credential: 'Secret key' },
+  label: { title: 'Stripe (payments)', credential: 'Secret key' },
   providerError: PAYMENTS_ERROR,
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) => withFields(parseByRows(CLASSIFIER, request, body, config)),

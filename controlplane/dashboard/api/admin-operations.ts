@@ -11,6 +11,12 @@ import type {
   ConnectorList,
   RemoveConnectorQuery,
 } from '../../../core/wire/connectors.ts'
+import type {
+  ChangeCredentialReply,
+  SetCredentialBody,
+  TestCredentialBody,
+  TestCredentialReply,
+} from '../../../core/wire/credentials.ts'
 import type { ImportReply } from '../../../core/wire/export.ts'
 import type { Ok } from '../../../core/wire/fields.ts'
 import type {
@@ -66,6 +72,8 @@ export type AdminOperations = {
   readonly 'GET /api/dashboard/connectors': Read<ConnectorList>
   readonly 'POST /api/dashboard/connectors': Write<AddConnectorReply, AddConnectorBody>
   readonly 'DELETE /api/dashboard/connectors': Read<Ok, RemoveConnectorQuery>
+  readonly 'PUT /api/dashboard/credentials': Write<ChangeCredentialReply, SetCredentialBody>
+  readonly 'POST /api/dashboard/credentials/test': Write<TestCredentialReply, TestCredentialBody>
   readonly 'POST /api/dashboard/agents': Write<CreateAgentReply, CreateAgentBody>
   readonly 'PATCH /api/dashboard/agents': Write<PatchAgentReply, PatchAgentBody>
   readonly 'POST /api/dashboard/users': Write<UserActionReply, UserActionBody>

@@ -5,12 +5,12 @@ import type { ConnectorTypeName } from '../../../core/wire/connectors.ts'
 type ConnectorLabel = { readonly title: string; readonly credential: string }
 
 const LABELS: Readonly<Record<ConnectorTypeName, ConnectorLabel>> = {
-  codehost: { title: 'Code host', credential: 'Personal access token' },
-  llm_a: { title: 'Models, provider A', credential: 'API key' },
-  llm_b: { title: 'Models, provider B', credential: 'API key' },
-  llm_c: { title: 'Models, provider C', credential: 'API key' },
-  payments: { title: 'Payments', credential: 'Secret key' },
-  chat: { title: 'Team chat', credential: 'Bot token' },
+  codehost: { title: 'GitHub (codehost)', credential: 'Personal access token' },
+  llm_a: { title: 'OpenAI (llm_a)', credential: 'API key' },
+  llm_b: { title: 'Anthropic (llm_b)', credential: 'API key' },
+  llm_c: { title: 'Gemini (llm_c)', credential: 'API key' },
+  payments: { title: 'Stripe (payments)', credential: 'Secret key' },
+  chat: { title: 'Slack (chat)', credential: 'Bot token' },
   generic: { title: 'Any HTTP API', credential: 'Token' },
   webhook: { title: 'Webhook receiver', credential: 'Token' },
   mcp: { title: 'MCP server', credential: 'Token' },

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,7 @@ import { acknowledgement } from '../../../controlplane/cli/commands/kill.ts'
 import { trafficLine } from '../../../controlplane/cli/commands/traffic.ts'
 import { COMMANDS as COMMANDS_BY_NAME } from '../../../controlplane/cli/commands.ts'
 import { dataFolder, ensureSecret, prepareDataFolder } from '../../../controlplane/cli/state/data-folder.ts'
+import { fileErrorText } from '../../../controlplane/cli/terminal/file-error.ts'
 import { shellQuote } from '../../../controlplane/cli/terminal/shell-quote.ts'
 import { printable } from '../../../controlplane/cli/terminal/table.ts'
 
@@ -466,6 +467,45 @@ tests:
     const { code, err } = await cli(['policy', 'test', 'typo.yaml'])
     expect(code).toBe(1)
     expect(err).toMatch(/typo\.yaml:6: spec\.rules\.0\.decision/)
+  })
+})
+
+describe('errors of the file system and the version', () => {
+  it('prints the version of the package, and nothing else', async () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'))
+    expect(version).toMatch(/^\d+\.\d+\.\d+$/)
+    expect(await cli(['--version'])).toEqual({ code: 0, out: version, err: '' })
+  })
+
+  it.each([
+    ['ENOENT', 'open', 'or its folder does not exist. Create it'],
+    ['EACCES', 'open', 'This user may not access'],
+    ['ENOSPC', 'write', 'the file system is full'],
+  ])(
+    'states %s of a %s in one sentence with the path and the step, without a stack',
+    (code, syscall, expected) => {
+      const error = Object.assign(new Error(`${code}: reason, ${syscall}`), {
+        code,
+        syscall,
+        path: '/data/x.new',
+      })
+      const text = fileErrorText(error)
+      expect(text).toContain(expected)
+      expect(text).toContain('/data/x')
+      expect(text).not.toContain('.new')
+      expect(text).not.toContain(code)
+    },
+  )
+
+  it('leaves errors of programs and of the network to their own texts', () => {
+    const spawn = Object.assign(new Error('spawn git ENOENT'), {
+      code: 'ENOENT',
+      syscall: 'spawn git',
+      path: 'git',
+    })
+    expect(fileErrorText(spawn)).toBeNull()
+    expect(fileErrorText(Object.assign(new Error('x'), { code: 'ECONNREFUSED' }))).toBeNull()
+    expect(fileErrorText(new Error('x'))).toBeNull()
   })
 })
 

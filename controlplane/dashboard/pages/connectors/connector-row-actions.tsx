@@ -10,6 +10,7 @@ import { PlaintextCredential } from '../../components/form/plaintext-credential.
 import { PrivateAddresses } from '../../components/form/private-addresses.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { useSession } from '../../session/session.tsx'
+import { CredentialActions } from './credential-actions.tsx'
 
 type Props = { readonly row: ConnectorView; readonly onDone: () => void }
 
@@ -35,6 +36,7 @@ export function ConnectorRowActions({ row, onDone }: Props) {
         The credential of the connector is deleted, and gateways refuse requests to its hosts. Permissions are
         kept.
       </ConfirmButton>
+      {row.has_token ? <CredentialActions row={row} onDone={onDone} /> : null}
       <NewCredential row={row} isOpen={isOpen} onClose={close} onDone={onDone} />
     </Group>
   )

@@ -6,7 +6,6 @@ import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'
-import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { YamlNote } from '../../components/manifest/manifest-edit.tsx'
 import { isReadOnly, SourceBadge } from '../../components/manifest/source-badge.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
@@ -15,6 +14,8 @@ import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 import { ConnectorRowActions } from './connector-row-actions.tsx'
+import { CredentialActions } from './credential-actions.tsx'
+import { CredentialBadge } from './credential-badge.tsx'
 import { NewConnector } from './new-connector.tsx'
 import { UnownedHosts } from './unowned-hosts.tsx'
 
@@ -65,9 +66,7 @@ export function Page() {
                   mayAct
                     ? (row) =>
                         isReadOnly(row) && !isYaml ? (
-                          <Text size="sm" c="dimmed" component="span">
-                            set by its manifest
-                          </Text>
+                          <CredentialActions row={row} onDone={connectors.reload} />
                         ) : (
                           <ConnectorRowActions row={row} onDone={connectors.reload} />
                         )
@@ -131,25 +130,5 @@ function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connect
         </Text>
       ))}
     </Box>
-  )
-}
-
-function CredentialBadge({ row: { auth_type, has_token, type } }: { readonly row: ConnectorView }) {
-  if (auth_type === 'none') return <ToneBadge tone="quiet">Not required</ToneBadge>
-  if (has_token) return <ToneBadge tone="good">{`Stored, sent as ${auth_type}`}</ToneBadge>
-  if (type === 'codehost') {
-    return (
-      <ToneBadge
-        tone="wait"
-        title="This connector has no credential. It uses the access token of the settings, if one is set."
-      >
-        From settings, if set
-      </ToneBadge>
-    )
-  }
-  return (
-    <ToneBadge tone="bad" title="Requests are denied until the connector has a credential.">
-      Missing
-    </ToneBadge>
   )
 }

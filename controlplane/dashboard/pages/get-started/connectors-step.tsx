@@ -1,11 +1,12 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
-import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
+import type { ConnectorTypeName, ConnectorView } from '../../../../core/wire/connectors.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { ConnectorForm } from './connector-form.tsx'
-import { type ConnectorDraft, newConnector } from './draft.ts'
+import { type ConnectorDraft, needsDomains, newConnector } from './draft.ts'
+import { ExistingConnectors } from './existing-connectors.tsx'
 
 type Props = {
   readonly connectors: readonly ConnectorDraft[]
@@ -15,6 +16,8 @@ type Props = {
 /** Step 3 of the wizard: the user adds connectors with their credentials and access rules. */
 export function ConnectorsStep({ connectors, onChange }: Props) {
   const kinds = useResource('GET /api/dashboard/catalogue', {})
+  const existing = useResource('GET /api/dashboard/connectors', {}, { on: ['config'] })
+  const rows = existing.data?.connectors ?? []
   const add = (type: ConnectorTypeName) => {
     const key = Math.max(0, ...connectors.map((each) => each.key)) + 1
     onChange([...connectors, newConnector(type, key)])
@@ -24,9 +27,10 @@ export function ConnectorsStep({ connectors, onChange }: Props) {
       {(reply) => (
         <Stack gap="md">
           <Text size="sm" c="dimmed">
-            Each connector has a credential, which agents never see, and an access rule. You can skip this
-            step and add connectors later.
+            Each connector has a credential, which agents never see. A credential that you add to an existing
+            connector is stored at once. You can skip this step and add connectors later.
           </Text>
+          <ExistingConnectors rows={rows} onDone={existing.reload} />
           {connectors.map((draft) => (
             <ConnectorForm
               key={draft.key}
@@ -43,22 +47,29 @@ export function ConnectorsStep({ connectors, onChange }: Props) {
               Add connector
             </Text>
             <Group gap="xs">
-              {reply.connectors.map(({ type, actions }) => (
-                <Button
-                  key={type}
-                  variant="default"
-                  size="xs"
-                  leftSection={<Icon name="plus" size={14} />}
-                  onClick={() => add(type)}
-                  title={actions === 0 ? type : `${type}: ${actions} named actions`}
-                >
-                  {CONNECTOR_LABELS[type]?.title ?? type}
-                </Button>
-              ))}
+              {reply.connectors
+                .filter(({ type }) => isOffered(type, rows))
+                .map(({ type, actions }) => (
+                  <Button
+                    key={type}
+                    variant="default"
+                    size="xs"
+                    leftSection={<Icon name="plus" size={14} />}
+                    onClick={() => add(type)}
+                    title={actions === 0 ? type : `${type}: ${actions} named actions`}
+                  >
+                    {CONNECTOR_LABELS[type]?.title ?? type}
+                  </Button>
+                ))}
             </Group>
           </div>
         </Stack>
       )}
     </Loaded>
   )
+}
+
+/** Reports whether a connector of the type can be added: the hosts of a provider have one connector. */
+function isOffered(type: string, rows: readonly ConnectorView[]): boolean {
+  return needsDomains(type) || !rows.some((row) => row.type === type)
 }

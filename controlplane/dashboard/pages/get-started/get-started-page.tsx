@@ -31,7 +31,7 @@ export function Page() {
     <>
       <PageHead
         title="Get started"
-        about="Connect an agent to a gateway. Nothing is created before the last step."
+        about="Connect an agent to a gateway. Credentials are stored when you add them; the last step creates everything else."
       />
       <YamlNote />
       {reply === null ? (

@@ -1,0 +1,25 @@
+import type { ConnectorView } from '../../../../core/wire/connectors.ts'
+import { ToneBadge } from '../../components/layout/tone-badge.tsx'
+
+type Props = { readonly row: Pick<ConnectorView, 'auth_type' | 'has_token' | 'type' | 'credential'> }
+
+/** Shows the state of a connector's credential. */
+export function CredentialBadge({ row: { auth_type, has_token, type, credential } }: Props) {
+  if (auth_type === 'none') return <ToneBadge tone="quiet">Not required</ToneBadge>
+  if (has_token) return <ToneBadge tone="good">{`Stored, sent as ${auth_type}`}</ToneBadge>
+  if (type === 'codehost' && credential.source !== 'vault') {
+    return (
+      <ToneBadge
+        tone="wait"
+        title="This connector has no credential. It uses the access token of the settings, if one is set."
+      >
+        From settings, if set
+      </ToneBadge>
+    )
+  }
+  return (
+    <ToneBadge tone="bad" title="Requests are denied until the connector has a credential.">
+      Missing
+    </ToneBadge>
+  )
+}
