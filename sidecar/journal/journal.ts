@@ -86,8 +86,8 @@ export class Journal implements JournalPort {
       onSynced: (seconds) => deps.metrics?.synced(seconds),
     })
     this.#recovery = recovery
-    const { tornLines } = recovery
-    if (tornLines > 0) deps.log.warn({ tornLines }, 'truncated journal lines skipped')
+    const { tornLines, tornAt } = recovery
+    if (tornLines > 0) deps.log.warn({ tornLines, tornAt }, 'truncated or damaged journal lines skipped')
     this.#writeRecovered()
   }
 

@@ -1,10 +1,9 @@
-import type { Phase } from './line.ts'
+import { lineEnd, type Phase } from './line.ts'
 
 const PREFIX = {
   intent: Buffer.from('{"phase":"intent","record":'),
   result: Buffer.from('{"phase":"result","record":'),
 } as const satisfies Partial<Record<Phase, Buffer>>
-const SUFFIX = Buffer.from('}\n')
 const FIRST_BYTES = 64 * 1024
 
 /**
@@ -20,10 +19,11 @@ export class LineBuffer {
   }
 
   add(phase: 'intent' | 'result', recordJson: string | Buffer): void {
+    const from = this.#used
     this.#put(PREFIX[phase])
     if (typeof recordJson === 'string') this.#putText(recordJson)
     else this.#put(recordJson)
-    this.#put(SUFFIX)
+    this.#putText(lineEnd(this.#space.subarray(from, this.#used)))
   }
 
   /** Adds complete lines. */

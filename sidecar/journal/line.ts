@@ -1,5 +1,7 @@
+import { crc32 } from 'node:zlib'
+
 /**
- * Phase of a segment line such as `{"phase":"intent","record":{…}}`. `intent`, `result`: a record before and after its
+ * Phase of a segment line such as `{"phase":"intent","record":{…},"crc":"0123abcd"}`. `intent`, `result`: a record before and after its
  * request. `tally`: counters of an aggregate record, whose full form is the last intent with its id. `dropped`: the
  * intent is void, because an aggregate record counts its request or the request was refused. `sequence`, `lost`:
  * sequence numbers of the process whose id is `id`.
@@ -16,8 +18,17 @@ const PREFIX = {
 } as const satisfies Record<Phase, string>
 
 export function line(phase: Phase, recordJson: string): string {
-  return `${PREFIX[phase] + recordJson}}\n`
+  const start = PREFIX[phase] + recordJson
+  return `${start}${lineEnd(start)}`
 }
+
+/** Returns the end of a line, with the CRC-32 of everything before it. */
+export function lineEnd(start: string | Uint8Array): string {
+  return `,"crc":"${crc32(start).toString(16).padStart(8, '0')}"}\n`
+}
+
+/** Length of the end of a line without its line break. */
+const END_LENGTH = ',"crc":"00000000"}'.length
 
 const PHASES = ['result', 'intent', 'tally', 'dropped', 'sequence', 'lost'] as const
 
@@ -27,11 +38,12 @@ export type ParsedLine = {
   readonly json: string
 }
 
-/** Parses a line of a segment. Returns null for a line that a crash or a full disk truncated. */
+/** Parses a line of a segment. Returns null for a line that was truncated, or whose checksum differs. */
 export function parseLine(raw: string): ParsedLine | null {
   const phase = PHASES.find((each) => raw.startsWith(PREFIX[each]))
-  if (phase === undefined || !raw.endsWith('}}')) return null
-  const json = raw.slice(PREFIX[phase].length, -1)
+  const start = raw.slice(0, -END_LENGTH)
+  if (phase === undefined || `${raw}\n` !== start + lineEnd(start)) return null
+  const json = start.slice(PREFIX[phase].length)
   try {
     const record: unknown = JSON.parse(json)
     return hasId(record) ? { phase, record, json } : null

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import * as z from 'zod'
 import { RecordSchema, RefusalsSchema, type TrafficRecord } from '../../../core/record.ts'
 import { refusalsText } from '../../../core/state/refusal-windows.ts'
@@ -16,14 +16,17 @@ export type Recovery = {
   readonly unknown: readonly TrafficRecord[]
   /** Ranges of sequence numbers that were taken or reserved but have no record. */
   readonly lost: readonly LostRange[]
-  /** Number of lines that are truncated or contain no valid record. */
+  /** Number of lines that are truncated or damaged. */
   readonly tornLines: number
+  /** The first of these lines, as `FILE:BYTE`. */
+  readonly tornAt: readonly string[]
 }
 
 /** Reads the segments of earlier processes in `dir`. Writes nothing. */
 export function recoverSegments(dir: string): Recovery {
   const found: Found = {
-    ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map(), tornLines: 0 },
+    ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map() },
+    ...{ tornLines: 0, tornAt: [] },
     numbers: new SequenceRecovery(),
   }
   const segments = segmentPaths(dir).map((path) => readSegment(path, found))
@@ -31,13 +34,15 @@ export function recoverSegments(dir: string): Recovery {
   for (const [id, json] of found.open) {
     if (found.resolved.has(id) || found.dropped.has(id)) continue
     const record = RecordSchema.safeParse(JSON.parse(json))
+    // A dropped intent whose line `dropped` is damaged: another record has its number.
+    if (record.success && found.numbers.hasResult(record.data)) continue
     if (record.success) unknown.push(recoveredRecord(record.data, found.tallies.get(id)))
     else {
       found.tornLines++
       found.numbers.dropped(id)
     }
   }
-  return { segments, unknown, lost: found.numbers.gaps(), tornLines: found.tornLines }
+  return { segments, unknown, lost: found.numbers.gaps(), tornLines: found.tornLines, tornAt: found.tornAt }
 }
 
 const Tally = z.object({ refusals: RefusalsSchema.omit({ targets: true }) })
@@ -65,17 +70,31 @@ type Found = {
   readonly tallies: Map<string, string>
   readonly numbers: SequenceRecovery
   tornLines: number
+  readonly tornAt: string[]
 }
+
+/** Number of damaged lines that the log locates. */
+const LOCATED = 20
 
 function readSegment(path: string, found: Found): LeftSegment {
   const before = found.resolved.size
   const bytes = readFileSync(path)
-  for (const raw of linesOf(bytes)) note(parseLine(raw), found)
+  const first = FIRST_SEGMENT.exec(basename(path))?.[1]
+  if (first !== undefined) found.numbers.begins(first)
+  for (const { raw, at } of linesOf(bytes)) {
+    if (note(parseLine(raw), found)) continue
+    found.tornLines++
+    if (found.tornAt.length < LOCATED) found.tornAt.push(`${basename(path)}:${at}`)
+  }
   return { path, bytes: bytes.length, results: found.resolved.size - before }
 }
 
-function note(parsed: ParsedLine | null, found: Found): void {
-  if (parsed === null || !NOTE[parsed.phase](parsed, found)) found.tornLines++
+/** The first segment of a process, whose name contains the id of the process. */
+const FIRST_SEGMENT = /^(.+)-1\.jsonl$/
+
+/** Returns false for a line that is truncated or damaged. */
+function note(parsed: ParsedLine | null, found: Found): boolean {
+  return parsed !== null && NOTE[parsed.phase](parsed, found)
 }
 
 /** Handlers of lines by phase. Each returns false for an invalid line. */
@@ -108,7 +127,7 @@ const NOTE: Readonly<Record<Phase, (parsed: ParsedLine, found: Found) => boolean
 /** Returns the results of one segment as `id -> record JSON`, in order. */
 export function resultsOf(segment: Buffer): Map<string, Buffer> {
   const results = new Map<string, Buffer>()
-  for (const raw of linesOf(segment)) {
+  for (const { raw } of linesOf(segment)) {
     const parsed = parseLine(raw)
     if (parsed?.phase === 'result') results.set(parsed.record.id, Buffer.from(parsed.json))
   }
@@ -119,11 +138,11 @@ export function resultsOf(segment: Buffer): Map<string, Buffer> {
  * Yields the non-blank lines one by one. Decoding and splitting a segment as a whole would take three times its size in
  * memory.
  */
-function* linesOf(segment: Buffer): Generator<string> {
+function* linesOf(segment: Buffer): Generator<{ readonly raw: string; readonly at: number }> {
   for (let from = 0; from < segment.length; ) {
     const found = segment.indexOf(LINE_FEED, from)
     const to = found === -1 ? segment.length : found
-    if (to > from) yield segment.toString('utf8', from, to)
+    if (to > from) yield { raw: segment.toString('utf8', from, to), at: from }
     from = to + 1
   }
 }

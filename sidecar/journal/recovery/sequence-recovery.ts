@@ -29,6 +29,10 @@ type Process = {
   unwritten: readonly number[]
   lastBase: number
   reserved: number
+  /** True when the first segment remains, and thereby all later ones. */
+  isWhole: boolean
+  /** Numbers of dropped intents, which may be unused. */
+  readonly released: Set<number>
 }
 
 /** Collects the sequence numbers of earlier processes while their segments are read in order. */
@@ -48,7 +52,20 @@ export class SequenceRecovery {
 
   /** Discards an intent whose sequence number was released for reuse. */
   dropped(id: string): void {
+    const intent = this.#intents.get(id)
+    if (intent !== undefined) this.#process(intent.process).released.add(intent.seq)
     this.#intents.delete(id)
+  }
+
+  /** Notes that all segments of a process remain, so that each of its numbers has a line. */
+  begins(id: string): void {
+    this.#process(id).isWhole = true
+  }
+
+  /** Returns whether a result has the number of this record. */
+  hasResult({ seq, process_id }: Numbered): boolean {
+    if (typeof seq !== 'number' || typeof process_id !== 'string') return false
+    return this.#process(process_id).seen.has(seq)
   }
 
   /** Adds a line of phase `sequence`. Returns false for an invalid line. */
@@ -81,7 +98,10 @@ export class SequenceRecovery {
   #process(id: string): Process {
     const known = this.#processes.get(id)
     if (known !== undefined) return known
-    const made: Process = { seen: new Set(), base: null, unwritten: [], lastBase: 0, reserved: 0 }
+    const made: Process = {
+      ...{ seen: new Set<number>(), base: null, unwritten: [], lastBase: 0, reserved: 0 },
+      ...{ isWhole: false, released: new Set<number>() },
+    }
     this.#processes.set(id, made)
     return made
   }
@@ -89,13 +109,32 @@ export class SequenceRecovery {
 
 type Numbered = { readonly id: string; readonly seq?: unknown; readonly process_id?: unknown }
 
-function gapsOf(process_id: string, { seen, base, unwritten, reserved }: Process): LostRange[] {
-  if (base === null) return []
+function gapsOf(process_id: string, process: Process): LostRange[] {
+  const { seen, unwritten, reserved, isWhole, released } = process
+  if (process.base === null) return isWhole ? gapsBelow(process_id, { from: 0, seen, released, end: 0 }) : []
   const ranges = unwritten.filter((seq) => !seen.has(seq)).map((seq) => ({ process_id, from: seq, to: seq }))
-  let from = base
-  for (const seq of [...seen].filter((each) => each >= base && each < reserved).sort((a, b) => a - b)) {
+  return [
+    ...ranges,
+    ...gapsBelow(process_id, { from: process.base, seen, released: new Set(), end: reserved }),
+  ]
+}
+
+type Numbers = {
+  readonly from: number
+  readonly seen: ReadonlySet<number>
+  readonly released: ReadonlySet<number>
+  /** The first number that is not reserved. */
+  readonly end: number
+}
+
+/** Returns the ranges of missing numbers from `from` to the highest one that was seen or reserved. */
+function gapsBelow(process_id: string, { from: first, seen, released, end }: Numbers): LostRange[] {
+  const ranges: LostRange[] = []
+  let from = first
+  const known = [...seen, ...released].filter((each) => each >= first).sort((a, b) => a - b)
+  for (const seq of known) {
     if (seq > from) ranges.push({ process_id, from, to: seq - 1 })
-    from = seq + 1
+    from = Math.max(from, seq + 1)
   }
-  return from < reserved ? [...ranges, { process_id, from, to: reserved - 1 }] : ranges
+  return from < end ? [...ranges, { process_id, from, to: end - 1 }] : ranges
 }
