@@ -26,7 +26,7 @@ const ANSWERS: ReadonlyArray<readonly [method: string, path: RegExp, status: num
     201,
     { number: 42, html_url: 'https://github.example/acme/site/issues/42' },
   ],
-  ['GET', /^\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/, 200, { head: { sha: HEAD_COMMIT } }],
+  ['GET', /^\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/, 200, { head: { sha: HEAD_COMMIT }, base: { ref: 'main' } }],
   [
     'PUT',
     /^\/repos\/[^/]+\/[^/]+\/pulls\/\d+\/merge$/,

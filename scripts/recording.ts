@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { type TimedLine, terminalSvg } from './recording/terminal-svg.ts'
+
+/**
+ * Records `npm run demo -- --yes` as `docs/images/demo.svg`. The text is that of the run; pauses are shortened to 1.5 s, and
+ * acts begin 0.8 s after the act before.
+ */
+const root = fileURLToPath(new URL('..', import.meta.url))
+const file = join(root, 'docs/images/demo.svg')
+const MOST_S = 1.5
+const ACT_S = 0.8
+
+const demo = spawn(process.execPath, [join(root, 'controlplane/cli/main.ts'), 'demo', '--yes'], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+const lines: TimedLine[] = [{ atS: 0, text: '$ npm run demo -- --yes' }]
+let [shownS, heardMs] = [0, performance.now()]
+for await (const text of createInterface({ input: demo.stdout })) {
+  const pauseS = Math.min((performance.now() - heardMs) / 1000, MOST_S)
+  heardMs = performance.now()
+  shownS += /^\d\. /.test(text) ? Math.max(pauseS, ACT_S) : pauseS
+  lines.push({ atS: Number(shownS.toFixed(2)), text })
+}
+if (demo.exitCode !== null && demo.exitCode !== 0)
+  throw new Error(`the demo ended with exit code ${demo.exitCode}`)
+writeFileSync(
+  file,
+  terminalSvg(
+    lines,
+    'npm run demo: a request is allowed, one is held and approved, one is denied, then all are stopped',
+  ),
+)
+console.log(`recording: ${file}`)
