@@ -48,6 +48,8 @@ export type PodConfig = {
   readonly agent: string
   readonly pod: { readonly name: string; readonly namespace: string; readonly uid: string }
   readonly serviceAccount: string
+  /** `CONTROL_PLANE_ADDRESS`: address that is used where DNS does not answer; null: none. */
+  readonly controlPlaneAddress: string | null
   /** PEM file with the CA certificates of the control plane; null to trust the public roots. */
   readonly controlPlaneCaFile: string | null
   readonly dns: DnsSettings
@@ -107,6 +109,7 @@ function podConfig(env: Env): PodConfig | null {
     agent: qualified(agent, namespace),
     pod: { name: injected(env, PROXY_ENV.podName), namespace, uid: injected(env, PROXY_ENV.podUid) },
     serviceAccount: injected(env, PROXY_ENV.serviceAccount),
+    controlPlaneAddress: text(env, PROXY_ENV.controlPlaneAddress),
     controlPlaneCaFile: text(env, PROXY_ENV.controlPlaneCaFile),
     dns: {
       servers: injected(env, PROXY_ENV.dnsResolvers).split(','),

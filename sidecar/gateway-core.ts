@@ -6,6 +6,7 @@ import { createView } from './admin/view.ts'
 import { createUnlistedPorts } from './capture/unlisted-ports.ts'
 import type { GatewayConfig } from './config.ts'
 import type { ClientDeps } from './control/client/client.ts'
+import { withKnownAddress } from './control/client/known-address.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
 import { cutInactive } from './control/cut-inactive.ts'
 import { createOrderExecutor } from './control/execute/execute.ts'
@@ -110,7 +111,7 @@ export function createCore(config: GatewayConfig, given: Made) {
     clock,
     log,
     caFile: config.pod?.controlPlaneCaFile ?? null,
-    resolve,
+    resolve: withKnownAddress(resolve, config.pod?.controlPlaneAddress ?? null, clock.monotonicMs),
     random: Math.random,
     ...stopped,
     status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),

@@ -127,6 +127,8 @@ export const PROXY_ENV = {
   serviceAccount: 'POD_SERVICE_ACCOUNT',
   tokenFile: 'GATEWAY_TOKEN_FILE',
   controlPlaneUrl: 'CONTROL_PLANE_URL',
+  /** Address of the control plane's Service, for a pod that reaches no DNS server; absent if the operator has none. */
+  controlPlaneAddress: 'CONTROL_PLANE_ADDRESS',
   controlPlaneCaFile: 'CONTROL_PLANE_CA_FILE',
   /** DNS servers of the proxy, separated by commas. The author of a pod controls its `/etc/resolv.conf`. */
   dnsResolvers: 'DNS_RESOLVERS',

@@ -55,6 +55,8 @@ export type InjectOptions = {
      * for the control plane's URL.
      */
     readonly hasOwnCertificateAuthority: boolean
+    /** Address of the control plane, which sidecars use where DNS does not answer; absent or null: none. */
+    readonly address?: string | null
   }
   /** DNS of the proxy, whatever DNS settings the pod has. */
   readonly dns: {

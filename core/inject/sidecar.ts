@@ -134,6 +134,9 @@ function environment({ gateway, interception, agent, options }: SidecarFacts): C
     field(PROXY_ENV.serviceAccount, 'spec.serviceAccountName'),
     variable(PROXY_ENV.tokenFile, `${token.path}/${token.file}`),
     variable(PROXY_ENV.controlPlaneUrl, options.controlPlane.url),
+    ...(options.controlPlane.address == null
+      ? []
+      : [variable(PROXY_ENV.controlPlaneAddress, options.controlPlane.address)]),
     ...(options.controlPlane.hasOwnCertificateAuthority
       ? [variable(PROXY_ENV.controlPlaneCaFile, `${controlPlane.path}/${controlPlane.file}`)]
       : []),

@@ -88,6 +88,7 @@ function proxyRules({
   proxyImages,
   proxyCommand,
   controlPlaneUrl,
+  controlPlaneAddress: address,
   dns,
 }: GuardOptions): readonly Validation[] {
   const at = 'variables.proxy'
@@ -119,6 +120,10 @@ function proxyRules({
     demand(
       `${at}.?env.orValue([]).all(e, e.name in ${PROXY_VARIABLES}) && ${hasVariable(at, PROXY_ENV.controlPlaneUrl, controlPlaneUrl)} && ${at}.env.all(e, e.name != 'NODE_OPTIONS' || e.?value.orValue('') == '')`,
       `${PROXY}.env: must contain the control plane of this installation and no other variables`,
+    ),
+    demand(
+      `${at}.?env.orValue([]).all(e, e.name != ${text(PROXY_ENV.controlPlaneAddress)} || ${address === null ? 'false' : `e.?value.orValue('') == ${text(address)}`})`,
+      `${PROXY}.env[${PROXY_ENV.controlPlaneAddress}]: must be the address of the control plane of this installation, or absent`,
     ),
     demand(
       `${hasVariable(at, PROXY_ENV.dnsResolvers, dns.resolvers.join(','))} && ${hasVariable(at, PROXY_ENV.clusterDomain, dns.clusterDomain)}`,

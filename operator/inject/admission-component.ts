@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type FloorRules, floored } from '../../core/crd/floors.ts'
 import type { GatewayLookup } from '../../core/inject/governance.ts'
+import type { Isolation } from '../../core/inject/interception.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
@@ -13,6 +14,7 @@ import { PROXY_ENV_POLICY, proxyEnvPolicy } from '../network/proxy-env-policy.ts
 import { sandboxPolicy } from '../network/sandbox-policy.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
+import { type ControlPlaneAddress, resolveControlPlane } from './control-plane-address.ts'
 import { createTrustPublisher, governedNamespaces } from './control-plane-trust.ts'
 import { startGuardRestoration } from './guard-restoration.ts'
 import { installedDns } from './installed-dns.ts'
@@ -35,6 +37,7 @@ export function admissionComponent(
 ): (deps: AdmissionDeps) => Promise<AdmissionComponent> {
   return async (deps) => {
     const dns = await installedDns(config.dns)
+    const address = resolveControlPlane(config.controlPlaneUrl ?? deps.config.controlPlaneUrl)
     const { client, log, caches, namespaces, instance } = deps
     const { namespace: ownNamespace, floorRules } = deps.config
     const gateways = () => caches.Gateway.list().map((each) => injectGateway(each, floorRules))
@@ -49,6 +52,7 @@ export function admissionComponent(
     const maintenance = createMaintenance(config, deps, {
       dns,
       gateways,
+      address,
       networkPolicies,
       runtimes,
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
@@ -59,12 +63,8 @@ export function admissionComponent(
       namespaceLabels: namespaces.labelsOf,
       agentElsewhere: deps.podIndex.agentElsewhere,
       sandboxes: deps.sandboxes,
-      runtimes,
-      isolationOf(namespace) {
-        if (config.proxyEnvUpstreams === null) return 'off'
-        return networkPolicies.isStored(PROXY_ENV_POLICY, namespace) ? 'stored' : 'pending'
-      },
-      settings: { ...settingsOf(config, deps), dns },
+      ...{ runtimes, isolationOf: isolation(config, networkPolicies) },
+      settings: settingsOf(config, deps, { dns, address }),
       floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
       onReview(review, durationMs) {
@@ -97,6 +97,7 @@ export function admissionComponent(
       gatewaysChanged: maintenance.soon,
       templatesChanged: maintenance.soon,
       async [Symbol.asyncDispose]() {
+        address.stop()
         maintenance.stop()
         await networkPolicies.stop()
         await restoration.stop()
@@ -152,12 +153,27 @@ function injectGateway({ metadata, spec }: CustomResource<'Gateway'>, floorRules
   return { namespace, name, spec: floored(spec, namespace, floorRules).spec }
 }
 
-function settingsOf(injection: InjectionConfig, { config }: AdmissionDeps) {
+function isolation(
+  { proxyEnvUpstreams }: InjectionConfig,
+  { isStored }: Pick<NetworkPolicies, 'isStored'>,
+): (namespace: string) => Isolation {
+  if (proxyEnvUpstreams === null) return () => 'off'
+  return (namespace) => (isStored(PROXY_ENV_POLICY, namespace) ? 'stored' : 'pending')
+}
+
+function settingsOf(
+  injection: InjectionConfig,
+  { config }: AdmissionDeps,
+  { dns, address }: Pick<MaintenanceOptions, 'dns' | 'address'>,
+) {
   return {
-    images: injection.images,
-    controlPlane: {
-      url: injection.controlPlaneUrl ?? config.controlPlaneUrl,
-      hasOwnCertificateAuthority: config.controlPlaneCaFile !== null,
+    ...{ dns, images: injection.images },
+    get controlPlane() {
+      return {
+        url: injection.controlPlaneUrl ?? config.controlPlaneUrl,
+        hasOwnCertificateAuthority: config.controlPlaneCaFile !== null,
+        address: address.current(),
+      }
     },
     logLevel: injection.logLevel,
   }
@@ -176,6 +192,7 @@ function endpointOf({ address, service }: InjectionConfig, namespace: string) {
 type MaintenanceOptions = {
   readonly dns: InjectOptions['dns']
   readonly gateways: () => readonly InjectGateway[]
+  readonly address: ControlPlaneAddress
   readonly networkPolicies: Pick<NetworkPolicies, 'reconcile'>
   readonly runtimes: RuntimeClasses
   readonly maintenanceMs: number
@@ -188,7 +205,7 @@ type MaintenanceOptions = {
 function createMaintenance(
   injection: InjectionConfig,
   { client, config, log, caches, namespaces, isLeader }: AdmissionDeps,
-  { dns, gateways, networkPolicies, runtimes, maintenanceMs }: MaintenanceOptions,
+  { dns, gateways, address, networkPolicies, runtimes, maintenanceMs }: MaintenanceOptions,
 ) {
   const { images, serviceAccount } = injection
   const { namespace, controlPlaneCaFile } = config
@@ -200,6 +217,9 @@ function createMaintenance(
       operatorUser: `system:serviceaccount:${namespace}:${serviceAccount}`,
       proxyCommand: images.proxyCommand,
       controlPlaneUrl: injection.controlPlaneUrl ?? config.controlPlaneUrl,
+      get controlPlaneAddress() {
+        return address.current()
+      },
       dns,
       isolatesProxyEnv: injection.proxyEnvUpstreams !== null,
     },

@@ -11,6 +11,7 @@ export const OPTIONS = {
   ...GUARD_OPTIONS,
   cooperativeGateways: ['team/soft'],
   autoGateways: ['team/auto'],
+  controlPlaneAddress: '10.96.7.7',
   gvisorRuntimeClasses: ['sandboxed'],
   strictGateways: ['team/hard'],
   inboundDenied: ['team/inward'],

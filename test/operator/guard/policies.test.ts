@@ -143,6 +143,13 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
     expect(await create(governedPod('auto-captured', undefined, auto))).toBeNull()
   })
 
+  it('admits the address of the control plane, and no other', async () => {
+    const addressed = (name: string, value: string) =>
+      governedPod(name, (pod) => proxy(pod).env?.push({ name: 'CONTROL_PLANE_ADDRESS', value }))
+    expect(await create(addressed('addressed', '10.96.7.7'))).toBeNull()
+    expect(await create(addressed('elsewhere', '10.96.7.8'))).toContain('CONTROL_PLANE_ADDRESS')
+  })
+
   it('requires the label of the NetworkPolicy where the Gateway denies inbound connections', async () => {
     const by = gateway('team', 'inward', { inbound: 'deny' })
     expect(await create(governedPod('inward', undefined, by))).toBeNull()

@@ -1,0 +1,38 @@
+import { lookup } from 'node:dns/promises'
+
+const RETRY_MS = 5_000
+
+export type ControlPlaneAddress = {
+  /** Returns the address; null before it is resolved, and for a control plane that is no Service of the cluster. */
+  current(): string | null
+  stop(): void
+}
+
+type Lookup = (host: string) => Promise<ReadonlyArray<{ readonly address: string }>>
+
+/**
+ * Resolves the address of the control plane's Service, once, for sidecars that reach no DNS server. Only the address of a
+ * Service is stable: a name with several addresses, or outside of the cluster, has none here.
+ */
+export function resolveControlPlane(
+  url: string,
+  find: Lookup = (host) => lookup(host, { all: true }),
+  retryMs: number = RETRY_MS,
+): ControlPlaneAddress {
+  const { hostname } = new URL(url)
+  let address: string | null = null
+  let timer: NodeJS.Timeout | undefined
+
+  async function resolve(): Promise<void> {
+    try {
+      const [first, ...others] = await find(hostname)
+      address = others.length === 0 ? (first?.address ?? null) : null
+    } catch {
+      // Without DNS the operator serves pods without the address, and tries again.
+      timer = setTimeout(() => void resolve(), retryMs).unref()
+    }
+  }
+
+  if (/\.svc(\.|$)/.test(hostname)) void resolve()
+  return { current: () => address, stop: () => clearTimeout(timer) }
+}
