@@ -144,8 +144,8 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     expect(await page.locator('nav a').allInnerTexts()).toEqual([
       'Overview',
       'Traffic',
-      'Explain',
       'Permissions',
+      'Explain',
     ])
     for (const place of ['overview', 'traffic', 'explain', 'approvals', 'get-started']) {
       await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)
