@@ -153,6 +153,7 @@ function pipeline(deps: FrontDeps, incoming: Incoming, manner: Manner): Promise<
       },
       credentials: credentialsOf(incoming, manner.owner),
       body,
+      template: incoming.template,
       reply: manner.reply ?? incoming.reply,
       abort,
       problem: manner.problem,

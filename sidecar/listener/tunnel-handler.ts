@@ -36,6 +36,7 @@ export function createTunnelHandler(deps: FrontDeps, context: TunnelContext): Re
         credentials: context.credentials,
         body,
         reply,
+        template: incoming.template,
         abort,
         problem: incoming.problem ?? targetProblem(incoming),
       }),

@@ -20,6 +20,7 @@ import type { AfterRecord, OpenIntent } from './ports.ts'
 import type { RefusalRecord } from './record/refusal-record.ts'
 import type { Reply } from './reply.ts'
 import type { RequestBody } from './request-body.ts'
+import type { RequestTemplate } from './request-template.ts'
 import type { EchoMask } from './response/echo-mask.ts'
 import type { SystemOrder } from './system-order.ts'
 
@@ -118,6 +119,7 @@ export type ExchangeParts = Pick<
   /** Set when the gateway itself sends the request, because of a kill switch. */
   readonly system?: SystemOrder
   readonly channel?: MessageChannel
+  readonly template?: RequestTemplate | null
   /** The whole body when it has arrived before the exchange began. */
   readonly bodyBytes?: Buffer | undefined
   readonly actId?: string
@@ -152,6 +154,8 @@ export class Exchange {
   /** WebSocket connection of a message; set only for messages. */
   readonly channel: MessageChannel | undefined
 
+  /** Results for requests with an equal head on the same connection; null where there are none. */
+  readonly template: RequestTemplate | null
   /** The request as parsed, with all that it contained. */
   read: CanonicalRequest | undefined = undefined
   /** The request that is evaluated. With a connector, its query no longer contains the agent's credentials. */
@@ -238,6 +242,7 @@ export class Exchange {
     this.order = parts.order
     this.system = parts.system
     this.channel = parts.channel
+    this.template = parts.template ?? null
     this.bodyBytes = parts.bodyBytes
     this.actId = parts.actId
   }

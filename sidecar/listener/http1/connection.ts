@@ -3,7 +3,8 @@ import { EMPTY_BODY } from '../body-intake.ts'
 import { type ConnectionDeadline, LINGER_MS } from '../connection-deadline.ts'
 import { detachSocket } from '../upgrade.ts'
 import type { Problem } from './framing.ts'
-import { malformedHead, type RequestHead, readHead } from './head.ts'
+import { malformedHead, type RequestHead } from './head.ts'
+import { HeadMemo } from './head-memo.ts'
 import type { Http1Options, Incoming } from './incoming.ts'
 import { Output } from './output.ts'
 import type { ReplyLine } from './reply.ts'
@@ -24,6 +25,7 @@ export class Http1Connection implements ReplyLine {
   readonly output: Output
   readonly #options: Http1Options
   readonly #body = new RequestBodyReader(this)
+  readonly #memo = new HeadMemo()
   #state: 'head' | 'exchange' | 'drain' | 'linger' | 'detached' = 'head'
   /** Unread bytes: an incomplete request head, or bytes after the current request. */
   #pending: Buffer | null = null
@@ -117,7 +119,7 @@ export class Http1Connection implements ReplyLine {
   #readHead(chunk: Buffer): void {
     const isFirst = this.#pending === null
     const bytes = this.#pending === null ? chunk : Buffer.concat([this.#pending, chunk])
-    const result = readHead(bytes, bytes.length - chunk.length)
+    const result = this.#memo.read(bytes, bytes.length - chunk.length)
     this.#pending = null
     if (result.kind === 'head') {
       this.#begin(result.head, result.end < bytes.length ? bytes.subarray(result.end) : null)
@@ -139,7 +141,7 @@ export class Http1Connection implements ReplyLine {
       this.#refuse(head, { code: 'malformed_request', detail: problem })
       return
     }
-    this.#current = newIncoming(this, head, this.#body.body, null)
+    this.#current = newIncoming(this, head, this.#body.body, { problem: null, template: this.#memo.template })
     if (this.#body.isExpectedSoon) this.#defer()
     else this.#serve(this.#current)
   }
@@ -200,7 +202,7 @@ export class Http1Connection implements ReplyLine {
     this.#isLast = true
     this.#body.close()
     this.deadline.disarm()
-    this.#current = newIncoming(this, head, EMPTY_BODY, problem)
+    this.#current = newIncoming(this, head, EMPTY_BODY, { problem, template: null })
     this.#serve(this.#current)
   }
 

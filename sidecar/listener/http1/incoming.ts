@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { ExchangeAbort } from '../../pipeline/exchange-abort.ts'
 import type { RequestBody } from '../../pipeline/request-body.ts'
+import type { RequestTemplate } from '../../pipeline/request-template.ts'
 import type { ConnectionDeadline } from '../connection-deadline.ts'
 import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'
@@ -11,6 +12,8 @@ export type Incoming = {
   readonly head: RequestHead
   /** Set when the request must be refused. `head` then contains the parsed part of the request head. */
   readonly problem: Problem | null
+  /** Results that follow from the head; null for a malformed request. */
+  readonly template: RequestTemplate | null
   readonly body: RequestBody
   readonly reply: Http1Reply
   readonly abort: ExchangeAbort

@@ -1,7 +1,6 @@
 import { createExchangeAbort } from '../../pipeline/exchange-abort.ts'
 import type { RequestBody } from '../../pipeline/request-body.ts'
 import type { ConnectionDeadline } from '../connection-deadline.ts'
-import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'
 import type { Http1Options, Incoming } from './incoming.ts'
 import { Http1Reply, type ReplyLine } from './reply.ts'
@@ -17,11 +16,12 @@ export function newIncoming(
   line: Line,
   head: RequestHead,
   body: RequestBody,
-  problem: Problem | null,
+  { problem, template }: Pick<Incoming, 'problem' | 'template'>,
 ): Incoming {
   return {
     head,
     problem,
+    template,
     body,
     reply: new Http1Reply(line, head),
     abort: createExchangeAbort(),

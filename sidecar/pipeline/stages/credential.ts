@@ -7,6 +7,7 @@ import type { BodyBudget } from '../body/body-budget.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { type Outgoing, outgoingOf } from '../outgoing.ts'
 import { refuseReading } from '../refusal/refuse.ts'
+import type { Prepared } from '../request-template.ts'
 import { type EchoForms, echoForms } from '../response/echo-forms.ts'
 import { createEchoMask } from '../response/echo-mask.ts'
 
@@ -34,12 +35,12 @@ function replaceCredentials(
     exchange.outbound = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
     return 'continue'
   }
-  const { edit, injected, passesAgentCredential } = outgoingOf(exchange, bound, request)
-  exchange.outbound = edit
-  if (passesAgentCredential) return 'continue'
-  if (injected !== null) {
+  const { outgoing, forms } = prepare(exchange, { bound, request, formsOf })
+  exchange.outbound = outgoing.edit
+  if (outgoing.passesAgentCredential) return 'continue'
+  if (forms !== null) {
     exchange.echoMask = createEchoMask({
-      forms: formsOf(bound, inject(edit, { ...injected, bound, request }), injected.secret),
+      forms,
       hasBodies: bound.entry.scrubResponses === true,
       onMasked() {
         exchange.outcome.isEchoMasked = true
@@ -47,6 +48,27 @@ function replaceCredentials(
     })
   }
   return stripBody(exchange, { bound, request, budget })
+}
+
+type Preparing = {
+  readonly bound: BoundConnector
+  readonly request: CanonicalRequest
+  readonly formsOf: FormsCache
+}
+
+function prepare(exchange: Exchange, { bound, request, formsOf }: Preparing): Prepared {
+  const { template, snapshot } = exchange
+  const known = snapshot === undefined ? null : template?.prepared(request, snapshot)
+  if (known) return known
+  const outgoing = outgoingOf(exchange, bound, request)
+  const { edit, injected } = outgoing
+  const sent = injected === null ? null : inject(edit, { ...injected, bound, request })
+  const prepared = {
+    outgoing,
+    forms: injected === null || sent === null ? null : formsOf(bound, sent, injected.secret),
+  }
+  if (snapshot !== undefined) template?.keep(request, snapshot, prepared)
+  return prepared
 }
 
 type Injection = NonNullable<Outgoing['injected']> & {

