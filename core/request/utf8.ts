@@ -20,6 +20,11 @@ export class Utf8Check {
   }
 }
 
+/** Reports whether a whole text is valid UTF-8. */
+export function isUtf8(bytes: Uint8Array): boolean {
+  return isAscii(bytes) || new Utf8Check().accepts(bytes, false)
+}
+
 function isAscii(bytes: Uint8Array): boolean {
   const { start, end, words } = wordsOf(bytes, 0, bytes.length)
   let bits = 0

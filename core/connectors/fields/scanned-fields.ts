@@ -1,5 +1,5 @@
 import { textBeginning } from '../../request/body/text-beginning.ts'
-import type { RootMember, ScannedJson } from '../../request/json/json-scan.ts'
+import type { RootMember, ScannedJson } from '../../request/json/json-scanner.ts'
 import { exceedsJsonBounds } from '../../request/json/json-size.ts'
 import type { BodyView } from '../connector.ts'
 

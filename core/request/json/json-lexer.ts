@@ -6,6 +6,8 @@ export type Token = '{' | '}' | '[' | ']' | ',' | ':' | 'string' | 'number' | 'l
 /** Maximum length of a number in bytes. The lexer rejects longer numbers, because no server keeps that many digits. */
 export const MAX_NUMBER_BYTES = 1_024
 
+const NO_BYTES = new Uint8Array(0)
+
 /**
  * Tokenizes a JSON text (RFC 8259) in UTF-8. It reads up to a given byte and later continues there, even inside of a
  * string. The bytes must be valid UTF-8.
@@ -14,19 +16,24 @@ export class JsonLexer {
   /** Offsets of the first byte of the last token, and of the byte after the token. */
   start = 0
   end = 0
-  readonly #bytes: Uint8Array
+  #bytes: Uint8Array = NO_BYTES
   #at = 0
   /** True if the text before `#at` ends inside of a string that begins at `start`. */
   #isInString = false
   #hasEscapes = false
 
-  constructor(bytes: Uint8Array) {
+  begin(bytes: Uint8Array): void {
     this.#bytes = bytes
+    this.start = 0
+    this.end = 0
+    this.#at = 0
+    this.#isInString = false
+    this.#hasEscapes = false
   }
 
   get startsWithBom(): boolean {
-    const [first, second, third] = this.#bytes
-    return first === 0xef && second === 0xbb && third === 0xbf
+    const bytes = this.#bytes
+    return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
   }
 
   next(limit: number): Token {

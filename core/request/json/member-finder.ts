@@ -53,26 +53,38 @@ type Growing = { place: readonly string[]; members: Map<string, unknown>; names:
 /** Open object or list. `isNamed` is true if a rule requests the names of all its members. */
 type Level = {
   readonly parent: Level | null
-  readonly isObject: boolean
-  readonly isOpaque: boolean
-  readonly isNamed: boolean
+  isObject: boolean
+  isOpaque: boolean
+  isNamed: boolean
   /** Key of the current member; `*` in a list. */
   key: string
   found: Growing | null
 }
 
+const NO_BYTES = new Uint8Array(0)
+const NO_RULES: Compiled = { byName: new Map(), named: [], opaque: new Set(), opaqueObjects: new Set() }
+
 /** Follows a scan through a JSON text, and records the members that match the rules. */
 export class MemberFinder {
-  readonly found: FoundMembers[] = []
-  readonly #rules: Compiled
-  readonly #bytes: Uint8Array
+  found: FoundMembers[] = []
+  /** Levels by depth, of which the first `#depth` are open. */
+  readonly #levels: Level[] = []
+  #rules: Compiled = NO_RULES
+  #bytes: Uint8Array = NO_BYTES
+  #depth = 0
   #level: Level | null = null
   #isWanted = false
   #memberCount = 0
 
-  constructor(bytes: Uint8Array, rules: FindRules) {
+  begin(bytes: Uint8Array, rules: FindRules | null): void {
+    this.found = []
+    for (const level of this.#levels) level.found = null
+    this.#rules = rules === null ? NO_RULES : compiled(rules)
     this.#bytes = bytes
-    this.#rules = compiled(rules)
+    this.#depth = 0
+    this.#level = null
+    this.#isWanted = false
+    this.#memberCount = 0
   }
 
   /** False once the rules have found more than `FIND_BOUNDS` allows. */
@@ -85,11 +97,28 @@ export class MemberFinder {
     if (this.#isWanted && parent !== null) this.#note(parent, CONTAINER)
     const isOpaque = parent !== null && (parent.isOpaque || this.#isOpaque(parent.key, isObject))
     const isNamed = isObject && !isOpaque && this.#isNamed(parent)
-    this.#level = { parent, isObject, isOpaque, isNamed, key: '*', found: null }
+    this.#level = this.#push(parent, { isObject, isOpaque, isNamed })
     this.#isWanted = !isObject && this.#isWantedIn(this.#level)
   }
 
+  #push(
+    parent: Level | null,
+    { isObject, isOpaque, isNamed }: Pick<Level, 'isObject' | 'isOpaque' | 'isNamed'>,
+  ): Level {
+    const known = this.#levels[this.#depth]
+    const level = known ?? { parent, isObject, isOpaque, isNamed, key: '*', found: null }
+    if (known === undefined) this.#levels.push(level)
+    level.isObject = isObject
+    level.isOpaque = isOpaque
+    level.isNamed = isNamed
+    level.key = '*'
+    level.found = null
+    this.#depth += 1
+    return level
+  }
+
   close(): void {
+    this.#depth -= 1
     this.#level = this.#level?.parent ?? null
     this.#isWanted = this.#level?.isObject === false && this.#isWantedIn(this.#level)
   }
@@ -138,13 +167,16 @@ export class MemberFinder {
 
   #isNamed(level: Level | null): boolean {
     const { named } = this.#rules
-    return named.length > 0 && named.some((end) => endsWith(level, end))
+    if (named.length === 0) return false
+    return named.some((end) => endsWith(level, end))
   }
 
   /** True if a rule selects the current member of this level. */
   #isWantedIn({ isOpaque, key, parent }: Level): boolean {
     const ends = isOpaque ? undefined : this.#rules.byName.get(key)
-    return ends?.some((end) => endsWith(parent, end)) === true
+    if (ends === undefined) return false
+    for (const end of ends) if (endsWith(parent, end)) return true
+    return false
   }
 }
 

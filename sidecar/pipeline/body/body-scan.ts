@@ -2,8 +2,8 @@ import { scannedMembers } from '../../../core/connectors/classify.ts'
 import type { BodyView } from '../../../core/connectors/connector.ts'
 import { isPlainJson } from '../../../core/request/body/body.ts'
 import { isRefusal, type Refusal, refusal } from '../../../core/request/canonical.ts'
-import { type ScannedJson, scanJson } from '../../../core/request/json/json-scan.ts'
-import { runSliced } from '../../../core/sliced.ts'
+import { scanJson, scanShortJson } from '../../../core/request/json/json-scan.ts'
+import type { ScannedJson } from '../../../core/request/json/json-scanner.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
@@ -48,15 +48,15 @@ export function scanBody(
   if (bytes.length === 0) return { kind: 'absent' }
   const known = exchange.scan
   if (known !== undefined && known.bytes === bytes && known.keep === keep) return viewOf(known.result)
-  const work = scanJson(bytes, { keep, find: exchange.connector?.connector.find })
+  const request = { keep, find: exchange.connector?.connector.find }
   const remember = (result: ScannedJson | Refusal): BodyView | Refusal => {
     if (isRefusal(result)) return result
     exchange.scan = { bytes, keep, result }
     return viewOf(result)
   }
   return bytes.length <= LIMITS.pacedBodyBytes
-    ? remember(runSliced(work))
-    : pacer.run(exchange, work).then(remember)
+    ? remember(scanShortJson(bytes, request))
+    : pacer.run(exchange, scanJson(bytes, request)).then(remember)
 }
 
 function viewOf({ value, found }: ScannedJson): BodyView {

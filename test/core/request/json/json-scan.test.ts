@@ -2,15 +2,23 @@ import { describe, expect, it, test } from 'vitest'
 import { isRefusal } from '../../../../core/request/canonical.ts'
 import { SCAN_BOUNDS } from '../../../../core/request/json/json-bounds.ts'
 import { MAX_NUMBER_BYTES } from '../../../../core/request/json/json-lexer.ts'
-import { type ScannedJson, scanJson } from '../../../../core/request/json/json-scan.ts'
+import { scanJson, scanShortJson } from '../../../../core/request/json/json-scan.ts'
+import type { ScannedJson } from '../../../../core/request/json/json-scanner.ts'
+import type { FindRules } from '../../../../core/request/json/member-finder.ts'
 import { parseStrictJson } from '../../../../core/request/json/strict-json.ts'
 import { runSliced } from '../../../../core/sliced.ts'
 import fc from '../../../support/fast-check.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const KEEP = ['model', 'stream', 'requests.*.model', 'batch.model']
-const scan = (text: string | Uint8Array, keep: readonly string[] = KEEP) =>
-  runSliced(scanJson(typeof text === 'string' ? bytes(text) : text, { keep }))
+const find: FindRules = { ends: ['url', 'tools.*.type', 'tools.*.?', '^.agent'], opaque: ['schema'] }
+
+/** Scans the text in slices and at once; both must have the same result. */
+function scan(text: string | Uint8Array, keep: readonly string[] = KEEP) {
+  const input = typeof text === 'string' ? bytes(text) : text
+  expect(scanShortJson(input, { keep, find })).toEqual(runSliced(scanJson(input, { keep, find })))
+  return runSliced(scanJson(input, { keep }))
+}
 
 function scanned(text: string, keep: readonly string[] = KEEP): ScannedJson {
   const result = scan(text, keep)

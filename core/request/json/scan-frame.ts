@@ -1,0 +1,47 @@
+import type { MemberPaths } from './member-paths.ts'
+import type { KeySet } from './strict-json.ts'
+
+/** State of an open object or list. */
+export type Frame = {
+  isObject: boolean
+  /** Empty for a list. */
+  readonly keys: KeySet
+  /** Paths of the members to keep below this object or list; null if there are none. */
+  paths: MemberPaths | null
+  /** Name of the current member. */
+  key: string
+  keyCount: number
+  keyChars: number
+  /** Object or list with the kept members; null until the first of them is found. */
+  kept: Record<string, unknown> | unknown[] | null
+}
+
+/** Prepares the frame at this depth, which is reused for all texts of a scanner. */
+export function openFrame(
+  frames: Frame[],
+  depth: number,
+  { isObject, paths, kept }: Pick<Frame, 'isObject' | 'paths' | 'kept'>,
+): void {
+  const frame = frames[depth]
+  if (frame === undefined) {
+    frames.push({ isObject, keys: { list: [], set: null }, paths, key: '', keyCount: 0, keyChars: 0, kept })
+    return
+  }
+  frame.isObject = isObject
+  frame.keys.list.length = 0
+  frame.keys.set = null
+  frame.paths = paths
+  frame.key = ''
+  frame.keyCount = 0
+  frame.keyChars = 0
+  frame.kept = kept
+}
+
+/**
+ * Adds a kept value. `key` must come from the kept paths and not from the text, which could contain a name such as
+ * `__proto__`.
+ */
+export function put(into: Record<string, unknown> | unknown[], key: string, value: unknown): void {
+  if (Array.isArray(into)) into.push(value)
+  else into[key] = value
+}
