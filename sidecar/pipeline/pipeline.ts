@@ -79,8 +79,8 @@ export function createPipeline(
     // limit of the agent.
     route,
     createGuards(ports, concurrency),
-    { name: 'evaluate', run: evaluate },
-    { name: 'clear', run: clear },
+    { name: 'evaluate', isQuick: true, run: evaluate },
+    { name: 'clear', isQuick: true, run: clear },
     createRenew(ports, { evaluate: renew, clear }),
     ...sending,
   ]

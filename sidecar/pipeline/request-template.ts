@@ -1,3 +1,4 @@
+import type { OutboundEdit } from '../../core/connectors/connector.ts'
 import {
   type CanonicalRequest,
   isRefusal,
@@ -7,11 +8,17 @@ import {
 import { canonicalise } from '../../core/request/canonicalise.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { HeadText } from '../upstream/http1/request-head.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { EchoForms } from './response/echo-forms.ts'
 
 /** Outbound headers with the injected credential, and the forms in which an upstream may echo it. */
-export type Prepared = { readonly outgoing: Outgoing; readonly forms: EchoForms | null }
+export type Prepared = {
+  readonly outgoing: Outgoing
+  readonly forms: EchoForms | null
+  /** Memo of the head that is sent upstream; null before the first one. */
+  headText: HeadText | null
+}
 
 /**
  * Results that requests of one connection share because their heads are equal except for the digits of Content-Length.
@@ -40,6 +47,11 @@ export class RequestTemplate {
   /** Returns what `keep` was given for the same request under the same snapshot; otherwise null. */
   prepared(request: CanonicalRequest, snapshot: Snapshot): Prepared | null {
     return this.#request === request && this.#snapshot === snapshot ? this.#prepared : null
+  }
+
+  /** Returns the prepared headers that have exactly these outbound headers; otherwise null. */
+  preparedFor(edit: OutboundEdit): Prepared | null {
+    return this.#prepared?.outgoing.edit === edit ? this.#prepared : null
   }
 
   keep(request: CanonicalRequest, snapshot: Snapshot, prepared: Prepared): void {

@@ -8,6 +8,7 @@ import { outboundHeaders } from './headers.ts'
 import type { HelloRule } from './hello-gate.ts'
 import type { UpstreamConnection, WireRequest } from './http1/connection.ts'
 import { createPool } from './http1/pool.ts'
+import type { HeadText } from './http1/request-head.ts'
 import { createCalls } from './http2/calls.ts'
 import { needsHttp2 } from './http2/needs-http2.ts'
 import { createIdleWatch } from './idle.ts'
@@ -98,17 +99,45 @@ function sendOn(connection: UpstreamConnection, request: WireRequest, relay: Rel
 }
 
 function wireRequest(exchange: Exchange, outbound: Outbound, relay: Relay): WireRequest {
-  const { target, method, body, rawHeaders } = outbound
+  const { body, rawHeaders } = outbound
   outbound.body = null
   const isWhole = body === null || Buffer.isBuffer(body)
   if (body !== null && isWhole) relay.sees(body)
-  return {
-    method,
-    path: target.pathPrefix + outbound.path,
-    headers: outboundHeaders(rawHeaders, target.hostHeader, isWhole ? body?.length : undefined),
-    upgrade: upgradeOf(exchange, rawHeaders),
+  return new Wire(outbound, {
     body,
+    upgrade: upgradeOf(exchange, rawHeaders),
     onBodyChunk: isWhole ? null : (chunk) => relay.sees(chunk),
+  })
+}
+
+/** A request on the wire. Its headers are made when they are read: a head that was written before needs none. */
+class Wire implements WireRequest {
+  readonly method: string
+  readonly path: string
+  readonly host: string
+  readonly headText: HeadText | null
+  readonly upgrade: string | null
+  readonly body: WireRequest['body']
+  readonly onBodyChunk: WireRequest['onBodyChunk']
+  readonly #rawHeaders: RawHeaders
+
+  constructor(
+    { target, method, path, rawHeaders, headText = null }: Outbound,
+    { body, upgrade, onBodyChunk }: Pick<WireRequest, 'body' | 'upgrade' | 'onBodyChunk'>,
+  ) {
+    this.method = method
+    this.path = target.pathPrefix + path
+    this.host = target.hostHeader
+    this.headText = upgrade === null ? headText : null
+    this.upgrade = upgrade
+    this.body = body
+    this.onBodyChunk = onBodyChunk
+    this.#rawHeaders = rawHeaders
+  }
+
+  get headers(): RawHeaders {
+    const length = Buffer.isBuffer(this.body) ? this.body.length : undefined
+    return outboundHeaders(this.#rawHeaders, this.host, length)
   }
 }
 

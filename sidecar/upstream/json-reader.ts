@@ -55,6 +55,8 @@ export function createJsonReader({
     const wire: WireRequest = {
       method: question.method,
       path: target.pathPrefix + asked.rawTarget,
+      host: target.hostHeader,
+      headText: null,
       headers: outboundHeaders(headers, target.hostHeader, undefined),
       upgrade: null,
       body: question.body === undefined ? null : Buffer.from(question.body),

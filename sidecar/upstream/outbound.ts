@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { EchoMask } from '../pipeline/response/echo-mask.ts'
 import type { AnswerEdit } from './answer-edit.ts'
+import type { HeadText } from './http1/request-head.ts'
 import type { UpstreamTarget } from './target.ts'
 
 /** One outbound request, including the credential. `path` is sent byte for byte. */
@@ -10,6 +11,8 @@ export type Outbound = {
   readonly method: string
   readonly path: string
   readonly rawHeaders: RawHeaders
+  /** Memo of the head that is written for exactly these `rawHeaders`. */
+  readonly headText?: HeadText | null
   /** Request body. Set to null when the request is sent, so that the buffer is freed: the response may take minutes. */
   body: Buffer | Readable | null
   readonly watch?: BodyWatch | null

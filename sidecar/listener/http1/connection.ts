@@ -117,17 +117,16 @@ export class Http1Connection implements ReplyLine {
   }
 
   #readHead(chunk: Buffer): void {
-    const isFirst = this.#pending === null
-    const bytes = this.#pending === null ? chunk : Buffer.concat([this.#pending, chunk])
+    const before = this.#pending
+    const bytes = before === null ? chunk : Buffer.concat([before, chunk])
     const result = this.#memo.read(bytes, bytes.length - chunk.length)
     this.#pending = null
-    if (result.kind === 'head') {
+    if (result.kind === 'malformed') this.#refuse(result.head, result.problem)
+    else if (result.kind === 'head') {
       this.#begin(result.head, result.end < bytes.length ? bytes.subarray(result.end) : null)
-    } else if (result.kind === 'malformed') {
-      this.#refuse(result.head, result.problem)
     } else {
       this.#pending = bytes
-      if (isFirst) this.#armHead()
+      if (before === null) this.#armHead()
     }
   }
 

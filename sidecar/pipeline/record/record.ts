@@ -1,12 +1,11 @@
-import { effectNames } from '../../../core/connectors/effects/effects.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { LOG_DECISION, type LogDecision } from '../../../core/decision/vocabulary.ts'
 import type { OwnRecord } from '../../../core/record.ts'
 import { rawRecordPath, recordPath } from '../../../core/request/redact.ts'
-import { primaryType } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { auditOf } from './record-audit.ts'
+import { recordNames } from './record-names.ts'
 import { whyOf } from './record-why.ts'
 
 /**
@@ -23,6 +22,7 @@ export function buildRecord(
   exchange.time ??= new Date(exchange.timeMs).toISOString()
   const { outcome, request, raw, decision, snapshot } = exchange
   const would = wouldDecision(exchange)
+  const names = recordNames(exchange)
   const now = ports.clock.monotonicMs()
   // The record is one object literal without spread, because it is built twice for every request.
   return {
@@ -34,11 +34,11 @@ export function buildRecord(
     agent: exchange.agent?.name ?? null,
     instance: exchange.instance,
     connector: exchange.connector?.connector.name ?? null,
-    action_type: primaryType(exchange),
-    candidates: candidatesOf(exchange),
-    actions: actionNames(exchange),
-    action_count: actionCount(exchange),
-    effects: effectsOfRequest(exchange),
+    action_type: names.actionType,
+    candidates: names.candidates,
+    actions: names.actions,
+    action_count: names.actionCount,
+    effects: names.effects,
     decision: logDecision(exchange),
     would,
     note: withEcho(outcome.note ?? noteOf(exchange, would), outcome),
@@ -63,27 +63,6 @@ export function buildRecord(
     why: whyOf(decision),
     audit: auditOf(exchange),
   }
-}
-
-/** Returns the types of the candidates when the action of the request stayed undetermined; otherwise null. */
-function candidatesOf({ named }: Exchange): string[] | null {
-  return named?.kind === 'candidates' ? [...new Set(named.candidates.map(({ type }) => type))] : null
-}
-
-function effectsOfRequest({ actions }: Exchange): string[] | null {
-  const effects = actions === undefined ? [] : effectNames(actions)
-  return effects.length === 0 ? null : [...effects]
-}
-
-const MAX_NAMES = 64
-
-function actionNames({ named }: Exchange): string[] | null {
-  if (named?.kind !== 'actions' || named.actions.length < 2) return null
-  return [...new Set(named.actions.map(({ type }) => type))].slice(0, MAX_NAMES)
-}
-
-function actionCount({ named }: Exchange): number | null {
-  return named?.kind === 'actions' && named.actions.length > 1 ? named.actions.length : null
 }
 
 /** Returns the decision at full enforcement when it differs from the actual decision; otherwise null. */

@@ -66,6 +66,7 @@ function prepare(exchange: Exchange, { bound, request, formsOf }: Preparing): Pr
   const prepared = {
     outgoing,
     forms: injected === null || sent === null ? null : formsOf(bound, sent, injected.secret),
+    headText: null,
   }
   if (snapshot !== undefined) template?.keep(request, snapshot, prepared)
   return prepared

@@ -26,6 +26,6 @@ export function createEvaluations(
     exchange.evaluation = new Evaluation()
     return runner.run(naming, exchange)
   }
-  const renewing: readonly Stage[] = [...entering, { name: 'evaluate', run: evaluate }]
+  const renewing: readonly Stage[] = [...entering, { name: 'evaluate', isQuick: true, run: evaluate }]
   return { evaluate, renew: (exchange) => runner.run(renewing, exchange) }
 }

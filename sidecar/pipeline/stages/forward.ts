@@ -1,9 +1,11 @@
 import { isOpaque } from '../../../core/capture/host-names.ts'
 import { readsMessages } from '../../../core/connectors/classify.ts'
+import type { OutboundEdit } from '../../../core/connectors/connector.ts'
 import { mayBePrivate } from '../../../core/decision/egress.ts'
 import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
 import type { HelloRule } from '../../upstream/hello-gate.ts'
 import type { Upstream } from '../../upstream/http.ts'
+import { HeadText } from '../../upstream/http1/request-head.ts'
 import type { AnswerWatch, Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
@@ -83,11 +85,13 @@ function outboundOf(
   const edit = toolFilterOf(exchange, nowMs, pacer)
   const given = handleWatchOf(exchange, handles)
   const isPlain = edit !== null || given?.readsBody === true || work !== null || isReadHere(exchange)
+  const rawHeaders = headersOf(exchange, isPlain)
   return {
     target,
     method: raw.method,
     path: outbound.rawTarget,
-    rawHeaders: headersOf(exchange, isPlain),
+    rawHeaders,
+    headText: rawHeaders === outbound.rawHeaders ? headTextOf(exchange, outbound) : null,
     body: exchange.bodyBytes ?? exchange.body.forward(),
     watch: scanCandidates(exchange),
     edit,
@@ -95,6 +99,13 @@ function outboundOf(
     echoMask: exchange.echoMask ?? null,
     onHead: exchange.reservedBytes === undefined ? null : () => discardBody(exchange, budget),
   }
+}
+
+function headTextOf({ template }: Exchange, outbound: OutboundEdit): HeadText | null {
+  const prepared = template?.preparedFor(outbound) ?? null
+  if (prepared === null) return null
+  prepared.headText ??= new HeadText()
+  return prepared.headText
 }
 
 function both(one: AnswerWatch | null, other: AnswerWatch | null): AnswerWatch | null {

@@ -9,6 +9,7 @@ import { refuse, refuseKilled } from '../refusal/refuse.ts'
 export function createKillGuard(ports: PipelinePorts): Stage {
   return {
     name: 'kill',
+    isQuick: true,
     run(exchange) {
       const entry = matchingKill(exchange, ports)
       if (entry === null) return 'continue'
@@ -31,6 +32,7 @@ export function createGuards(ports: PipelinePorts, concurrency: Concurrency): St
   }
   return {
     name: 'guards',
+    isQuick: true,
     run(exchange) {
       if (ports.lease.step() === 'everything') return refuseLost(exchange)
       const perMinute = exchange.snapshot?.gateway.rateLimit.requestsPerMinute ?? 0

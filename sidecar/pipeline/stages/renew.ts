@@ -16,6 +16,7 @@ export function createRenew(
     ports.snapshot() !== exchange.snapshot && exchange.approvalId === undefined
   return {
     name: 'renew',
+    isQuick: true,
     run: (exchange) => (isStale(exchange) ? renew(exchange) : 'continue'),
   }
 

@@ -10,6 +10,7 @@ import { refuse } from '../refusal/refuse.ts'
  */
 export const route: Stage = {
   name: 'route',
+  isQuick: true,
   run(exchange) {
     const { request, snapshot, connector } = exchange
     if (request === undefined || snapshot === undefined)

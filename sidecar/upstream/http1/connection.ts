@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { HeldHead } from './held-head.ts'
 import { inPieces } from './pieces.ts'
 import { sendBody } from './request-body.ts'
-import { declaredLength, type RequestFraming, type RequestLine, requestHead } from './request-head.ts'
+import { headOf, streamHead, type WholeRequest } from './request-head.ts'
 import {
   type BodyDecoder,
   type BodySink,
@@ -13,7 +13,7 @@ import {
 } from './response-body.ts'
 import { type Asked, type ResponseHead, readResponseHead } from './response-head.ts'
 
-export type WireRequest = RequestLine & {
+export type WireRequest = WholeRequest & {
   readonly body: Buffer | Readable | null
   /** Called with every chunk of a streamed body; null for a body that is not streamed. */
   readonly onBodyChunk: ((chunk: Buffer) => void) | null
@@ -108,13 +108,13 @@ export class UpstreamConnection implements BodySink {
   #write(request: WireRequest): void {
     const { body } = request
     if (body === null) {
-      this.socket.write(requestHead(request, { kind: 'none' }), 'latin1')
+      this.socket.write(headOf(request, null), 'latin1')
     } else if (body instanceof Readable) this.#writeStream(request, body)
     else this.#writeWhole(request, body)
   }
 
   #writeWhole(request: WireRequest, body: Buffer): void {
-    const head = requestHead(request, { kind: 'length', length: body.length })
+    const head = headOf(request, body.length)
     if (body.length <= JOIN_BYTES) {
       const whole = Buffer.allocUnsafe(head.length + body.length)
       whole.write(head, 0, 'latin1')
@@ -134,10 +134,8 @@ export class UpstreamConnection implements BodySink {
   }
 
   #writeStream(request: WireRequest, source: Readable): void {
-    const declared = declaredLength(request.headers)
-    const length = declared === null ? null : Number(declared)
-    const framing: RequestFraming = length === null ? { kind: 'chunked' } : { kind: 'length', length }
-    this.socket.write(requestHead(request, framing), 'latin1')
+    const { text, length } = streamHead(request)
+    this.socket.write(text, 'latin1')
     this.#sendSource(source, length, request.onBodyChunk)
   }
 
