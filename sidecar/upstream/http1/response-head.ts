@@ -21,7 +21,10 @@ export type Asked = { readonly isHead: boolean; readonly isUpgrade: boolean }
 const INCOMPLETE: HeadResult = { kind: 'incomplete' }
 export const HEAD_END = Buffer.from('\r\n\r\n')
 export const MAX_HEAD_BYTES = 256 * 1024
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
+const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/
+/** Positions of the minor version and of the status in a status line. */
+const MINOR_AT = 'HTTP/1.'.length
+const STATUS_AT = 'HTTP/1.1 '.length
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const CONTROL = /[^\t\x20-\x7e\x80-\xff]/
 
@@ -41,15 +44,17 @@ export function readResponseHead(bytes: Buffer, asked: Asked): HeadResult {
 
 function parseHead(text: string, { end, asked }: { end: number; asked: Asked }): HeadResult {
   const lineEnd = text.indexOf('\r\n')
-  const line = STATUS_LINE.exec(lineEnd === -1 ? text : text.slice(0, lineEnd))
-  if (line === null) return malformed('the status line is not "HTTP/1.1 status reason"')
+  if (!STATUS_LINE.test(lineEnd === -1 ? text : text.slice(0, lineEnd)))
+    return malformed('the status line is not "HTTP/1.1 status reason"')
   const headers: string[] = []
   const detail = lineEnd === -1 ? null : parseFields(text, lineEnd + 2, headers)
   if (detail !== null) return malformed(detail)
   const fields = noFields()
   for (let at = 0; at < headers.length; at += 2) noteField(fields, headers[at] ?? '', headers[at + 1] ?? '')
-  const status = Number(line[2])
-  const framing = framingOf({ status, isHttp10: line[1] === '0', fields, ...asked })
+  const status = Number(text.slice(STATUS_AT, STATUS_AT + 3))
+  const { isHead, isUpgrade } = asked
+  const isHttp10 = text[MINOR_AT] === '0'
+  const framing = framingOf({ status, isHttp10, fields, isHead, isUpgrade })
   return typeof framing === 'string'
     ? malformed(framing)
     : { kind: 'head', head: { status, headers, framing }, end }
