@@ -5,10 +5,11 @@ import { editorSchema } from '../../core/crd/editor-schema.ts'
 import { actionsIndex, actionsPage } from './actions-page.ts'
 import { effectsPage } from './effects-page.ts'
 import { heldRequestsPage } from './held-requests-page.ts'
+import { httpApiPage } from './http-api-page.ts'
 import { providerSidePage } from './provider-side-page.ts'
 
 /**
- * Writes the documentation to a folder: the pages of `docs/`, a page for each connector type with its actions, the tables behind
+ * Writes the documentation to a folder: the pages of `docs/`, the HTTP API, a page for each connector type with its actions, the tables behind
  * the pages about effect classes, held requests and model providers, and the JSON schema of manifests.
  */
 export function writeDocs(root: string, folder: string): void {
@@ -25,6 +26,7 @@ export function writeDocs(root: string, folder: string): void {
 function generatedFiles(): ReadonlyArray<readonly [path: string, text: string]> {
   return [
     ['schema/manifest.schema.json', editorSchema()],
+    ['http-api.md', httpApiPage()],
     ['actions/README.md', actionsIndex(BUILT_IN)],
     ['actions/effects.md', effectsPage(BUILT_IN)],
     ['actions/provider-side.md', providerSidePage()],

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { httpApiPage } from '../../scripts/docs/http-api-page.ts'
 import { buildSite } from '../../scripts/docs/site/build-site.ts'
 import { headingSlug } from '../../scripts/docs/site/heading-slug.ts'
 import { navigationOf } from '../../scripts/docs/site/navigation.ts'
@@ -62,12 +63,21 @@ test('the navigation has each page once', () => {
   expect(links.sort()).toEqual(docs.filter((name) => name !== 'README.md').sort())
 })
 
+test('the page of the HTTP API has every operation with its right', () => {
+  const page = httpApiPage()
+  expect(page).toMatch(/^\| `POST \/api\/v1\/actions` \| .+ \| agentKey \|/m)
+  expect(page).toMatch(
+    /^\| `POST \/api\/v1\/approvals\/\{approvalId\}\/respond` \| .+ \| session, approverKey \| `approvals\/answer` \|$/m,
+  )
+  expect(page.match(/^\| `/gm)?.length).toBeGreaterThan(90)
+})
+
 // Installs packages.
 describe.runIf(IS_FULL)('the site', () => {
   test('builds without dead links', () => {
     const folder = join(ROOT, 'node_modules/.cache/chaperone/docs-site-test')
     buildSite(ROOT, folder)
-    for (const page of ['index.html', 'conditions.html', 'actions/codehost.html'])
+    for (const page of ['index.html', 'conditions.html', 'http-api.html', 'actions/codehost.html'])
       expect(existsSync(join(folder, page))).toBe(true)
   })
 })

@@ -24,7 +24,7 @@ export function buildSite(root: string, folder: string): void {
   install()
   const pages = join(root, 'node_modules/.cache/chaperone/docs-site')
   writeDocs(root, pages)
-  const navigation = [...navigationOf(readFileSync(join(pages, 'README.md'), 'utf8')), catalogueGroup(pages)]
+  const navigation = [...navigationOf(readFileSync(join(pages, 'README.md'), 'utf8')), generatedGroup(pages)]
   for (const name of readdirSync(pages)) if (name.endsWith('.md')) rewritePage(join(pages, name))
   mkdirSync(join(pages, 'public/schema'), { recursive: true })
   copyFileSync(join(pages, 'schema/manifest.schema.json'), join(pages, 'public/schema/manifest.schema.json'))
@@ -43,13 +43,14 @@ function install(): void {
   copyFileSync(LOCK, STAMP)
 }
 
-function catalogueGroup(pages: string): NavigationGroup {
+function generatedGroup(pages: string): NavigationGroup {
   const names = readdirSync(join(pages, 'actions')).filter((name) => name !== 'README.md')
   const items = names.sort().map((name) => name.replace(/\.md$/, ''))
   return {
-    text: 'Actions',
+    text: 'Generated',
     items: [
-      { text: 'By connector', link: '/actions/' },
+      { text: 'HTTP API', link: '/http-api' },
+      { text: 'Actions by connector', link: '/actions/' },
       ...items.map((name) => ({ text: name, link: `/actions/${name}` })),
     ],
   }
