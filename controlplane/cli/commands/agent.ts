@@ -5,6 +5,7 @@ import { listAgents } from '../client/agents.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
+import { shellQuote } from '../terminal/shell-quote.ts'
 import { table } from '../terminal/table.ts'
 
 const Created = z.looseObject({ agent_id: z.string(), api_key: z.string() })
@@ -98,7 +99,7 @@ async function create(invocation: Invocation, api: ApiClient, name: string): Pro
     print(
       `Agent ${name} (${created.agent_id}) is active. Its key, which is shown only once: ${created.api_key}`,
     )
-    print(`Start it behind the gateway: chaperone run --agent ${name} -- COMMAND`)
+    print(`Start it behind the gateway: chaperone run --agent ${shellQuote(name)} -- COMMAND`)
   }
   return EXIT.ok
 }

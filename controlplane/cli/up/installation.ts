@@ -11,6 +11,7 @@ import {
 import { type ApiClient, createClient } from '../client/client.ts'
 import { ensureInstallationKey } from '../client/installation-key.ts'
 import { createOwnerLink } from '../client/owner-link-client.ts'
+import { manifestFindings } from '../commands/get.ts'
 import { type Addresses, baseUrl, dashboardUrl } from '../programs/program-environment.ts'
 import { type DataFolder, prepareDataFolder, type RunFile, writePrivate } from '../state/data-folder.ts'
 import { type FolderLock, lockFolder } from '../state/folder-lock.ts'
@@ -134,6 +135,8 @@ async function settle(run: RunFile, keys: InstallationSecrets, warn: (line: stri
     createOwnerLink(api),
     run.gateway_url === null ? [] : openAgentPorts(api, run, { keys, warn }),
   ])
+  const { problems } = await manifestFindings(api)
+  for (const problem of problems) warn(`manifest problem: ${problem}`)
   const { base_url, gateway_url, ca_file, ca_bundle_file } = run
   return { base_url, gateway_url, ca_file, ca_bundle_file, owner_link: owner, agents }
 }

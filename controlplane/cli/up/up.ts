@@ -157,7 +157,7 @@ function firstSteps(facts: Facts, agent: Facts['agents'][number], next: readonly
     '  Next, in another terminal:',
     ...next.map((line) => `    ${line}`),
     '',
-    '  Credentials and rules are in the manifests. Changes are in force within a second.',
+    '  Rules are in the manifests; changes are in force within a second. Credentials: credential set NAME, or the page Connectors.',
   ]
 }
 

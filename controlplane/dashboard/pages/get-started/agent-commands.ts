@@ -14,7 +14,8 @@ export function agentCommands(facts: {
   const { agent, apiKey, host, port, isLocal } = facts
   const local = {
     title: 'On this machine',
-    about: 'Sets the proxy and certificate variables for the command and its child processes.',
+    about:
+      'Sets the proxy and certificate variables for the command and its child processes. In a checkout, write ./scripts/chaperone.sh for chaperone.',
     text: `chaperone run --agent ${shellQuoted(agent)} -- python agent.py`,
   }
   const login = `${encodeURIComponent(agent)}:${apiKey ?? 'ITS_KEY'}`
