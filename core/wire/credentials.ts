@@ -19,7 +19,7 @@ const Secret = z
  * Source of the credential of a Connector. `vault`: the encrypted store, by the name in its manifest. `secret`: a Secret
  * that its manifest names. `connector`: stored with a Connector that no manifest states. `none`: its manifest names none.
  */
-export const CredentialSource = z.enum(['vault', 'secret', 'connector', 'none'])
+const CredentialSource = z.enum(['vault', 'secret', 'connector', 'none'])
 
 export const ConnectorCredential = z.object({
   source: CredentialSource,

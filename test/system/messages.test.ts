@@ -228,7 +228,7 @@ describe('a credential that is missing', () => {
     expect(stderr).toContain('Connectors without a credential: default/bare.')
     const doctor = await cli(['doctor'])
     expect(doctor.stdout).toMatch(
-      /warning {2}connector default\/bare: has no credential.*\n.*bare\.yaml.*vault: bare/,
+      /warning {2}connector default\/bare: has no credential.*\n.*bare\.yaml: credential: \{ vault: bare \}\. Then: chaperone credential set bare/,
     )
   })
 })

@@ -22,7 +22,7 @@ export function credentialSource(row: ConnectorRow): ConnectorCredential {
     remedy:
       row.source === 'kubernetes'
         ? `Add to the Connector: credential: { secretRef: { name: ${name} } }. Then: ${createSecret({ namespace, name, key: 'token' })}`
-        : `Add to ${row.managedBy ?? 'the manifest'}: credential: { vault: ${name} }`,
+        : `Add to ${row.managedBy ?? 'the manifest'}: credential: { vault: ${name} }. Then: chaperone credential set ${name}`,
   }
 }
 

@@ -104,7 +104,7 @@ function Steps({ row, text }: { readonly row: ConnectorView; readonly text: stri
 }
 
 /** Sends a read with the credential through the gateway and shows whom the provider names. */
-export function TestCredential({ row }: { readonly row: ConnectorView }) {
+function TestCredential({ row }: { readonly row: ConnectorView }) {
   const [detail, setDetail] = useState<string | null>(null)
   const test = useMutation(async () => {
     setDetail(null)
