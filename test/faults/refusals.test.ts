@@ -20,7 +20,7 @@ import { seeded, size } from '../support/proof.ts'
 import { type Recorder, startRecorder } from '../support/recorder.ts'
 
 const MAIN = await bundledProgram('sidecar')
-const ROUNDS = size(3, 40)
+const ROUNDS = size(2, 40)
 const CLIENTS = 16
 /** Record ids that an answer named, with the number of answers. */
 const answered = new Map<string, number>()
