@@ -8,6 +8,7 @@ import { inject as injectPod } from '../../../core/inject/inject.ts'
 import { DEFAULT_PROXY_COMMAND, type InjectOptions } from '../../../core/inject/options.ts'
 import type { Pod } from '../../../core/inject/pod.ts'
 import { refusalText } from '../../../core/inject/refusal.ts'
+import { runtimeOf } from '../../../core/inject/runtime.ts'
 import type { WorkloadPod } from '../../../core/inject/workload.ts'
 import { VERSION } from '../../version.ts'
 import { usageError } from '../arguments.ts'
@@ -24,7 +25,7 @@ import { readManifestFiles } from './manifest-files.ts'
 export const inject: Command = {
   name: 'inject',
   summary: 'Print pods as the injector of a cluster would change them; works offline',
-  usage: ['inject -f FILE [--gateway FILE|NAME] [--namespace NAME] [--required]'],
+  usage: ['inject -f FILE [--gateway FILE|NAME] [--namespace NAME] [--required] [--runtime-handler NAME]'],
   details:
     'Reads Pods and workloads (Deployment, StatefulSet, DaemonSet, Job, CronJob); prints the pod of a workload. For a pod that cannot\n' +
     'be injected, prints every conflicting field. Gateways are read from --gateway and from the files; a name without a manifest is a\n' +
@@ -55,6 +56,11 @@ export const inject: Command = {
       type: 'string',
       value: 'IP,...',
       help: 'DNS servers of sidecars (default 10.96.0.10)',
+    },
+    'runtime-handler': {
+      type: 'string',
+      value: 'NAME',
+      help: 'handler of the RuntimeClass that the pods name, such as runsc',
     },
     'control-plane': { type: 'string', value: 'URL', help: 'address of the control plane for sidecars' },
   },
@@ -121,10 +127,21 @@ function injectOne(invocation: Invocation, each: WorkloadPod, found: Found): Res
     governed.kind === 'refused'
       ? governed
       : injectPod(pod, governed.gateway, optionsFor(invocation, namespace))
-  if (result.kind === 'injected')
-    return { pod: result.pod, isRefused: false, warnings: result.warnings.map((line) => `${name}: ${line}`) }
+  if (result.kind === 'injected') {
+    const warnings = [...result.warnings, ...runtimeWarnings(pod, text(invocation, 'runtime-handler'))]
+    return { pod: result.pod, isRefused: false, warnings: warnings.map((line) => `${name}: ${line}`) }
+  }
   const reasons = result.refusals.map((refusal) => `${name} cannot be governed: ${refusalText(refusal)}`)
   return { pod: null, isRefused: true, warnings: reasons }
+}
+
+/** Returns a warning about a RuntimeClass, whose handler only the cluster has. */
+function runtimeWarnings({ spec }: Pod, handler: string | undefined): readonly string[] {
+  const { runtimeClassName: name = '' } = spec
+  if (name === '' || handler !== undefined) return []
+  return [
+    `spec.runtimeClassName ${name}: the handler of this RuntimeClass is in the cluster, so the capture is that of runc. Give the handler with --runtime-handler (kubectl get runtimeclass ${name} -o jsonpath={.handler}).`,
+  ]
 }
 
 function optionsFor(invocation: Invocation, namespace: string): InjectOptions {
@@ -141,6 +158,7 @@ function optionsFor(invocation: Invocation, namespace: string): InjectOptions {
       clusterDomain: 'cluster.local',
     },
     logLevel: 'info',
+    runtime: runtimeOf(text(invocation, 'runtime-handler') ?? ''),
     freshUid: randomInt(PROXY_UIDS.first, PROXY_UIDS.last + 1),
     // Injection is idempotent: an already injected pod keeps its uid.
     keepsUid: () => true,

@@ -102,6 +102,19 @@ it('prints every conflicting field, and no pod', async () => {
   expect(warnings).toContain('spec.shareProcessNamespace')
 })
 
+it('cannot know the handler of a RuntimeClass: says so, or takes it', async () => {
+  const sandboxed = POD.replace('spec: {', 'spec: { runtimeClassName: sandboxed,')
+  const unknown = await inject(sandboxed, '--gateway', 'team/main')
+  expect(unknown.warnings).toMatch(/solo: spec\.runtimeClassName sandboxed: .*--runtime-handler/)
+  expect(unknown.pods[0]?.spec.initContainers[0]?.command?.[0]).toContain('nft')
+  const known = await inject(sandboxed, '--gateway', 'team/main', '--runtime-handler', 'runsc')
+  expect(known.warnings).toBe('')
+  expect(known.pods[0]?.spec.initContainers[0]?.command).toContain('/etc/chaperone/iptables.sh')
+  const auto = GATEWAY.replace('proxyEnv', 'auto')
+  const refused = await inject(`${sandboxed}---${auto}`, '--runtime-handler', 'runsc')
+  expect([refused.code, refused.warnings]).toEqual([1, expect.stringContaining('autoAllows')])
+})
+
 it('reports a pod without a Gateway as not governed, unless its namespace requires it', async () => {
   const free = await inject(DEPLOYMENT)
   expect(free.code).toBe(0)
