@@ -78,7 +78,7 @@ const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/
  * Returns the request head as latin-1 text. Throws for values that could be read as more than one line. The parser of
  * the request has refused these values already; this check is the second line of defense.
  */
-export function requestHead(line: RequestLine, framing: RequestFraming): string {
+function requestHead(line: RequestLine, framing: RequestFraming): string {
   if (!TOKEN.test(line.method) || !TARGET.test(line.path))
     throw new Error('the request line is not safe to send')
   const fields = fieldLines(line.headers)
