@@ -119,6 +119,16 @@ describe('e-mail', () => {
     expect(plane.log()).not.toContain(PASSWORD)
   })
 
+  test.each([{ host: 'attacker.example' }, { port: 2525 }])(
+    'does not send its stored password to another server: %j',
+    async (other) => {
+      const refused = await put('email', email({ password: '********', ...other }))
+      expect(refused.status).toBe(400)
+      expect(JSON.stringify(refused.body)).toContain('was entered for mail.example')
+      expect(await channel('email')).toMatchObject({ settings: { host: 'mail.example', port: smtp.port } })
+    },
+  )
+
   test('reaches the users who may answer, with a link to the card and without parameters', async () => {
     const card = await plane.hold({ parameters: { note: PARAMETER } } as never)
     const mail = await mailAbout(card.id)

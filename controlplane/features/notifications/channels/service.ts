@@ -158,6 +158,7 @@ async function put(deps: ChannelsDeps, by: Actor, { name, settings }: ChannelBod
   const { db, orgId, keyring } = deps
   const stored = (await listChannels(db, orgId)).find((row) => row.name === name)
   const before = await settingsOf(deps, name, stored)
+  if (settings !== null) refuseOtherServer(settings, before)
   const merged = settings === null ? null : checked(name, withStored(settings, before))
   await db.tx(async (q) => {
     if (merged === null) await deleteChannel(q, orgId, name)
@@ -165,6 +166,19 @@ async function put(deps: ChannelsDeps, by: Actor, { name, settings }: ChannelBod
     const details = { keys: [`channel_${name}`] }
     await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details })
   })
+}
+
+/**
+ * Throws `validation` when a stored password would be sent to another server than the one for which it was entered: whoever
+ * may change settings must not learn it.
+ */
+function refuseOtherServer(settings: object, before: object | null): void {
+  const [given, stored] = [settings, before ?? {}].map((each) => each as Readonly<Record<string, unknown>>)
+  if (given?.['password'] !== MASK || !stored?.['password']) return
+  if (given['host'] === stored['host'] && given['port'] === stored['port']) return
+  throw validationError([
+    `settings.password: was entered for ${stored['host']}:${stored['port']}; enter the password of ${given['host']}:${given['port']}`,
+  ])
 }
 
 /** Replaces masked values by the stored values. */
