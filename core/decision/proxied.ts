@@ -64,7 +64,7 @@ export function withCredential(
   if (isReady || decision.verdict === 'deny') return decision
   const cause =
     entry.withheld ??
-    'Add one (credential.secretRef of the Connector, or its token), or set its auth to none.'
+    'Add one on the Connectors page, with chaperone credential set, or in a cluster by credential.secretRef; or set its auth to none.'
   const reason = `Connector "${entry.name}" has no credential${entry.withheld === undefined ? '' : ' to send'}. ${cause}`
   return {
     ...decision,
