@@ -40,8 +40,10 @@ export function terminalSvg(lines: readonly TimedLine[], title: string): string 
 <style>
 text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#d6dae0;white-space:pre}
 .command{fill:#fff}.heading{fill:#fff;font-weight:700}.good{fill:#7ee2a0}.bad{fill:#ff9b90}.wait{fill:#ffd28a}
-${[...classes, ...frames].join('\n')}
-@media (prefers-reduced-motion: reduce){text{animation:none !important}}
+@media (prefers-reduced-motion: no-preference){
+${classes.join('\n')}
+}
+${frames.join('\n')}
 </style>
 <rect width="100%" height="100%" rx="10" fill="#14171c"/>
 ${['#ff5f57', '#febc2e', '#28c840'].map((fill, index) => `<circle cx="${20 + index * 18}" cy="18" r="5.5" fill="${fill}"/>`).join('')}
