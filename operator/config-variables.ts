@@ -89,7 +89,12 @@ export const CONFIG_VARIABLES = {
   SIDECAR_DNS_PODS: {
     fallback: '`kube-system/k8s-app=kube-dns`',
     meaning:
-      'Pods of the DNS servers, `NAMESPACE/KEY=VALUE,...`, for the NetworkPolicy of governed pods of agent-sandbox',
+      'Pods of the DNS servers, `NAMESPACE/KEY=VALUE,...`, for the NetworkPolicies of governed pods of agent-sandbox and of pods with `proxyEnv`',
+  },
+  PROXY_ENV_UPSTREAMS: {
+    fallback: 'none: no NetworkPolicy',
+    meaning:
+      'Addresses that pods with `interception: proxyEnv` may reach beside the control plane and DNS, as JSON (`[{"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"], "ports": [443]}]`). The chart sets it with `networkPolicy.proxyEnv.enabled`',
   },
   SIDECAR_DNS_RESOLVERS: {
     fallback: 'the DNS servers of `/etc/resolv.conf` of the operator, which are those of the cluster',

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 stamp=node_modules/.chaperone-installed
 if [ ! -f "$stamp" ] || ! cmp -s package-lock.json "$stamp"; then
   echo 'chaperone: installing packages (once, about 20 s) ...' >&2
-  log=${TMPDIR:-/tmp}/chaperone-install.$$.log
+  log=$(mktemp)
   if ! npm ci --no-audit --no-fund --loglevel=error >"$log" 2>&1; then
     echo "chaperone: The packages were not installed: $(sed -n 's/^npm error //p' "$log" | grep -v '^A complete log' | tail -1)" >&2
     echo "Check that the registry answers ($(npm config get registry)), then run the command again. The output of npm: $log" >&2

@@ -78,6 +78,10 @@ export const CONFIG_VARIABLES = {
   POD_NAMESPACE: { fallback: INJECTED, meaning: 'Namespace of the pod' },
   POD_UID: { fallback: INJECTED, meaning: 'UID of the pod' },
   POD_SERVICE_ACCOUNT: { fallback: INJECTED, meaning: 'ServiceAccount of the pod' },
+  CONTROL_PLANE_ADDRESS: {
+    fallback: 'none; the injector sets it',
+    meaning: 'Address of the Service of the control plane, which the sidecar dials where DNS does not answer',
+  },
   CONTROL_PLANE_CA_FILE: {
     fallback: 'public roots; the injector sets it',
     meaning: 'Certificate authorities of the control plane (PEM)',

@@ -40,7 +40,7 @@ export function overview(
     '                                                 show the decision for a request, and why',
     '',
     'Exit codes: 0 success, 1 refused or a failed check, 2 wrong usage, 3 unreachable,',
-    '4 a kill switch scope that names no agent, connector or gateway.',
+    '4 a kill switch scope that nothing matches; the kill switch is active all the same.',
     'chaperone COMMAND --help explains one command with examples; chaperone --version prints the version.',
     ...(command === 'chaperone'
       ? []

@@ -42,7 +42,7 @@ export function watchStatement(
 }
 
 const CHECK_MS = 3_000
-/** Characters of a statement that PostgreSQL shows in `pg_stat_activity` with the default settings. */
+/** Characters that are compared. `pg_stat_activity` shows 1,023 bytes with the default `track_activity_query_size`. */
 const SHOWN = 900
 
 /**

@@ -17,7 +17,7 @@ export const UserView = z.object({
   ),
   created_at: z.string(),
 })
-/** Invitation that nobody has used yet. */
+/** Unused invitation. */
 export const InvitationView = z.object({
   id: z.string(),
   email: z.string(),

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Architecture } from './architecture.ts'
@@ -37,15 +38,32 @@ export async function baseLayers(
   return { architecture, layers, debian, release: osRelease('VERSION_ID').replaceAll('"', '') }
 }
 
-/** Downloads the npm package with the binary of Node for Linux, which npm verifies. Returns its path. */
+/**
+ * Checksums (Subresource Integrity) of the npm packages with the binary of Node for Linux, of the version of this lockfile. The
+ * package `node` of the lockfile does not list them.
+ */
+const NODE_PACKAGES = {
+  version: '24.21.0',
+  amd64: 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  arm64: 'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+} as const
+
+/** Downloads the npm package with the binary of Node for Linux. Returns its path. Throws for a package with another checksum. */
 function downloadNode(architecture: Architecture, folder: string): string {
+  const { node: version } = process.versions
+  if (version !== NODE_PACKAGES.version)
+    throw new Error(`scripts/release/base-layers.ts has no checksums of Node ${version}. Add them.`)
   mkdirSync(folder, { recursive: true })
-  const binary = `node-linux-${architecture === 'amd64' ? 'x64' : architecture}@${process.versions.node}`
+  const binary = `node-linux-${architecture === 'amd64' ? 'x64' : architecture}@${version}`
   const args = ['pack', binary, '--pack-destination', folder, '--json', '--loglevel=error']
   const packed = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' })) as object
   // npm 11 prints a list, npm 12 an object by name.
   const [first] = Object.values(packed) as ReadonlyArray<{ readonly filename: string }>
-  return join(folder, first?.filename ?? '')
+  const file = join(folder, first?.filename ?? '')
+  const checksum = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
+  if (checksum !== NODE_PACKAGES[architecture])
+    throw new Error(`${binary} has the checksum ${checksum}, not that of scripts/release/base-layers.ts.`)
+  return file
 }
 
 /** Returns a value of os-release(5) as it is written there. */

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { ChaperoneError } from '../../core/errors.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { AggregateRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
+import type { AfterRecord, AggregateRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { recordJson } from '../pipeline/record/record-json.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -53,14 +53,16 @@ export class Journal implements JournalPort {
   #isClosed = false
   /** Lines of this turn of the event loop. One system call at the end of the turn writes the lines of all requests. */
   readonly #lines = new LineBuffer()
-  readonly #turn = new Turn(() => this.#writeTurn())
-  readonly afterWrite = this.#turn.afterWrite
+  readonly #turn: Turn
+  readonly afterWrite: AfterRecord
 
   constructor(deps: JournalDeps) {
     mkdirSync(deps.dir, { recursive: true, mode: 0o700 })
     this.processId = deps.processId
     this.dir = deps.dir
     this.#deps = deps
+    this.#turn = new Turn(() => this.#writeTurn(), deps.log)
+    this.afterWrite = this.#turn.afterWrite
     this.#sequence = new Sequence(deps.processId)
     const files = deps.files ?? SYSTEM_FILES
     this.#size = journalSize(deps.maxBytes)

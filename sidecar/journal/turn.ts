@@ -1,12 +1,16 @@
+import type { Log } from '../process/log.ts'
+
 /** A turn of the event loop. At its end its lines are written once, and then the refusals among them are sent. */
 export class Turn {
   readonly #write: () => void
+  readonly #log: Pick<Log, 'warn'>
   #isScheduled = false
   #unsent: (() => void)[] = []
 
   /** `write` writes the lines of the turn. Must not throw. */
-  constructor(write: () => void) {
+  constructor(write: () => void, log: Pick<Log, 'warn'>) {
     this.#write = write
+    this.#log = log
   }
 
   schedule(): void {
@@ -27,6 +31,12 @@ export class Turn {
     const unsent = this.#unsent
     if (unsent.length === 0) return
     this.#unsent = []
-    for (const send of unsent) send()
+    for (const send of unsent) {
+      try {
+        send()
+      } catch (error) {
+        this.#log.warn({ err: error }, 'a refusal could not be sent')
+      }
+    }
   }
 }

@@ -37,7 +37,7 @@ export type Transport =
   | 'websocket'
   /** An order of the control plane, without a listener. */
   | 'order'
-  /** A request of the gateway itself that cancels work of an agent, without a listener. */
+  /** A request of the gateway itself (a cancellation or a credential test), without a listener. */
   | 'system'
 
 /**
@@ -116,7 +116,7 @@ export type ExchangeParts = Pick<
   readonly problem?: Malformed | null
   /** Set when the control plane ordered the request. */
   readonly order?: OrderedAction
-  /** Set when the gateway itself sends the request, because of a kill switch. */
+  /** Set for a request of the gateway itself: a cancellation or a credential test. */
   readonly system?: SystemOrder
   readonly channel?: MessageChannel
   readonly template?: RequestTemplate | null
@@ -149,7 +149,7 @@ export class Exchange {
   malformed: Malformed | undefined
   /** Set when the control plane ordered the request. */
   readonly order: OrderedAction | undefined
-  /** Set when the gateway itself sends the request, because of a kill switch. */
+  /** Set for a request of the gateway itself: a cancellation or a credential test. */
   readonly system: SystemOrder | undefined
   /** WebSocket connection of a message; set only for messages. */
   readonly channel: MessageChannel | undefined

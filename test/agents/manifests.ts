@@ -28,7 +28,9 @@ export function manifestsOf({ port, ca, programs }: Upstream): Readonly<Record<s
       ${ca.trim().replaceAll('\n', '\n      ')}
 `
   const connected = (text: string): string =>
-    text.replace(/^ {2}type: (codehost|llm_[abc])\n/gm, (line, type) => line + credentialOf(type) + upstream)
+    text
+      .replace(/^ {2}credential: .*\n/gm, '')
+      .replace(/^ {2}type: (codehost|llm_[abc])\n/gm, (line, type) => line + credentialOf(type) + upstream)
   const open = (text: string): string => text.replace('  auth: { type: none }\n', (line) => line + upstream)
   const mcp = `${MCP}${credentialOf('mcp')}${upstream}`
   return {

@@ -91,7 +91,7 @@ describe.skipIf(whySkipped !== null)('credentials after a plain first start', { 
     await page.goto(`${laptop.ready.base_url}/#/connectors`)
     const test = page.getByRole('button', { name: 'Test credential of default/codehost' })
     await test.click()
-    await page.getByText('The provider accepted the credential. It is octo-release.').waitFor()
+    await page.getByText('The provider accepted the credential. Its owner is octo-release.').waitFor()
     await page.getByRole('button', { name: 'Replace credential for default/codehost' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.locator('input').first().fill('revoked')

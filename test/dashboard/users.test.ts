@@ -80,7 +80,7 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     const icon = await page.locator('link[rel="icon"]').getAttribute('href')
     expect(decodeURIComponent(icon ?? '')).toMatch(/^data:image\/svg\+xml,.*>1<\/text>/)
     const shown = await page.evaluate<string>('globalThis.shown.join()')
-    expect(shown).toContain('1 request waits for an approval')
+    expect(shown).toContain('1 pending approval')
     expect(shown).not.toContain('acme')
     const { body } = await stage.laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
     const [card] = body['approvals'] as { id: string }[]

@@ -70,7 +70,7 @@ test('each credential is set from standard input, tested, and sent with the next
     const set = await laptop.cli(['credential', 'set', name], { input: `${keyOf(name)}\n` })
     expect(set).toMatchObject({ code: 0, stdout: `Credential ${name} is stored for default/${name}.\n` })
     const owner = owners[name]
-    const said = `default/${name}: The provider accepted the credential.${owner === undefined ? '' : ` It is ${owner}.`}\n`
+    const said = `default/${name}: The provider accepted the credential.${owner === undefined ? '' : ` Its owner is ${owner}.`}\n`
     await eventually(`the test of ${name}`, async () =>
       (await laptop.cli(['credential', 'test', name])).stdout === said ? true : null,
     )

@@ -96,13 +96,15 @@ export function processesOf(data: string): number[] {
     .map(Number)
 }
 
+/** The processes of the data folder as text, for a message of a test. */
+export function processTexts(data: string): string[] {
+  return processesOf(data).map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`)
+}
+
 export async function untilNoProcess(data: string, timeoutMs = 10_000): Promise<void> {
   const deadline = performance.now() + timeoutMs
-  for (let left = processesOf(data); left.length > 0; left = processesOf(data)) {
-    if (performance.now() > deadline)
-      throw new Error(
-        `still running: ${left.map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`).join('\n')}`,
-      )
+  for (let left = processTexts(data); left.length > 0; left = processTexts(data)) {
+    if (performance.now() > deadline) throw new Error(`still running: ${left.join('\n')}`)
     await delay(25)
   }
 }

@@ -22,7 +22,16 @@ import { databasesFolder } from '../support/memory-folder.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { size } from '../support/proof.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
-import { CLI, processesOf, type Started, stop, untilNoProcess, up, upEnds } from './installation-process.ts'
+import {
+  CLI,
+  processesOf,
+  processTexts,
+  type Started,
+  stop,
+  untilNoProcess,
+  up,
+  upEnds,
+} from './installation-process.ts'
 
 const run = promisify(execFile)
 const started: Started[] = []
@@ -212,7 +221,7 @@ describe('a running installation', { timeout: 90_000 }, () => {
     })
     expect(registered.status).toBe(200)
     expect((await stop(first)).code).toBe(0)
-    expect(processesOf(data)).toEqual([])
+    expect(processTexts(data)).toEqual([])
     expect([existsSync(join(data, 'run.json')), existsSync(join(data, 'lock'))]).toEqual([false, false])
 
     const second = await start()
@@ -253,7 +262,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
         code: 1,
         stderr: expect.stringMatching(new RegExp(`Port ${port} .*in use[\\s\\S]*--gateway-port`)),
       })
-      expect(processesOf(data)).toEqual([])
+      expect(processTexts(data)).toEqual([])
     } finally {
       blocker.close()
     }
@@ -265,7 +274,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     })
     expect(code).toBe(1)
     expect(stderr).toMatch(/database|DATABASE_URL/i)
-    expect(processesOf(data)).toEqual([])
+    expect(processTexts(data)).toEqual([])
   })
 })
 

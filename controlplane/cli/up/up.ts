@@ -121,6 +121,7 @@ function welcome(
 ): string[] {
   const agent = facts.agents[0]
   const named = isFolderChosen(invocation) ? folder.root : null
+  const command = commandName(invocation.cwd)
   return [
     '',
     `  Dashboard        ${facts.base_url}`,
@@ -130,7 +131,7 @@ function welcome(
     `  Data and logs    ${folder.root}`,
     ...(agent === undefined
       ? modeB(facts)
-      : firstSteps(facts, agent, nextSteps(commandName(invocation.cwd), named))),
+      : firstSteps(facts, agent, { command, next: nextSteps(command, named) })),
     '',
     '  Stop with Ctrl-C.',
   ]
@@ -148,7 +149,11 @@ function becomeOwner({ owner_link: link }: Facts, cwd: string, named: string | n
   return [`  Become owner     ${shown}`]
 }
 
-function firstSteps(facts: Facts, agent: Facts['agents'][number], next: readonly string[]): string[] {
+function firstSteps(
+  facts: Facts,
+  agent: Facts['agents'][number],
+  { command, next }: { readonly command: string; readonly next: readonly string[] },
+): string[] {
   return [
     '',
     '  Try it: an agent deletes a repository, and the gateway refuses with the reason.',
@@ -157,7 +162,8 @@ function firstSteps(facts: Facts, agent: Facts['agents'][number], next: readonly
     '  Next, in another terminal:',
     ...next.map((line) => `    ${line}`),
     '',
-    '  Rules are in the manifests; changes are in force within a second. Credentials: credential set NAME, or the page Connectors.',
+    '  Rules are in the manifests; changes are in force within a second.',
+    `  Credentials: ${command} credential set NAME, or the page Connectors.`,
   ]
 }
 

@@ -56,7 +56,7 @@ function useNotification(count: number | null): void {
     known.current = count
     if (count === null || before === null || count <= before) return
     if (!('Notification' in window) || Notification.permission !== 'granted' || document.hasFocus()) return
-    const title = count === 1 ? '1 request waits for an approval' : `${count} requests wait for an approval`
+    const title = count === 1 ? '1 pending approval' : `${count} pending approvals`
     const shown = new Notification(title, { tag: 'chaperone-approvals', body: 'Open Chaperone to answer.' })
     shown.onclick = () => {
       window.focus()

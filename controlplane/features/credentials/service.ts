@@ -102,7 +102,7 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
   }
 }
 
-/** What a name stands for: an entry of the encrypted store, or the credential of a row of the API. */
+/** Target of a change: an entry of the encrypted store, or the credential of a Connector of the API. */
 type Target = {
   readonly name: string
   readonly connectors: readonly ConnectorRow[]

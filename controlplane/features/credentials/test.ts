@@ -52,26 +52,27 @@ export async function testCredential(
 
 function verdict(row: ConnectorRow, { ok, status, result, error }: ResultBody): TestCredentialReply {
   const read = connectorOfType(row.spec.type).identityRead
-  const nobody = { ok: false, identity: null, status }
+  const failedTest = { ok: false, identity: null, status }
   if (!ok)
-    return { ...nobody, detail: `The test did not reach the provider: ${sentence(error ?? 'no reason')}` }
+    return { ...failedTest, detail: `The test did not reach the provider: ${sentence(error ?? 'no reason')}` }
   const refused = read?.error?.(result) ?? null
   if (refused !== null)
-    return { ...nobody, detail: `The provider refused the credential: ${sentence(refused)} ${REPLACE}` }
-  if (status === 401) return { ...nobody, detail: `The provider refused the credential (401). ${REPLACE}` }
+    return { ...failedTest, detail: `The provider refused the credential: ${sentence(refused)} ${REPLACE}` }
+  if (status === 401)
+    return { ...failedTest, detail: `The provider refused the credential (401). ${REPLACE}` }
   if (status === 403)
     return {
-      ...nobody,
+      ...failedTest,
       detail:
-        'The provider knows the credential, but it may not read its owner (403). Check its permissions if requests of agents are refused too.',
+        'The provider accepted the credential for authentication, but it lacks the permission to read its owner (403). Check its permissions if requests of agents are refused too.',
     }
   if (status === null || status >= 300)
     return {
-      ...nobody,
+      ...failedTest,
       detail: `The provider answered ${status}, which does not show whether it accepts the credential.`,
     }
   const identity = read?.identity(result) ?? null
-  const owner = identity === null ? '' : ` It is ${identity}.`
+  const owner = identity === null ? '' : ` Its owner is ${identity}.`
   return { ok: true, identity, status, detail: `The provider accepted the credential.${owner}` }
 }
 

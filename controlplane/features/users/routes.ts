@@ -28,7 +28,7 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       method: 'GET',
       path: '/api/dashboard/users',
       auth: 'users/get',
-      summary: 'Lists all users, and the invitations that nobody has used yet',
+      summary: 'Lists all users, and the unused invitations',
       response: UserList,
       handler: async () => ({
         users: (await deps.users.list()).map(userView),

@@ -30,7 +30,7 @@ export type Users = {
   setGroups(by: UserPrincipal, userId: string, groups: readonly string[]): Promise<UserRow>
   /** Invites a user. Returns the token of the registration link. */
   invite(by: UserPrincipal, email: string, role: Role): Promise<string>
-  /** Lists the invitations that nobody has used yet. */
+  /** Lists the unused invitations. */
   invitations(): Promise<readonly PendingInvitation[]>
   /** Revokes an unused invitation. Returns its role. */
   revokeInvitation(by: UserPrincipal, id: string): Promise<Role>

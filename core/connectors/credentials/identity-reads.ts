@@ -6,7 +6,7 @@ export type IdentityRead = {
   readonly type: string
   readonly parameters: Parameters
   /**
-   * Returns who the credential is; null where the provider does not tell. Throws nothing, whatever the body.
+   * Returns the owner of the credential; null where the response names none. Never throws.
    */
   readonly identity: (body: unknown) => string | null
   /** Returns the error in a body of status 200; null when there is none. Default: none. */

@@ -67,8 +67,12 @@ export class EventReply implements Reply {
       this.#reply.send(status, headers, body, afterRecord)
       return
     }
-    stream.write(Buffer.from(body))
-    stream.end()
+    const finish = () => {
+      stream.write(Buffer.from(body))
+      stream.end()
+    }
+    if (afterRecord === undefined) finish()
+    else afterRecord(finish)
   }
 
   stream(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream {

@@ -55,7 +55,15 @@ export function ScopeForm(props: {
         </Text>
         {error === null ? null : <ErrorNote error={error} />}
         <Group justify="flex-end">
-          <Button type="submit" className="danger" disabled={!isReady} loading={isBusy} data-autofocus>
+          <Button
+            type="submit"
+            className="danger"
+            disabled={!isReady}
+            loading={isBusy}
+            // The Enter key that opened the dialog may still be down.
+            onKeyDown={(event) => (event.repeat ? event.preventDefault() : undefined)}
+            data-autofocus
+          >
             Activate the kill switch
           </Button>
         </Group>

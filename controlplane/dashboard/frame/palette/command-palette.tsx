@@ -76,7 +76,7 @@ function Search({ pages, onClose }: Omit<PaletteProps, 'isOpen'>) {
         }}
         onKeyDown={onKeyDown}
       />
-      <div id={listId} role="listbox" aria-label="Places" className="palette">
+      <div id={listId} role="listbox" aria-label="Results" className="palette">
         {entries.map((entry) => (
           <div
             key={entry.id}
@@ -100,7 +100,7 @@ function Search({ pages, onClose }: Omit<PaletteProps, 'isOpen'>) {
       </div>
       {entries.length === 0 ? (
         <Text size="sm" c="dimmed" mt="sm">
-          Nothing has this name.
+          No page, agent or approval matches. Try another name.
         </Text>
       ) : null}
     </>

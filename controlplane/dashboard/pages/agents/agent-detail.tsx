@@ -72,7 +72,7 @@ function Pending({ agent }: { readonly agent: string }) {
       <Loaded of={approvals}>
         {({ approvals: all }) => {
           const own = all.filter((card) => card.agent === agent)
-          if (own.length === 0) return <Text size="sm">No request of this agent waits for an approver.</Text>
+          if (own.length === 0) return <Text size="sm">This agent has no pending approvals.</Text>
           return (
             <Stack gap={4}>
               {own.map(({ id, action_type: type, target, created_at: createdAt, expires_at: expiresAt }) => (

@@ -6,7 +6,7 @@ import { RowTable } from '../../components/layout/row-table.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
-/** Lists the invitations that nobody has used yet. */
+/** Lists the unused invitations. */
 export function Invitations(props: {
   readonly invitations: readonly InvitationView[]
   readonly mayAct: boolean
