@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { ActionSpec, actionFromSpec } from '../../../core/action/spec.ts'
-import type { ExecuteRequest } from '../../../core/connectors/connector.ts'
+import type { Connector, ExecuteRequest } from '../../../core/connectors/connector.ts'
 import { baseOf } from '../../../core/connectors/domains.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
@@ -74,11 +75,23 @@ function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | stri
   const type = spec.type.slice(0, spec.type.indexOf('.'))
   const bound = connectorOf(snapshot, type, order.credential_test ?? null)
   if (bound?.connector.toRequest === undefined) return `this gateway has no connector for ${spec.type}`
+  if (order.credential_test != null && !isIdentityRead(bound.connector, spec)) return NO_IDENTITY_READ
   const { resource, parameters } = actionFromSpec(spec, null)
   const given = { type: spec.type, parameters, resource: { ...resource, provider: type } }
   const request = bound.connector.toRequest(given, bound.config)
   if (isRefusal(request)) return request.detail
   return { request, scheme: baseOf(bound.config)?.scheme ?? 'https', actionType: spec.type }
+}
+
+const NO_IDENTITY_READ =
+  'the execution order is not the read with which a credential of this connector type is tested'
+
+/** Reports whether the action is the read that tests a credential, because a test is not evaluated like other orders. */
+function isIdentityRead({ name, identityRead }: Connector, spec: ActionSpec): boolean {
+  if (identityRead === undefined) return false
+  const { type, resource, parameters } = spec
+  const read = { type: identityRead.type, resource: { provider: name }, parameters: identityRead.parameters }
+  return isDeepStrictEqual({ type, resource, parameters }, read)
 }
 
 /** Returns the connector with the id, else the first of the type. */

@@ -38,7 +38,8 @@ function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
 
 /**
  * Creates the stage in place of kill switch, limits, decision and hold for requests of the gateway itself. They are sent
- * only through the connector of their order, with its credential. A kill switch causes a cancellation, and stops a test.
+ * only through the connector of their order, with its credential. A kill switch causes a cancellation, and stops a test. A
+ * test sends nothing but a read.
  */
 function createAuthoriseSystem(ports: PipelinePorts): Stage {
   return {
@@ -52,18 +53,28 @@ function createAuthoriseSystem(ports: PipelinePorts): Stage {
       if (kill !== null) return refuseKilled(exchange, kill)
       if (hasNoCredential(connector)) return refuseSystem(exchange, NO_CREDENTIAL)
       await classifyRefused(exchange)
-      const decision = plainDecision('allow', 'allow', reasonOf(order), SOURCE[order.kind])
-      exchange.evaluation = new Evaluation(decision, exchange.named)
-      exchange.outcome.note = order.kind === 'cancel' ? 'system' : order.kind
-      return 'continue'
+      return isAllowedBy(order, exchange) ? allow(exchange, order) : refuseSystem(exchange, NO_READ)
     },
   }
+}
+
+function allow(exchange: Exchange, order: SystemOrder): StageResult {
+  const decision = plainDecision('allow', 'allow', reasonOf(order), SOURCE[order.kind])
+  exchange.evaluation = new Evaluation(decision, exchange.named)
+  exchange.outcome.note = order.kind === 'cancel' ? 'system' : order.kind
+  return 'continue'
 }
 
 function hasNoCredential(connector: BoundConnector): boolean {
   return connector.entry.secret === null && connectorScheme(connector).type !== 'none'
 }
 
+/** Reports whether the request is what the order may send: of a test only a read. */
+function isAllowedBy({ kind }: SystemOrder, { actions = [] }: Exchange): boolean {
+  return kind === 'cancel' || (actions.length > 0 && actions.every(({ effect }) => effect === 'read'))
+}
+
+const NO_READ = 'The request is not a read, so it does not test a credential.'
 const NO_CREDENTIAL = 'The connector has no credential, and the gateway does not store credentials of agents.'
 const OTHER_CONNECTOR: Readonly<Record<SystemOrder['kind'], string>> = {
   cancel: 'The host does not belong to the connector that started the work.',

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import { createOrderExecutor, type Order } from '../../../sidecar/control/execute/execute.ts'
+import { credentialTestExchange } from '../../../sidecar/control/execute/execute-exchange.ts'
+import { createReplyCapture } from '../../../sidecar/control/execute/execute-reply.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
-import { snapshotOf } from '../pipeline/test-world.ts'
+import { snapshotOf, startWorld } from '../pipeline/test-world.ts'
 
 const ORDER: Order = {
   type: 'execute',
@@ -50,4 +52,55 @@ test('an order stays refused after many others: only the oldest ids are evicted'
   expect(executed).toHaveLength(10_001)
   expect(await execute({ ...ORDER, order_id: 'ord_9999' })).toMatchObject({ ok: false })
   expect(executed).toHaveLength(10_001)
+})
+
+const TEST_ORDER: Order = {
+  ...ORDER,
+  agent: '',
+  action_spec: { type: 'codehost.user.get_self', resource: { provider: 'codehost' }, parameters: {} },
+  credential_test: 'conn_0',
+}
+const NO_TEST = 'is not the read with which a credential of this connector type is tested'
+
+test.each<[string, Partial<Order['action_spec']>, string]>([
+  ['a write', { type: 'codehost.repo.delete', resource: { provider: 'codehost', target: 'a/b' } }, NO_TEST],
+  ['another read', { type: 'codehost.user.list' }, NO_TEST],
+  ['the read with parameters', { parameters: { per_page: 1 } }, NO_TEST],
+  ['the read of a resource', { resource: { provider: 'codehost', target: 'a/b' } }, NO_TEST],
+  ['the read of another type of connector', { type: 'chat.auth.test' }, 'no connector for chat.auth.test'],
+])('a test of a credential is refused for %s, and nothing is sent', async (_, spec, error) => {
+  await using world = await startWorld({ permissions: [['codehost.*', 'allow']] })
+  const execute = createOrderExecutor({ ports: world.ports, handle: world.run })
+  const order = { ...TEST_ORDER, action_spec: { ...TEST_ORDER.action_spec, ...spec } }
+  expect(await execute(order)).toMatchObject({
+    ...{ ok: false, status: null },
+    error: expect.stringContaining(error),
+  })
+  expect(world.upstream.seen).toHaveLength(0)
+})
+
+test('a test of a credential sends the read of the connector type', async () => {
+  await using world = await startWorld()
+  const execute = createOrderExecutor({ ports: world.ports, handle: world.run })
+  expect(await execute(TEST_ORDER)).toMatchObject({ ok: true, status: 200 })
+  expect(world.upstream.seen.map(({ method, target }) => `${method} ${target}`)).toEqual(['GET /user'])
+})
+
+test.each([
+  ['DELETE', '/repos/a/b', 503, 0],
+  ['GET', '/user', 200, 1],
+])('the pipeline answers a test of a credential by %s %s with %i', async (method, target, status, sent) => {
+  await using world = await startWorld()
+  const { reply, read } = createReplyCapture()
+  const request = { method, host: 'api.github.com', target, headers: [] }
+  const parts = {
+    request,
+    scheme: 'https',
+    actionType: 'codehost.user.get_self',
+    ports: world.ports,
+    reply,
+  } as const
+  await world.run(credentialTestExchange('conn_0', parts))
+  expect(read().status).toBe(status)
+  expect(world.upstream.seen).toHaveLength(sent)
 })
