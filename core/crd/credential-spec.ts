@@ -8,7 +8,12 @@ export const CredentialSpec = z.strictObject({
       .strictObject({
         name: described(dns1123, 'Name of the Secret.', 'codehost'),
         key: described(
-          z.string().min(1).max(253).default('token'),
+          z
+            .string()
+            .min(1)
+            .max(253)
+            .regex(/^[-._a-zA-Z0-9]+$/, 'must have letters, digits, -, _ and . only')
+            .default('token'),
           'Key of the Secret that has the credential.',
           'token',
         ),

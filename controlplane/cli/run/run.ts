@@ -14,6 +14,7 @@ import { createOwnerLink } from '../client/owner-link-client.ts'
 import { type Command, flag, type Invocation, isFolderChosen, list, text } from '../command.ts'
 import { type RunFile, writePrivate } from '../state/data-folder.ts'
 import { commandName } from '../terminal/command-name.ts'
+import { shellQuote } from '../terminal/shell-quote.ts'
 import { dataOption } from '../up/next-steps.ts'
 import { type AgentEnvironmentInput, agentEnvironment } from './agent-environment.ts'
 import { agentProgramOf } from './agent-programs.ts'
@@ -197,7 +198,7 @@ async function assertUsable(agents: Awaited<ReturnType<typeof listAgents>>, name
   if (agent?.status === 'active') return
   const detail =
     agent === undefined
-      ? `There is no agent ${name}. Create it: chaperone agent create ${name}`
-      : `Agent ${name} is suspended. Activate it: chaperone agent activate ${name}`
+      ? `There is no agent ${name}. Create it: chaperone agent create ${shellQuote(name)}`
+      : `Agent ${name} is suspended. Activate it: chaperone agent activate ${shellQuote(name)}`
   throw new ChaperoneError('conflict', { detail })
 }

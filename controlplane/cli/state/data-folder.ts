@@ -15,6 +15,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { shellQuote } from '../terminal/shell-quote.ts'
 import { assertOwnedFolder, realFolderPath } from './folder-ownership.ts'
 import { parseJson } from './parse-json.ts'
 import { statePath } from './state-home.ts'
@@ -124,7 +125,7 @@ function trustedFolder({ env, cwd, warn }: FolderSearch): string | null {
   const nearest = upward[0]
   if (nearest !== undefined && nearest !== found) {
     warn(
-      `chaperone: ${nearest} is not trusted and is ignored. If the folder is yours: chaperone trust ${nearest}`,
+      `chaperone: ${nearest} is not trusted and is ignored. If the folder is yours: chaperone trust ${shellQuote(nearest)}`,
     )
   }
   return found ?? null

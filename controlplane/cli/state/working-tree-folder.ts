@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { shellQuote } from '../terminal/shell-quote.ts'
 import { assertOwnedDataFolder, type DataFolder, dataFolder, FOLDER_NAME } from './data-folder.ts'
 import { realFolderPath } from './folder-ownership.ts'
 import { setTrustedFolders, trustedFolders } from './trusted-folders.ts'
@@ -23,7 +24,7 @@ export function workingTreeFolder({
     setTrustedFolders(env, [...trusted, realFolderPath(dir)])
   } else if (!trusted.includes(realFolderPath(dir))) {
     throw new ChaperoneError('conflict', {
-      detail: `${dir} already exists and is not trusted. If the folder is yours: chaperone trust ${dir}. Otherwise remove the folder.`,
+      detail: `${dir} already exists and is not trusted. If the folder is yours: chaperone trust ${shellQuote(dir)}. Otherwise remove the folder.`,
     })
   }
   const folder = dataFolder(realFolderPath(dir))

@@ -30,5 +30,10 @@ type SecretKey = { readonly namespace: string; readonly name: string; readonly k
 
 /** Returns the command that creates a Secret. The shell reads the value, so that no history and no process list has it. */
 function createSecret({ namespace, name, key }: SecretKey): string {
-  return `kubectl create secret generic ${name} -n ${namespace} --from-file=${key}=/dev/stdin`
+  return `kubectl create secret generic ${quoted(name)} -n ${quoted(namespace)} --from-file=${quoted(key)}=/dev/stdin`
+}
+
+/** Quotes a name for the shell. The schemas admit only plain names, but readers paste the command. */
+function quoted(name: string): string {
+  return /^[-._a-zA-Z0-9]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
 }

@@ -145,6 +145,20 @@ test('a Connector of a cluster names the command that creates its Secret', async
   expect(await set('tenant', 'canary')).toMatchObject({ status: 409, text: expect.stringContaining(remedy) })
 })
 
+test('a key that is none of a Secret is refused, so that no command contains text of its author', async () => {
+  const spec = {
+    type: 'generic',
+    domains: ['g.example.com'],
+    credential: { secretRef: { name: 'g', key: 'token=/dev/null; id #' } },
+  }
+  const cluster = { source: 'kubernetes', managed_by: 'kubernetes Connector default/pasted' }
+  expect(await put('Connector', 'pasted', spec, cluster)).toMatchObject({
+    ...{ accepted: false, problem: 'Invalid' },
+    reasons: [expect.stringContaining('must have letters, digits, -, _ and . only')],
+  })
+  expect(await here.sql("select 1 from connectors where name = 'default/pasted'")).toEqual([])
+})
+
 test('the token of the approvals bot is refused, and a secret with a line break', async () => {
   const token = 'xoxb-canary-of-the-approvals'
   await here.admin('PUT', '/api/dashboard/settings', { settings: { chat_bot_token: token } })

@@ -154,6 +154,14 @@ describe('a data folder in a working tree', () => {
     expect(existsSync(join(fake.data, 'manifests', 'secret.yaml'))).toBe(false)
   })
 
+  test('is quoted in the command that trusts it, because a repository may choose its name', async () => {
+    const tree = makeTree('$(id)', 'src')
+    const fake = await planted(makeTree('$(id)'))
+    const ran = await cli(['status'], tree)
+    fake.close()
+    expect(ran.err).toContain(`If the folder is yours: chaperone trust '${fake.data}'`)
+  })
+
   test('is used while it is trusted, and kill prints it', async () => {
     const tree = makeTree('project', 'src')
     const own = await planted(makeTree('project'))
