@@ -4,6 +4,18 @@ import { Email } from './fields.ts'
 /** Channels that announce held requests to approvers. */
 export const CHANNEL_NAMES = ['slack', 'email', 'webhook', 'chat_webhook'] as const
 export const ChannelName = z.enum(CHANNEL_NAMES)
+/** Names of the channels in sentences. */
+export const CHANNEL_TITLES: Readonly<Record<ChannelName, string>> = {
+  slack: 'Slack',
+  email: 'e-mail',
+  webhook: 'webhook',
+  chat_webhook: 'chat webhook',
+}
+
+/** Returns the warning about a failing channel. It omits the error, because every role may read it. */
+export function channelWarning(name: ChannelName): string {
+  return `Notifications by ${CHANNEL_TITLES[name]} fail. Approvers are not reached by this channel. See its error under Settings, Channels, and correct it.`
+}
 
 /** Address of a receiver. It may contain a secret, so replies show `MASK`; a request with the mask leaves it unchanged. */
 const SecretUrl = z.string().min(1).max(2_000)
@@ -28,7 +40,7 @@ export const ChatWebhookSettings = z.strictObject({
   url: SecretUrl,
   /** `teams` posts an Adaptive Card of Microsoft Teams; `template` posts the template. */
   format: z.enum(['teams', 'template']).default('teams'),
-  /** JSON text. `{{title}}`, `{{text}}` and `{{link}}` in its strings are replaced. */
+  /** JSON text. `{{title}}`, `{{text}}` and `{{link}}` in its strings are replaced; title and text without markup. */
   template: z.string().max(4_000).default('{"text": "{{title}}\\n{{text}}\\n{{link}}"}'),
 })
 

@@ -51,6 +51,7 @@ export const PENDING: Readonly<Record<string, readonly string[]>> = {
   'chat/bot-check.ts': ['notifications'],
   'chat/bot-identity.ts': ['notifications'],
   'chat/message-store.ts': ['approvals'],
+  'chat/message.ts': ['notifications'],
   'connectors/host-claims.ts': ['manifests'],
   'connectors/host-conflicts.ts': ['manifests'],
   'connectors/placement.ts': ['commands', 'settings'],

@@ -131,6 +131,10 @@ describe.skipIf(!hasCommand('pgbouncer'))('behind PgBouncer in transaction mode'
             /polling .* Set DATABASE_LISTEN_URL to the address of PostgreSQL itself\.$/,
           ),
         },
+        {
+          ...{ name: 'notifications', state: 'ok' },
+          found: 'no channel is configured; approvers use the page',
+        },
       ])
       expect(plane.log()).toContain('set DATABASE_LISTEN_URL')
     } finally {

@@ -1,13 +1,22 @@
 import * as z from 'zod'
+import { CHANNEL_NAMES, channelWarning } from '../../../core/wire/notification-channels.ts'
 import { type ApiClient, readIfAllowed } from '../client/client.ts'
+import { channelChecks } from './channel-checks.ts'
 import type { Check } from './check.ts'
 
 const Overview = z.looseObject({ warnings: z.array(z.string()).default([]) })
 
-/** Returns the warnings of the control plane about the installation, each a sentence with its remedy. */
-export async function installationChecks(api: ApiClient): Promise<Check[]> {
-  const overview = await readIfAllowed(api, '/api/dashboard/overview')
-  return Overview.parse(overview ?? {}).warnings.map((found) => ({
-    ...{ name: 'installation', state: 'warning', found },
-  }))
+/** Returns the warnings of the control plane about the installation, each a sentence with its remedy, and its channels. */
+export async function installationChecks(api: Pick<ApiClient, 'send'>): Promise<Check[]> {
+  const [overview, channels] = await Promise.all([
+    readIfAllowed(api, '/api/dashboard/overview'),
+    readIfAllowed(api, '/api/dashboard/notification-channels'),
+  ])
+  // The check of a failing channel has its error, which the warning omits.
+  const repeated = channels === null ? [] : CHANNEL_NAMES.map(channelWarning)
+  const warnings = Overview.parse(overview ?? {}).warnings.filter((found) => !repeated.includes(found))
+  return [
+    ...warnings.map((found): Check => ({ name: 'installation', state: 'warning', found })),
+    ...(channels === null ? [] : channelChecks(channels)),
+  ]
 }

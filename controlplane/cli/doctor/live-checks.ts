@@ -4,7 +4,6 @@ import { type ApiClient, controlPlane, localGateway } from '../client/client.ts'
 import type { Invocation } from '../command.ts'
 import { manifestFindings } from '../commands/get.ts'
 import { readRunFile } from '../state/data-folder.ts'
-import { channelChecks } from './channel-checks.ts'
 import { type Check, guarded, ok, problem, warning } from './check.ts'
 import { installationChecks } from './installation-checks.ts'
 import { unownedHostChecks } from './unowned-host-checks.ts'
@@ -64,7 +63,6 @@ export async function liveChecks(invocation: Invocation): Promise<Check[]> {
       : []),
     guarded('manifests', 'chaperone logs manifests', () => manifestChecks(api)),
     guarded('connectors', 'chaperone get connectors', () => connectorChecks(api)),
-    guarded('notifications', 'chaperone logs control-plane', () => channelChecks(api)),
     guarded('refused hosts', 'chaperone traffic --decision DENY', () => unownedHostChecks(api)),
   ])
   return found.flat()

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { parseCidr } from '../../../core/request/address.ts'
+import type { Reach } from '../../../core/request/outbound-address.ts'
 import type { ControlPlaneConfig } from '../../config.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Db } from '../../db/query.ts'
@@ -63,7 +64,7 @@ export async function createNotify(deps: NotifyDeps): Promise<Notify> {
     dashboardUrl,
     channels: {
       slack: createSlackChannel(api),
-      email: createEmailChannel(deps.smtp),
+      email: createEmailChannel({ reach: reachOf(deps.config), ...deps.smtp }),
       webhook: createHoldWebhookChannel({ send, secret: webhookSecret }),
       chat_webhook: createChatWebhookChannel({ send }),
     },
@@ -107,8 +108,12 @@ export function createChatClient({
   readonly chatApiUrl?: string | undefined
 }): { readonly send: Send; readonly api: ChatApi } {
   const proxy = createEgressProxy(config.egressProxy)
-  const reach = config.notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? [])
-  const send = createSender({ reach, proxy })
+  const send = createSender({ reach: reachOf(config), proxy })
   const toChat = createSender({ reach: 'private', proxy })
   return { send, api: createChatApi({ send: toChat, baseUrl: chatApiUrl }) }
+}
+
+/** Returns where users may have messages sent: public addresses, and the ranges of `NOTIFY_ALLOW_CIDRS`. */
+function reachOf({ notifyAllowCidrs }: Pick<ControlPlaneConfig, 'notifyAllowCidrs'>): Reach {
+  return notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? [])
 }

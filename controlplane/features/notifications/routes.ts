@@ -92,7 +92,7 @@ function channelRoutes({ notify: { channels } }: NotificationRouteDeps): readonl
       statuses: [409],
       body: TestChannelBody,
       response: TestChannelReply,
-      handler: async ({ body }) => channels.test(body.name),
+      handler: async ({ body, principal }) => channels.test(actorOf(principal), body.name),
     }),
   ]
 }

@@ -4,6 +4,7 @@ import { request as requestHttps } from 'node:https'
 import { ChaperoneError } from '../../../core/errors.ts'
 import {
   type Address,
+  type Checked,
   checkedAddresses,
   hostOf,
   pinnedLookup,
@@ -84,14 +85,17 @@ export function createSender(options: SenderOptions = {}): Send {
 
 async function addressesOf(host: string, reach: Reach, resolve: Resolve): Promise<readonly Address[]> {
   const checked = await checkedAddresses(host, reach, resolve)
-  if (!checked.ok) {
-    const { address, refusal } = checked
-    const remedy = refusal.isFinal ? '' : ' Add its range to NOTIFY_ALLOW_CIDRS if this is meant.'
-    throw new ChaperoneError('address_refused', {
-      detail: `${host} resolves to ${address}, ${refusal.why}: nothing was sent.${remedy}`,
-    })
-  }
+  if (!checked.ok) throw new ChaperoneError('address_refused', { detail: addressRefused(host, checked) })
   return checked.addresses
+}
+
+/** Returns why nothing is sent to a host with this address, and what allows the address. */
+export function addressRefused(
+  host: string,
+  { address, refusal }: Extract<Checked, { readonly ok: false }>,
+): string {
+  const remedy = refusal.isFinal ? '' : ' Add its range to NOTIFY_ALLOW_CIDRS if this is meant.'
+  return `${host} resolves to ${address}, ${refusal.why}: nothing was sent.${remedy}`
 }
 
 type Connection = {

@@ -215,7 +215,10 @@ describe('every change over the dashboard leaves its events, and no others', () 
       { event_type: 'settings.updated', details: { keys: ['channel_webhook'] } },
     ])
     const tested = await change('POST', `${channels}/test`, { name: 'webhook' })
-    expect(tested).toMatchObject({ events: [], answer: { body: { ok: false } } })
+    const details = { change: 'channel.tested', channel: 'webhook', ok: false }
+    expect(tested).toMatchObject({
+      ...{ events: [{ event_type: 'settings.updated', details }], answer: { body: { ok: false } } },
+    })
     expect(await types('PUT', channels, { ...webhook, settings: null })).toEqual(['settings.updated'])
     const kill = '/api/dashboard/kill-switch'
     const on = await change('POST', kill, { active: true, reason: 'drill', scope: 'agent:quick' })

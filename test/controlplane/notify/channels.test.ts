@@ -117,6 +117,10 @@ describe('e-mail', () => {
     expect(smtp.mails.at(-1)).toMatchObject({ from: 'chaperone@example.com', isTls: true })
     expect(await channel('email')).toMatchObject({ state: 'ok', last_error: null })
     expect(plane.log()).not.toContain(PASSWORD)
+    const { body } = await plane.owner('GET', '/api/dashboard/audit?event_type=settings.updated&limit=1')
+    expect(body['events']).toMatchObject([
+      { details: { change: 'channel.tested', channel: 'email', ok: true } },
+    ])
   })
 
   test.each([{ host: 'attacker.example' }, { port: 2525 }])(
@@ -140,7 +144,7 @@ describe('e-mail', () => {
     expect(smtp.mails.filter((one) => one.text.includes(card.id))).toHaveLength(1)
   })
 
-  test('that fails is a warning on Overview with the error of the server, until a message is delivered', async () => {
+  test('that fails is a warning on Overview without the text of the server, until a message is delivered', async () => {
     smtp.state.refusal = 'canary: mailbox full'
     const card = await plane.hold()
     await eventually('the channel fails', async () =>
@@ -148,6 +152,7 @@ describe('e-mail', () => {
     )
     expect((await channel('email'))?.last_error).toContain('canary: mailbox full')
     expect((await warnings()).join()).toContain('Notifications by e-mail fail')
+    expect((await warnings()).join()).not.toContain('mailbox full')
     expect(await testOf('email')).toMatchObject({ ok: false, error: expect.stringContaining('mailbox full') })
     smtp.state.refusal = null
     expect(await testOf('email')).toEqual({ ok: true, error: null })
@@ -227,6 +232,21 @@ describe('a chat webhook', () => {
     expect(body.content).toContain(agent)
   })
 
+  test('fills a template without mentions, masked links and formatting of an agent', async () => {
+    const template = '{"text": "{{title}}\\n{{text}}\\n{{link}}"}'
+    await put('chat_webhook', { url: `${receiver.url}/literal`, format: 'template', template })
+    const target = '<!channel> @here [ok](http://a.example) `x` *b* _i_ ~s~ a_b'
+    const card = await plane.hold({ target } as never)
+    const seen = await eventually(
+      'the message',
+      () => receiver.seen.find((one) => one.target === '/literal' && one.body.includes(card.id)) ?? null,
+    )
+    const { text } = JSON.parse(seen.body.toString())
+    expect(text).toContain('&lt;!channel&gt; ＠here ［ok］(http://a.example) ｀x｀ ＊b＊ ＿i＿ ～s～ a_b')
+    expect(text).not.toMatch(/[@[\]`*~|<>]/)
+    expect(text).toContain(`\n${DASHBOARD}/#/approvals?id=${card.id}`)
+  })
+
   test('refuses a template that is not JSON', async () => {
     const refused = await put('chat_webhook', { url: `${receiver.url}/x`, format: 'template', template: '{' })
     expect(refused).toMatchObject({ status: 400 })
@@ -245,8 +265,9 @@ describe('Slack', () => {
     chat.override('chat.postMessage', { status: 200, body: { ok: false, error: 'channel_not_found' } })
     await plane.hold()
     await eventually('the warning', async () =>
-      (await warnings()).join().includes('channel_not_found') ? true : null,
+      (await warnings()).join().includes('Notifications by Slack fail') ? true : null,
     )
+    expect((await channel('slack'))?.last_error).toContain('channel_not_found')
     chat.recover()
     expect(await testOf('slack')).toEqual({ ok: true, error: null })
     expect(await warnings()).toEqual([])

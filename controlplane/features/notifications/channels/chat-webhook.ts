@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
 import type { ChatWebhookSettings } from '../../../../core/wire/notification-channels.ts'
+import { escaped } from '../../chat/message.ts'
 import type { Send } from '../send.ts'
 import { judgeReply } from '../webhook.ts'
 import { type Channel, type Notice, noticeText } from './channel.ts'
@@ -48,11 +49,14 @@ function adaptiveCard(notice: Notice) {
   return { type: 'message', attachments: [attachment] }
 }
 
-/** Replaces the placeholders inside the strings of the template, so that no value changes its structure. */
+/**
+ * Replaces the placeholders inside the strings of the template, so that no value changes its structure. Title and text
+ * are literal: they name what an agent chose.
+ */
 function filled(template: string, notice: Notice): unknown {
   const values: Readonly<Record<string, string>> = {
-    title: notice.title,
-    text: noticeText({ ...notice, link: '' }).trimEnd(),
+    title: literal(notice.title),
+    text: literal(noticeText({ ...notice, link: '' }).trimEnd()),
     link: notice.link ?? '',
   }
   return JSON.parse(template, (_key, value: unknown) =>
@@ -61,3 +65,15 @@ function filled(template: string, notice: Notice): unknown {
       : value,
   )
 }
+
+/**
+ * Returns text that chats show without mentions, masked links and formatting: the characters with which they mark these
+ * become their full-width forms, except for an underscore inside a word, which marks nothing.
+ */
+function literal(text: string): string {
+  return escaped(text).replace(MARKS, (mark) => String.fromCodePoint((mark.codePointAt(0) ?? 0) + FULL_WIDTH))
+}
+
+const MARKS = /[@[\]`*~|]|(?<!\w)_|_(?!\w)/g
+/** Distance from a character of ASCII to its full-width form. */
+const FULL_WIDTH = 0xfee0

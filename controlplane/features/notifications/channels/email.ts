@@ -1,10 +1,13 @@
 import { lookup } from 'node:dns/promises'
-import { checkedAddresses, type Resolve } from '../../../../core/request/outbound-address.ts'
+import { checkedAddresses, type Reach, type Resolve } from '../../../../core/request/outbound-address.ts'
 import type { EmailSettings } from '../../../../core/wire/notification-channels.ts'
 import type { Delivery } from '../delivery.ts'
+import { addressRefused } from '../send.ts'
 import { type Channel, type Notice, noticeText } from './channel.ts'
 
 export type EmailOptions = {
+  /** Address ranges in which SMTP servers are allowed; default: public addresses only. */
+  readonly reach?: Reach
   readonly resolve?: Resolve
   /** Certificate authorities (PEM) that replace the default certificate authorities of Node. */
   readonly ca?: readonly string[]
@@ -12,24 +15,30 @@ export type EmailOptions = {
 
 /** Time limit of each phase of the SMTP session in milliseconds. */
 const TIMEOUT_MS = 8_000
-/** Time limit of the whole attempt in milliseconds, below the lease of a message. */
+/** Time limit of the whole attempt with its DNS look-up in milliseconds, below the lease of a message. */
 const ATTEMPT_MS = 20_000
 
 /** Sends notices by SMTP, one message to all receivers (Bcc). */
 export function createEmailChannel(options: EmailOptions = {}): Channel<EmailSettings> {
   const resolve = options.resolve ?? ((host: string) => lookup(host, { all: true, order: 'verbatim' }))
+  const attempt = async (
+    settings: EmailSettings,
+    message: ReturnType<typeof messageOf>,
+    limit: AbortSignal,
+  ): Promise<Delivery> => {
+    const { host } = settings
+    const checked = await unlessAborted(checkedAddresses(host, options.reach ?? 'public', resolve), limit)
+    if (!checked.ok) return failed(addressRefused(host, checked))
+    const [first] = checked.addresses
+    if (first === undefined) return failed(`${host} has no address`)
+    return deliver(transportOptions(settings, first.address, options.ca), message, limit)
+  }
   return {
     async send(settings, notice, signal) {
       const to = settings.to.length > 0 ? settings.to : notice.approvers
       if (to.length === 0) return failed('no active user may answer, so the e-mail has no receiver')
-      const checked = await checkedAddresses(settings.host, 'private', resolve)
-      if (!checked.ok)
-        return failed(`${settings.host} resolves to ${checked.address}, ${checked.refusal.why}`)
-      const [first] = checked.addresses
-      if (first === undefined) return failed(`${settings.host} has no address`)
       const limit = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
-      const transport = transportOptions(settings, first.address, options.ca)
-      return deliver(transport, messageOf(settings, notice, to), limit).catch((error: unknown) =>
+      return attempt(settings, messageOf(settings, notice, to), limit).catch((error: unknown) =>
         failure(settings, error),
       )
     },
@@ -84,11 +93,32 @@ function messageOf({ from }: EmailSettings, notice: Notice, to: readonly string[
   }
 }
 
+type SmtpError = {
+  readonly code?: string
+  readonly responseCode?: number
+  /** Text of the server, which `message` contains too. */
+  readonly response?: string
+  readonly message?: string
+}
+
+/** Codes of refusals after the greeting, whose text tells an administrator what to correct. */
+const REFUSALS = ['EAUTH', 'EENVELOPE', 'EMESSAGE']
+
+/**
+ * Returns the failed attempt. Repeats no other text of the server, because the greeting names the service that listens on
+ * a port.
+ */
 function failure({ host, port }: EmailSettings, error: unknown): Delivery {
-  const { code, responseCode, message } = error as { code?: string; responseCode?: number; message?: string }
-  const status = typeof responseCode === 'number' ? responseCode : null
-  const why = `${host}:${port} ${code ?? 'failed'}: ${String(message ?? error)}`
+  const { code = 'failed', responseCode = 0, response, message = String(error) } = error as SmtpError
+  const status = responseCode >= 200 && responseCode < 600 ? responseCode : null
+  const isQuoted = response === undefined || REFUSALS.includes(code)
+  const why = `${host}:${port} ${code}: ${isQuoted ? message : answerOf(status)}`
   return { outcome: 'failed', why: why.slice(0, 300), status }
+}
+
+function answerOf(status: number | null): string {
+  if (status === null) return 'the answer of the server is not SMTP'
+  return `the server refused the session (${Math.floor(status / 100)}xx)`
 }
 
 function failed(why: string): Delivery {

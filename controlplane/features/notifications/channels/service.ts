@@ -1,10 +1,12 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
 import {
   CHANNEL_NAMES,
+  CHANNEL_TITLES,
   type ChannelBody,
   type ChannelName,
   type ChannelView,
   type ChatWebhookSettings,
+  channelWarning,
   type EmailSettings,
   type TestChannelReply,
   type WebhookSettings,
@@ -49,8 +51,8 @@ export type NotificationChannels = {
   list(): Promise<readonly ChannelView[]>
   /** Replaces the settings of a channel; null removes it. Masked secrets stay as they are. */
   put(by: Actor, body: ChannelBody): Promise<void>
-  /** Sends a test message. Resolves to the error of the receiver; null after a delivery. */
-  test(name: ChannelName): Promise<TestChannelReply>
+  /** Sends a test message, and records who sent it. Resolves to the error of the receiver; null after a delivery. */
+  test(by: Actor, name: ChannelName): Promise<TestChannelReply>
   /** Returns a sentence for each configured channel whose last attempt failed. */
   warnings(): Promise<readonly string[]>
   /** Queues the notices that are due. */
@@ -73,13 +75,6 @@ export type ChannelsDeps = {
 
 /** Settings that replies mask. */
 const SECRETS = new Set(['password', 'url'])
-/** Names of the channels in sentences. */
-const TITLES: Readonly<Record<ChannelName, string>> = {
-  slack: 'Slack',
-  email: 'e-mail',
-  webhook: 'webhook',
-  chat_webhook: 'chat webhook',
-}
 
 export function createNotificationChannels(deps: ChannelsDeps): NotificationChannels {
   const { db, orgId } = deps
@@ -93,17 +88,17 @@ export function createNotificationChannels(deps: ChannelsDeps): NotificationChan
   return {
     list: () => views(deps),
     put: (by, body) => put(deps, by, body),
-    async test(name) {
+    async test(by, name) {
       const delivery = await sendTest(deps, name)
+      const ok = delivery.outcome === 'delivered'
+      const details = { change: 'channel.tested', channel: name, ok }
+      await recordEvent(db, { orgId, actor: by, type: 'settings.updated', details })
       await recordDelivery(deps, name, delivery)
-      return { ok: delivery.outcome === 'delivered', error: errorOf(delivery) }
+      return { ok, error: errorOf(delivery) }
     },
     async warnings() {
       const failing = (await views(deps)).filter(({ state }) => state === 'failing')
-      return failing.map(
-        ({ name, last_error: error }) =>
-          `Notifications by ${TITLES[name]} fail: ${error ?? 'unknown error'}. Approvers are not reached by this channel. Correct it under Settings, Channels.`,
-      )
+      return failing.map(({ name }) => channelWarning(name))
     },
     prepare: () => queueNotices(db, orgId),
     deliver: async (message, signal) => {
@@ -210,7 +205,7 @@ async function sendTest(deps: ChannelsDeps, name: ChannelName): Promise<Delivery
   const settings = await settingsOf(deps, name, row)
   if (settings === null) {
     throw new ChaperoneError('conflict', {
-      detail: `The channel ${TITLES[name]} is not configured, so there is nothing to test. Save its settings first.`,
+      detail: `The channel ${CHANNEL_TITLES[name]} is not configured, so there is nothing to test. Save its settings first.`,
     })
   }
   const approvers = (await listUsers(deps.db)).filter(
