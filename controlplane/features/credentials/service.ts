@@ -40,21 +40,6 @@ export type Changed = { readonly name: string; readonly connectors: readonly str
 
 export function createCredentials(deps: CredentialsDeps): Credentials {
   const { db, orgId, keyring } = deps
-  const find = async (given: string) => {
-    const stored = (await listCredentials(db, orgId)).map(({ name }) => name)
-    return targetOf(await listConnectors(db), stored, given)
-  }
-  const change = (by: Actor, target: Target, write: (q: Query) => Promise<void>, verb: 'set' | 'removed') => {
-    const apply = async (q: Query) => {
-      await write(q)
-      await note(q, { orgId, by, target, verb })
-    }
-    if (target.kind === 'vault') return deps.desired.credentialChanged(target.name, apply)
-    return db.tx(async (q) => {
-      await apply(q)
-      await bumpVersion(q)
-    })
-  }
   return {
     async list(namespaces) {
       const rows = await listConnectorsIn(createScopedQuery(db, namespaces))
@@ -65,27 +50,27 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
       )
     },
     async set(by, { name: given, secret }) {
-      const target = await find(given)
-      if (target.kind === 'vault' && deps.isCluster) throw inCluster(target.name)
-      for (const { type } of target.connectors) await refuseApprovalsBot(db, deps, { type, token: secret })
-      const write = (q: Query) =>
-        target.kind === 'vault'
-          ? putCredential(q, orgId, {
-              name: target.name,
-              secret: keyring.seal(secret, credentialPlace(target.name)),
-            })
-          : setConnectorCredential(q, target.id, keyring.seal(secret, target.id))
-      await change(by, target, write, 'set')
-      return changed(target)
+      const found = await find(deps, db, given)
+      if (found.kind === 'vault' && deps.isCluster) throw inCluster(found.name)
+      for (const { type } of found.connectors) await refuseApprovalsBot(db, deps, { type, token: secret })
+      const write = async (q: Query, target: Target) => {
+        const { name } = target
+        if (target.kind === 'vault')
+          return putCredential(q, orgId, { name, secret: keyring.seal(secret, credentialPlace(name)) })
+        const sealed = keyring.seal(secret, target.id)
+        if (!(await setConnectorCredential(q, target.id, sealed))) throw changedMeanwhile(given)
+      }
+      return change(deps, by, { given, found, verb: 'set', write })
     },
     async remove(by, given) {
-      const target = await find(given)
-      const write = async (q: Query) => {
-        if (target.kind === 'connector') return setConnectorCredential(q, target.id, null)
-        if (!(await deleteCredential(q, orgId, target.name))) throw notStored(target.name)
+      const found = await find(deps, db, given)
+      const write = async (q: Query, target: Target) => {
+        if (target.kind === 'vault' && !(await deleteCredential(q, orgId, target.name)))
+          throw notStored(target.name)
+        if (target.kind === 'connector' && !(await setConnectorCredential(q, target.id, null)))
+          throw changedMeanwhile(given)
       }
-      await change(by, target, write, 'removed')
-      return changed(target)
+      return change(deps, by, { given, found, verb: 'removed', write })
     },
     async test(by, connectorId, namespaces) {
       const rows = await listConnectorsIn(createScopedQuery(db, namespaces))
@@ -94,10 +79,17 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
         throw new ChaperoneError('not_found', {
           detail: `There is no connector ${connectorId}. GET /api/dashboard/connectors lists every connector.`,
         })
-      const reply = await testCredential(db, deps, row)
-      const details = { change: 'credential.tested', connector: row.name, ok: reply.ok, status: reply.status }
-      await recordEvent(db, { orgId, actor: by, type: 'gateway.updated', details })
-      return reply
+      let result = { ok: false, status: null as number | null }
+      try {
+        const reply = await testCredential(db, deps, row)
+        result = reply
+        return reply
+      } finally {
+        // Also after an error: the provider may have received the request of a test without an answer.
+        const { ok, status } = result
+        const details = { change: 'credential.tested', connector: row.name, ok, status }
+        await recordEvent(db, { orgId, actor: by, type: 'gateway.updated', details })
+      }
     },
   }
 }
@@ -107,6 +99,42 @@ type Target = {
   readonly name: string
   readonly connectors: readonly ConnectorRow[]
 } & ({ readonly kind: 'vault' } | { readonly kind: 'connector'; readonly id: string })
+
+async function find({ orgId }: CredentialsDeps, q: Query, given: string): Promise<Target> {
+  const stored = (await listCredentials(q, orgId)).map(({ name }) => name)
+  return targetOf(await listConnectors(q), stored, given)
+}
+
+type Change = {
+  readonly given: string
+  /** What the name stood for before the transaction. */
+  readonly found: Target
+  readonly verb: 'set' | 'removed'
+  readonly write: (q: Query, target: Target) => Promise<void>
+}
+
+async function change(
+  deps: CredentialsDeps,
+  by: Actor,
+  { given, found, verb, write }: Change,
+): Promise<Changed> {
+  const { db, orgId } = deps
+  let target = found
+  const apply = async (q: Query) => {
+    // Manifests may have given the name another meaning since it was found.
+    target = await find(deps, q, given)
+    if (target.kind !== found.kind || target.name !== found.name) throw changedMeanwhile(given)
+    await write(q, target)
+    await note(q, { orgId, by, target, verb })
+  }
+  if (found.kind === 'vault') await deps.desired.credentialChanged(found.name, apply)
+  else
+    await db.tx(async (q) => {
+      await apply(q)
+      await bumpVersion(q)
+    })
+  return changed(target)
+}
 
 /** Throws `conflict` for a Connector whose manifest names another source, with the step that sets its credential. */
 function targetOf(rows: readonly ConnectorRow[], stored: readonly string[], given: string): Target {
@@ -171,6 +199,12 @@ async function note(
   const { name: credential, connectors } = changed(target)
   const details = { change: `credential.${verb}`, credential, connectors }
   await recordEvent(q, { orgId, actor: by, type: 'gateway.updated', details })
+}
+
+function changedMeanwhile(name: string): ChaperoneError {
+  return new ChaperoneError('conflict', {
+    detail: `The connectors changed while the credential ${name} was written, and nothing was changed. Try again.`,
+  })
 }
 
 function inCluster(name: string): ChaperoneError {

@@ -18,10 +18,18 @@ export async function deleteCredential(q: Query, orgId: string, name: string): P
   return rowCount > 0
 }
 
-/** Replaces or deletes the credential of a connector that no manifest states. The caller encrypts it for the id. */
-export async function setConnectorCredential(q: Query, id: string, credential: Sealed | null): Promise<void> {
-  await q.query('update connectors set credential = $2, updated_at = now() where id = $1', [
-    id,
-    credential === null ? null : JSON.stringify(credential),
-  ])
+/**
+ * Replaces or deletes the credential of a connector that no manifest states. The caller encrypts it for the id. Returns
+ * false when there is no such connector.
+ */
+export async function setConnectorCredential(
+  q: Query,
+  id: string,
+  credential: Sealed | null,
+): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `update connectors set credential = $2, updated_at = now() where id = $1 and source = 'api'`,
+    [id, credential === null ? null : JSON.stringify(credential)],
+  )
+  return rowCount > 0
 }

@@ -19,7 +19,7 @@ import {
 import { gatewayApplier } from './apply-gateway.ts'
 import { permissionApplier } from './apply-permission.ts'
 import { policyApplier } from './apply-policy.ts'
-import { refuseRefused } from './credential-objects.ts'
+import { refuseRefused, replaceInForce } from './credential-objects.ts'
 import { referencesTo, sharedReferences } from './references.ts'
 import { schemaReasons } from './schema-reasons.ts'
 import { type DesiredRow, desiredPlace, fullNameOf, type ObjectKey } from './store.ts'
@@ -125,18 +125,23 @@ export async function applyPolicies(context: ApplyContext): Promise<boolean> {
 }
 
 /**
- * Changes the encrypted store, and applies the Connectors whose manifests name this credential. Throws `conflict` when one of them is
- * refused.
+ * Changes the encrypted store, and applies the Connectors whose manifests name this credential. Throws `conflict` when a
+ * stored credential makes one of them be refused; a manifest that is refused anyway does not stop the change.
  */
 export async function applyOfCredential(
   context: ApplyContext,
   name: string,
   change: (q: Query) => Promise<void>,
 ): Promise<boolean> {
-  await change(context.q)
-  const isChanged = await applyAgain(context, await context.objects.ofCredential(name))
-  refuseRefused(await context.objects.ofCredential(name))
-  return isChanged
+  const { q, objects } = context
+  const before = (await objects.ofCredential(name)).filter(({ accepted }) => accepted).map(nameOf)
+  await change(q)
+  const isChanged = await applyAgain(context, await objects.ofCredential(name))
+  const secret = await readCredential(q, context, name)
+  if (secret !== null)
+    refuseRefused((await objects.ofCredential(name)).filter((row) => before.includes(nameOf(row))))
+  const isReplaced = await replaceInForce(context, name, secret)
+  return isChanged || isReplaced
 }
 
 /**

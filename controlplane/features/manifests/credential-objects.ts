@@ -1,5 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Query } from '../../db/query.ts'
+import type { ConnectorRow } from '../connectors/rows.ts'
+import type { ApplyContext } from './apply-context.ts'
 import { type DesiredRow, fullNameOf, getDesiredAll, type ObjectKey } from './store.ts'
 
 /** Lists Connectors of manifest files that name this credential of the encrypted store. */
@@ -10,6 +12,30 @@ export async function listOfCredential(q: Query, name: string): Promise<readonly
     [name],
   )
   return getDesiredAll(q, rows)
+}
+
+/**
+ * Replaces or deletes the credential of the Connectors in force that name it in the encrypted store, because the last
+ * accepted version of a refused manifest is not applied again. Returns true when one had another.
+ */
+export async function replaceInForce(
+  { q, keyring }: Pick<ApplyContext, 'q' | 'keyring'>,
+  name: string,
+  secret: string | null,
+): Promise<boolean> {
+  const { rows } = await q.query<Pick<ConnectorRow, 'id' | 'credential'>>(
+    `select id, credential from connectors where source = 'file' and spec #>> '{credential,vault}' = $1`,
+    [name],
+  )
+  const outdated = rows.filter(
+    ({ id, credential }) => (credential === null ? null : keyring.open(credential, id)) !== secret,
+  )
+  for (const { id } of outdated)
+    await q.query('update connectors set credential = $2, updated_at = now() where id = $1', [
+      id,
+      secret === null ? null : JSON.stringify(keyring.seal(secret, id)),
+    ])
+  return outdated.length > 0
 }
 
 /** Throws `conflict` with the reasons when one of the Connectors is refused. */

@@ -99,8 +99,8 @@ export type Desired = {
   bindPolicies(): Promise<boolean>
   /**
    * Runs a change of the encrypted store and applies the Connectors that name the credential, in one transaction.
-   * Returns true when the configuration in force changed. Throws `conflict`, without an effect, when a Connector would be
-   * refused.
+   * Returns true when the configuration in force changed. Throws `conflict`, without an effect, when the new credential
+   * causes the refusal of a Connector.
    */
   credentialChanged(name: string, change: (q: Query) => Promise<void>): Promise<boolean>
   problems(source: ManifestSource, problems: readonly ManifestProblem[]): Promise<void>

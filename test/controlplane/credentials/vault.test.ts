@@ -159,6 +159,37 @@ test('a key that is none of a Secret is refused, so that no command contains tex
   expect(await here.sql("select 1 from connectors where name = 'default/pasted'")).toEqual([])
 })
 
+test('a leaked credential is replaced and deleted although a manifest that names it is refused', async () => {
+  const spec = { type: 'generic', domains: ['h.example.com'], credential: { vault: 'leaked' } }
+  await set('leaked', 'canary-leaked')
+  expect(await put('Connector', 'kept', spec)).toMatchObject({ accepted: true })
+  expect(await put('Connector', 'kept', { ...spec, domains: [] })).toMatchObject({ accepted: false })
+  const inForce = async () => {
+    const [row] = await here.sql("select credential from connectors where name = 'default/kept'")
+    return row?.['credential']
+  }
+  const before = await inForce()
+  expect(before).not.toBeNull()
+  expect((await set('leaked', 'canary-next')).body).toMatchObject({ connectors: ['default/kept'] })
+  expect(await inForce()).not.toEqual(before)
+  expect(await view('default/kept')).toMatchObject({ has_token: true })
+  expect(await remove('leaked')).toMatchObject({ status: 200, body: { connectors: ['default/kept'] } })
+  expect(await inForce()).toBeNull()
+  expect(await put('Connector', 'kept', spec)).toMatchObject({ accepted: true })
+  expect(await view('default/kept')).toMatchObject({ has_token: false })
+})
+
+test('a test of a credential that fails with an error has an audit event', async () => {
+  await set('codehost', 'ghp_canary')
+  const { id } = await view('default/codehost')
+  const tested = await here.admin('POST', `${PATH}/test`, { connector_id: id })
+  expect(tested.status).toBe(503)
+  const { body } = await here.admin('GET', '/api/dashboard/audit?event_type=gateway.updated&limit=1')
+  const details = { change: 'credential.tested', connector: 'default/codehost', ok: false, status: null }
+  expect(at(body, 'events', 0)).toMatchObject({ details })
+  expect((await remove('codehost')).status).toBe(200)
+})
+
 test('the token of the approvals bot is refused, and a secret with a line break', async () => {
   const token = 'xoxb-canary-of-the-approvals'
   await here.admin('PUT', '/api/dashboard/settings', { settings: { chat_bot_token: token } })
