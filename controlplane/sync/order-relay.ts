@@ -17,6 +17,7 @@ import {
 } from '../features/executions/order-store.ts'
 import type { Hub } from './hub.ts'
 import type { Order } from './orders.ts'
+import { createSerial } from './serial.ts'
 
 /** Sends execution orders to gateways at any replica, and delivers results that arrive at any replica. */
 export type OrderRelay = AsyncDisposable & {
@@ -67,13 +68,14 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   /**
    * Takes the offered orders of connected gateways, and fetches the results of all pending execution orders. Called after a
-   * reconnect, because notifications were lost in the meantime, and at each poll.
+   * reconnect, because notifications were lost in the meantime, and at each poll. One run at a time: polls would otherwise
+   * add up while the database is slow.
    */
-  async function lookForAll(): Promise<void> {
+  const lookForAll = createSerial(async () => {
     for (const { id, gatewayId } of await listOffers(db, [...hub.connected()].filter(hub.isHere)))
       void servant.order(id, gatewayId).catch(failed)
     for (const waiting of [...elsewhere.keys(), ...hub.orders.waiting()]) await fetchResult(waiting)
-  }
+  })
 
   const on: Readonly<Record<string, (id: string, gatewayId: string) => Promise<void>>> = {
     ...servant,

@@ -28,13 +28,14 @@ export type Health = {
 
 export function createHealth(deps: HealthDeps): Health {
   const { db } = deps
+  const checkDatabase = createDatabaseCheck(db)
   let looking: Promise<HealthReply> | null = null
   let asking: Promise<boolean> | null = null
   return {
     // The endpoints of both health checks are public. Concurrent callers share one result, so that unauthenticated
     // callers cannot overload the database.
     report() {
-      looking ??= look(deps, () => timed(() => checkDatabase(db))).finally(() => {
+      looking ??= look(deps, checkDatabase).finally(() => {
         looking = null
       })
       return looking
@@ -56,10 +57,24 @@ export function createHealth(deps: HealthDeps): Health {
  */
 const FULL_DISK_MS = 10_000
 
-/** Locks a row, which is a write that needs no space, and does not wait for changes of the configuration. */
-async function checkDatabase(db: Db): Promise<void> {
-  await db.query('select 1 from config_version for key share', [])
-  if (db.msSinceFullDisk() < FULL_DISK_MS) throw new CheckFailure('unavailable')
+/** Milliseconds for which the result of a lock is kept, so that callers in sequence cannot cause a write each. */
+const KEPT_MS = 1_000
+
+/**
+ * Returns a check that locks a row, which is a write that needs no space, and does not wait for changes of the
+ * configuration.
+ */
+function createDatabaseCheck(db: Db): () => Promise<Check> {
+  const lock = () => db.query('select 1 from config_version for key share', [])
+  let kept: { readonly check: Check; readonly until: number } | null = null
+  return async () => {
+    if (kept === null || performance.now() >= kept.until)
+      kept = { check: await timed(lock), until: performance.now() + KEPT_MS }
+    const { check } = kept
+    if (check.status === 'ok' && db.msSinceFullDisk() < FULL_DISK_MS)
+      return { ...check, status: 'error', error: 'unavailable' }
+    return check
+  }
 }
 
 async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<HealthReply> {
