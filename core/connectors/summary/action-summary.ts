@@ -34,21 +34,34 @@ type Written = {
 
 const MAX_VALUE = 120
 
+/** Methods of a merge, as parameters name them. */
+const MERGE_METHODS = ['merge', 'squash', 'rebase']
+/** What a review does by its event; without a known event it is a draft, or unknown. */
+const REVIEWS: Readonly<Record<string, string>> = {
+  APPROVE: 'Approve',
+  REQUEST_CHANGES: 'Request changes to',
+  COMMENT: 'Comment on',
+}
+
 const SENTENCES: Readonly<Record<string, (facts: Facts) => Written>> = {
   'codehost.pr.merge': ({ target, of }) => {
-    const method = of('merge_method')
+    const method = of('merge_method')?.toLowerCase() ?? ''
+    const how = MERGE_METHODS.includes(method) ? ` by ${method}` : ''
     return numbered(of('number'), (number) => ({
-      sentence: `Merge pull request #${number} of ${target}${method === null ? '' : ` by ${method}`}`,
+      sentence: `Merge pull request #${number} of ${target}${how}`,
       page: ['pull', number],
     }))
   },
   'codehost.pr.create': ({ target, of }) =>
     titled(`Open a pull request in ${target}`, of('title'), ['pulls']),
-  'codehost.pr.review': ({ target, of }) =>
-    numbered(of('number'), (number) => ({
-      sentence: `Review pull request #${number} of ${target}`,
+  'codehost.pr.review': ({ target, of }) => {
+    const event = of('event')?.toUpperCase() ?? ''
+    const verb = Object.hasOwn(REVIEWS, event) ? REVIEWS[event] : 'Review'
+    return numbered(of('number'), (number) => ({
+      sentence: `${verb} pull request #${number} of ${target}`,
       page: ['pull', number],
-    })),
+    }))
+  },
   'codehost.issue.create': ({ target, of }) =>
     titled(`Create an issue in ${target}`, of('title'), ['issues']),
   'codehost.issue_comment.create': ({ target, of }) =>
@@ -57,40 +70,49 @@ const SENTENCES: Readonly<Record<string, (facts: Facts) => Written>> = {
       page: ['issues', number],
     })),
   'codehost.branch.create': ({ target, of }) =>
-    numbered(of('ref'), (ref) => ({ sentence: `Create ${ref} in ${target}`, page: ['branches'] })),
+    given(of('ref'), (ref) => ({ sentence: `Create ${named(ref)} in ${target}`, page: ['branches'] })),
   'codehost.branch.delete': ({ target, of }) =>
-    numbered(of('ref'), (ref) => ({ sentence: `Delete ${ref} of ${target}`, page: ['branches'] })),
+    given(of('ref'), (ref) => ({ sentence: `Delete ${named(ref)} of ${target}`, page: ['branches'] })),
   'codehost.git.force_push': ({ target, of }) => ({
-    sentence: `Overwrite the history of ${of('ref') ?? 'a reference'} in ${target}`,
+    sentence: `Overwrite the history of ${named(of('ref')) ?? 'a reference'} in ${target}`,
     page: [],
   }),
   'codehost.repo.delete': ({ target }) => ({ sentence: `Delete the repository ${target}`, page: [] }),
   'codehost.repo.transfer': ({ target, of }) => ({
-    sentence: `Transfer the repository ${target} to ${of('new_owner') ?? 'another owner'}`,
+    sentence: `Transfer the repository ${target} to ${named(of('new_owner')) ?? 'another owner'}`,
     page: [],
   }),
   'payments.charge.refund': ({ target, of }) => {
     const amount = of('amount')
     return {
-      sentence: `Refund ${amount === null ? 'the whole amount' : `${amount} (smallest unit)`} of ${target}`,
+      sentence: `Refund ${amount === null ? 'the whole amount' : `${named(amount)} (smallest unit)`} of ${target}`,
     }
   },
   'chat.message.post': ({ target }) => ({ sentence: `Post a message to the channel ${target}` }),
 }
 
-function numbered(value: string | null, write: (value: string) => Written): Written {
+function given(value: string | null, write: (value: string) => Written): Written {
   return value === null ? null : write(value)
 }
 
+function numbered(value: string | null, write: (value: string) => Written): Written {
+  return value === null || !/^\d+$/.test(value) ? null : write(value)
+}
+
 function titled(sentence: string, title: string | null, page: readonly string[]): Written {
-  return { sentence: title === null ? sentence : `${sentence}: "${title}"`, page }
+  return { sentence: title === null ? sentence : `${sentence}: ${JSON.stringify(title)}`, page }
+}
+
+/** Quotes a value that is no plain name, so that it does not read like words of the sentence. */
+function named<Value extends string | null>(value: Value): Value | string {
+  return value === null || /^[\w./@#:+-]+$/.test(value) ? value : JSON.stringify(value)
 }
 
 function factsOf({ parameters }: SummarisedAction, target: string): Facts {
   const others = parameters['other_fields']
   const more = typeof others === 'object' && others !== null ? (others as Record<string, unknown>) : {}
   return {
-    target,
+    target: named(target),
     of: (...names) => {
       const found = names
         .flatMap((name) => [parameters[name], more[name]])

@@ -38,8 +38,44 @@ test('the link leads to the site of the provider only, whatever the request name
     expect(url.origin).toBe('https://github.com')
     expect(url.search + url.hash + url.username).toBe('')
   }
-  expect(urlOf({ parameters: { number: '../../settings' } })).toBe(
-    'https://github.com/acme/site/pull/..%2F..%2Fsettings',
+  expect(urlOf({ parameters: { number: '../../settings' } })).toBeUndefined()
+  const branch = { action_type: 'codehost.branch.delete', target: 'acme/a/..' }
+  expect(urlOf({ ...branch, parameters: { ref: 'x' } })).toBeNull()
+})
+
+const sentenceOf = (action_type: string, parameters: Record<string, unknown>, target = 'acme/site') =>
+  actionSummary({ ...merge, action_type, target, parameters })?.sentence
+
+test.each([
+  ['APPROVE', 'Approve pull request #42 of acme/site.'],
+  ['REQUEST_CHANGES', 'Request changes to pull request #42 of acme/site.'],
+  ['COMMENT', 'Comment on pull request #42 of acme/site.'],
+  ['approve', 'Approve pull request #42 of acme/site.'],
+  ['constructor', 'Review pull request #42 of acme/site.'],
+  [undefined, 'Review pull request #42 of acme/site.'],
+])('a review with the event %s says what it does', (event, sentence) => {
+  expect(sentenceOf('codehost.pr.review', { number: 42, event })).toBe(sentence)
+})
+
+test('a merge names known methods only', () => {
+  const by = (merge_method: string) => sentenceOf('codehost.pr.merge', { number: 42, merge_method })
+  expect(by('REBASE')).toBe('Merge pull request #42 of acme/site by rebase.')
+  expect(by('an administrator, after review')).toBe('Merge pull request #42 of acme/site.')
+})
+
+test('text of an agent is quoted, and cannot end its quotation', () => {
+  expect(sentenceOf('codehost.issue.create', { title: 'a" of acme/other. "' })).toBe(
+    String.raw`Create an issue in acme/site: "a\" of acme/other. \"".`,
+  )
+  expect(sentenceOf('codehost.branch.delete', { ref: 'a of acme/other, not b' })).toBe(
+    'Delete "a of acme/other, not b" of acme/site.',
+  )
+  expect(sentenceOf('codehost.branch.delete', { ref: 'refs/heads/fix-1' })).toBe(
+    'Delete refs/heads/fix-1 of acme/site.',
+  )
+  expect(sentenceOf('codehost.pr.merge', { number: '42 and nothing else' })).toBeUndefined()
+  expect(sentenceOf('codehost.repo.delete', {}, 'acme/site in a test')).toBe(
+    'Delete the repository "acme/site in a test".',
   )
 })
 
