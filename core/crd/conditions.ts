@@ -53,7 +53,7 @@ export const CONDITIONS = {
       'the capture rules of a governed pod could not be set, so its agent does not start; the message has the reason',
     AgentShared: 'pods of another Gateway have the same agent name; the message lists them',
     SidecarNotConnected:
-      'the sidecar of a governed pod has had no connection to the control plane for over 60 s; the message names the pod and, if a NetworkPolicy is the cause, the missing rule',
+      'the sidecar of a governed pod has had no connection to the control plane for over 60 s; the message names the pod and, in the namespace of the Gateway, the missing rule of a NetworkPolicy that is the cause',
     PodsNotReady: 'the sidecar of a governed pod has not been ready for over 60 s; the message names the pod',
     DefinitionOutdated:
       'the custom resource definition is older than the operator; the message names the fields that the status lacks',

@@ -53,6 +53,8 @@ export type AdmissionComponent = AsyncDisposable & {
   readonly bypassing?: () => ReadonlyMap<string, readonly string[]>
   /** Returns a sentence about the NetworkPolicies that keep a sidecar from the control plane; null if none does. */
   readonly egressCause?: (pod: PodName, signal: AbortSignal) => Promise<string | null>
+  /** Reports whether the NetworkPolicy that isolates pods with `proxyEnv` is stored in the namespace. */
+  readonly isIsolated?: (namespace: string) => boolean
   /** Certificates of the webhook by their names in metrics. */
   readonly certificates?: () => ReadonlyMap<string, Validity>
   /** Called when a Gateway was added, changed or deleted. */
@@ -67,11 +69,14 @@ export type AdmissionDeps = {
   readonly instance: string
   readonly caches: InformerCaches
   readonly namespaces: Omit<Namespaces, 'stop'>
-  readonly podIndex: Pick<PodIndex, 'agentElsewhere'>
+  readonly pods: Pick<Informers['pods'], 'isSynced'>
+  readonly podIndex: Pick<PodIndex, 'agentElsewhere' | 'factsOf' | 'proxiedNamespaces'>
   readonly sandboxes: Omit<Sandboxes, 'stop'>
   readonly isLeader: () => boolean
   /** Called with the Gateways (`namespace/name`) whose set of ungoverned pods changed. */
   readonly onBypassing: (gateways: ReadonlySet<string>) => void
+  /** Called with the Gateways (`namespace/name`) whose pods a NetworkPolicy isolates again, or no longer. */
+  readonly onIsolation: (gateways: ReadonlySet<string>) => void
   readonly onReview: OperatorMetrics['reviewed']
 }
 
@@ -96,7 +101,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   const metrics = createOperatorMetrics()
   const instance = `${config.podName}-${randomBytes(3).toString('hex')}`
   const informers = startInformers({ client, log, metrics, timing: timing.watch })
-  const { caches, namespaces, podIndex } = informers
+  const { caches, namespaces, pods, podIndex } = informers
   let sandboxes: Sandboxes | null = null
   const sandboxOf: SandboxLookup['sandboxOf'] = (...name) => sandboxes?.sandboxOf(...name)
   const control = startControl({ client, config, log, timing, metrics, informers, sandboxOf })
@@ -119,9 +124,10 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
       onTemplate: () => getAdmission()?.templatesChanged?.(),
     })
     admission = await openAdmission({
-      ...{ client, config, log, instance, caches, namespaces, podIndex, sandboxes },
+      ...{ client, config, log, instance, caches, namespaces, pods, podIndex, sandboxes },
       isLeader: election.isLeader,
       onBypassing: leader.gatewaysChanged,
+      onIsolation: leader.gatewaysChanged,
       onReview: metrics.reviewed,
     })
   }
@@ -186,6 +192,7 @@ function startLeader(deps: LeadingDeps) {
     namespace,
     floorRules,
     bypassing: () => getAdmission()?.bypassing?.() ?? new Map(),
+    isIsolated: (namespace) => getAdmission()?.isIsolated?.(namespace) ?? false,
     diagnose: async (...given) => (await getAdmission()?.egressCause?.(...given)) ?? null,
     ...(timing.leader === undefined ? {} : { timing: timing.leader }),
   })

@@ -28,7 +28,7 @@ export type InformerListener = {
 export type Informers = {
   readonly caches: InformerCaches
   readonly namespaces: Namespaces
-  readonly pods: Pick<Reflector<GovernedPod>, 'synced'>
+  readonly pods: Pick<Reflector<GovernedPod>, 'synced' | 'isSynced'>
   /** Index of the governed pods. */
   readonly podIndex: PodIndex
   /** Metadata of the governed pods, from a watch of its own that receives no specs. */

@@ -80,6 +80,7 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
     signal,
     podIndex: deps.podIndex,
     bypassing: deps.bypassing,
+    isIsolated: deps.isIsolated,
     floorRules: deps.floorRules,
     push: createPush(controlPlane, pushed, signal),
     statuses: createStatusWriter({

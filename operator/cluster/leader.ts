@@ -24,6 +24,8 @@ export type LeaderDeps = {
   readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs' | 'unready'>
   readonly namespaces: Pick<Namespaces, 'list' | 'synced'>
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
+  /** Reports whether a NetworkPolicy isolates the pods with `proxyEnv` of the namespace. */
+  readonly isIsolated: (namespace: string) => boolean
   /** Returns a sentence about why a sidecar may not reach the control plane; null if no cause is found. */
   readonly diagnose: (pod: PodName, signal: AbortSignal) => Promise<string | null>
   readonly floorRules: FloorRules

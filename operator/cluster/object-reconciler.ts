@@ -27,6 +27,8 @@ export type ObjectReconcilerDeps = Pick<
   readonly disconnections: Disconnections
   /** Pods without a sidecar that should have one, by `namespace/name` of the Gateway. */
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
+  /** Reports whether a NetworkPolicy isolates the pods with `proxyEnv` of the namespace. */
+  readonly isIsolated: (namespace: string) => boolean
   readonly floorRules: FloorRules
   readonly push: Push
   readonly pushed: PushedObjects
@@ -146,14 +148,16 @@ function factsOf(
 }
 
 function gatewayFacts(
-  { acknowledgements, podIndex, disconnections, bypassing, floorRules }: ObjectReconcilerDeps,
+  { acknowledgements, podIndex, disconnections, bypassing, isIsolated, floorRules }: ObjectReconcilerDeps,
   gateway: CustomResource<'Gateway'>,
 ): GatewayFacts {
   const key = keyOf(gateway)
   const state = acknowledgements.of(key)
+  const pods = podIndex.factsOf(key)
   return {
     state,
-    pods: podIndex.factsOf(key),
+    pods,
+    notIsolatedIn: pods.isolatedIn.filter((namespace) => !isIsolated(namespace)),
     disconnected: disconnections.of(key, {
       unready: podIndex.unready(key),
       processes: state?.processes ?? null,

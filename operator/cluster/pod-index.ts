@@ -1,4 +1,4 @@
-import { LAYERS } from '../../core/inject/interception.ts'
+import { LAYERS, PROXIED_LAYERS } from '../../core/inject/interception.ts'
 import type { GovernedPod } from './governed-pods.ts'
 
 /** The facts about the pods of one Gateway that its status shows. */
@@ -7,10 +7,11 @@ export type PodFacts = {
   readonly governed: number
   readonly ready: number
   readonly cooperative: number
-  /** Pods with `proxyEnv` that a NetworkPolicy isolates. */
-  readonly isolated: number
+  /** Namespaces of pods with `proxyEnv` whose label says that a NetworkPolicy isolates them. */
+  readonly isolatedIn: readonly string[]
+  /** Captured pods whose programs change their user. */
   readonly changingUser: number
-  /** Pods with a container whose image chooses the user. */
+  /** Captured pods with a container whose image chooses the user. */
   readonly unknownUser: number
   /** Pods with a container that may open AF_VSOCK sockets. */
   readonly vsock: number
@@ -44,6 +45,8 @@ export type PodIndex = {
   /** Stores the state of a pod; `undefined` removes a deleted pod. Returns the Gateways whose facts changed. */
   set(key: string, pod: GovernedPod | undefined): ReadonlySet<string>
   factsOf(gateway: string): PodFacts
+  /** Returns the namespaces in which pods with `proxyEnv` run, whatever their Gateways say now. */
+  proxiedNamespaces(): ReadonlySet<string>
   /** Returns the pods whose sidecar has started and is not ready. */
   unready(gateway: string): readonly GovernedPod[]
   /** Returns the milliseconds until another pod has not been ready for 60 s; null without such a pod. */
@@ -63,9 +66,12 @@ export function createPodIndex(monotonicMs: () => number = () => performance.now
   const pods = new Map<string, GovernedPod>()
   const groups = new Map<string, Group>()
   const agents = createAgentIndex()
+  const proxied = new Map<string, number>()
 
-  const count = (key: string, pod: GovernedPod, sign: 1 | -1) =>
+  function count(key: string, pod: GovernedPod, sign: 1 | -1): void {
     countPod(groups, { key, pod, sign, now: monotonicMs() })
+    if (isProxied(pod) && !pod.isOver) addTo(proxied, pod.metadata.namespace ?? '', sign)
+  }
 
   return {
     set(key, pod) {
@@ -82,11 +88,13 @@ export function createPodIndex(monotonicMs: () => number = () => performance.now
     },
     factsOf(gateway) {
       const group = groups.get(gateway) ?? emptyGroup()
-      const { notReadySince: _since, failed, ...counts } = group
+      const { notReadySince: _since, failed, isolated, ...counts } = group
       const captureFailures = [...failed.values()]
       const notReady = notReadyTooLong(group, monotonicMs())
-      return { ...counts, notReady, captureFailures, sharedAgents: agents.sharedBy(gateway) }
+      const isolatedIn = [...isolated.keys()].sort()
+      return { ...counts, isolatedIn, notReady, captureFailures, sharedAgents: agents.sharedBy(gateway) }
     },
+    proxiedNamespaces: () => new Set(proxied.keys()),
     unready(gateway) {
       const keys = [...(groups.get(gateway)?.notReadySince.keys() ?? [])]
       return keys.flatMap((key) => pods.get(key) ?? []).filter((pod) => pod.hasSidecarStarted)
@@ -118,7 +126,8 @@ type Group = {
   governed: number
   ready: number
   cooperative: number
-  isolated: number
+  /** Numbers of pods that a NetworkPolicy isolates by their labels, by namespace. */
+  readonly isolated: Map<string, number>
   changingUser: number
   unknownUser: number
   vsock: number
@@ -133,7 +142,7 @@ function emptyGroup(): Group {
     governed: 0,
     ready: 0,
     cooperative: 0,
-    isolated: 0,
+    isolated: new Map(),
     changingUser: 0,
     unknownUser: 0,
     vsock: 0,
@@ -172,10 +181,21 @@ function countIn(group: Group, pod: GovernedPod, sign: 1 | -1): void {
   group.governed += sign
   group.ready += sign * Number(isReady)
   group.cooperative += sign * Number(layer === LAYERS.proxyEnv)
-  group.isolated += sign * Number(layer === LAYERS.isolated)
-  group.changingUser += sign * Number(changesUser)
-  group.unknownUser += sign * Number(hasUnknownUser)
+  if (layer === LAYERS.isolated) addTo(group.isolated, pod.metadata.namespace ?? '', sign)
+  group.changingUser += sign * Number(changesUser && !isProxied(pod))
+  group.unknownUser += sign * Number(hasUnknownUser && !isProxied(pod))
   group.vsock += sign * Number(mayHaveVsock)
+}
+
+function isProxied({ layer }: GovernedPod): boolean {
+  return PROXIED_LAYERS.includes(layer ?? '')
+}
+
+/** Adds to a count. A count of zero has no entry. */
+function addTo(counts: Map<string, number>, key: string, by: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + by
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
 }
 
 function notReadyTooLong({ notReadySince }: Group, now: number): string[] {

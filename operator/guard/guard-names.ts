@@ -15,7 +15,7 @@ export function guardNames(): ReadonlyArray<{ readonly kind: GuardObject['kind']
     ruleImages: [],
     cooperativeGateways: [],
     autoGateways: [],
-    controlPlaneAddress: null,
+    controlPlaneAddresses: [],
     gvisorRuntimeClasses: [],
     strictGateways: [],
     inboundDenied: [],

@@ -11,8 +11,8 @@ export type GuardOptions = {
   readonly ruleImages: readonly string[]
   readonly proxyCommand: readonly string[]
   readonly controlPlaneUrl: string
-  /** Address of the control plane that the injector may set for sidecars; null: none. */
-  readonly controlPlaneAddress: string | null
+  /** Addresses of the control plane that the injectors of the replicas may set for sidecars. */
+  readonly controlPlaneAddresses: readonly string[]
   readonly dns: InjectOptions['dns']
   /** `namespace/name` of the Gateways with `interception: proxyEnv`. Pods of these Gateways have no nftables rules. */
   readonly cooperativeGateways: readonly string[]

@@ -9,15 +9,20 @@ import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 /** Interval at which the policies are written again, to repair changes by other clients. */
 const REPEAT_MS = 5 * 60_000
 /**
- * Number of images that the admission policies accept for sidecars. During an upgrade, replicas of several versions
- * inject pods.
+ * Number of images, and of addresses of the control plane, that the admission policies accept for sidecars. During an
+ * upgrade, replicas of several versions inject pods. After the control plane's Service was created again, the replicas
+ * learn its address one after another.
  */
-const KEPT_IMAGES = 3
+const KEPT = 3
 /** Maximum attempts of a write that conflicts with writes of other replicas. */
 const ATTEMPTS = 5
 const POLICY_PATH = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${PODS_POLICY}`
 
-const Images = z.object({ proxy: z.array(z.string()), rules: z.array(z.string()) })
+const Accepted = z.object({
+  proxy: z.array(z.string()),
+  rules: z.array(z.string()),
+  addresses: z.array(z.string()).default([]),
+})
 const Stored = z.looseObject({
   metadata: z.looseObject({
     resourceVersion: z.string(),
@@ -27,9 +32,14 @@ const Stored = z.looseObject({
 
 export type GuardDeps = {
   readonly client: KubeClient
-  readonly installation: Omit<Installation, 'proxyImages' | 'ruleImages' | 'gvisorRuntimeClasses'>
+  readonly installation: Omit<
+    Installation,
+    'proxyImages' | 'ruleImages' | 'gvisorRuntimeClasses' | 'controlPlaneAddresses'
+  >
   /** The images that this replica injects. */
   readonly images: { readonly proxy: string; readonly rules: string }
+  /** Returns the address of the control plane that this replica resolved; null without one. */
+  readonly controlPlaneAddress: () => string | null
   readonly monotonicMs: () => number
 }
 
@@ -44,10 +54,16 @@ export type Guard = {
   reconcile(basis: GuardBasis): Promise<void>
   /** Makes the next `reconcile` write, because an object was deleted or changed. */
   invalidate(): void
+  /**
+   * Returns the address of the control plane that this replica may inject: the resolved one, once the policies accept it.
+   */
+  acceptedAddress(): string | null
 }
 
-export function createGuard({ client, installation, images, monotonicMs }: GuardDeps): Guard {
+export function createGuard(deps: GuardDeps): Guard {
+  const { client, installation, images, controlPlaneAddress, monotonicMs } = deps
   let written = ''
+  let addresses: readonly string[] = []
   let invalidations = 0
   let writtenAt = Number.NEGATIVE_INFINITY
   return {
@@ -56,6 +72,7 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
       const own = {
         ...{ ...installation, gvisorRuntimeClasses },
         ...{ proxyImages: [images.proxy], ruleImages: [images.rules] },
+        controlPlaneAddresses: newest([], controlPlaneAddress()),
       }
       const wanted = JSON.stringify(guardOptions(own, gateways))
       if (wanted === written && monotonicMs() - writtenAt < REPEAT_MS) return
@@ -69,22 +86,29 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
       written = ''
       invalidations += 1
     },
+    acceptedAddress() {
+      const address = controlPlaneAddress()
+      return address !== null && addresses.includes(address) ? address : null
+    },
   }
 
   /**
-   * Writes the policies based on the version that was read, so that two replicas never overwrite each other's images.
+   * Writes the policies based on the version that was read, so that two replicas never overwrite each other's images and
+   * addresses.
    */
   async function write({ gateways, gvisorRuntimeClasses }: GuardBasis): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const { stored, basis } = await storedImages(client)
+      const { stored, basis } = await acceptedBefore(client)
       const known = {
         ...installation,
         gvisorRuntimeClasses,
         proxyImages: newest(stored.proxy, images.proxy),
         ruleImages: newest(stored.rules, images.rules),
+        controlPlaneAddresses: newest(stored.addresses, controlPlaneAddress()),
       }
       try {
         await applyGuard(client, guardObjects(guardOptions(known, gateways)), basis)
+        addresses = known.controlPlaneAddresses
         return
       } catch (error) {
         if (!hasCode(error, 'conflict') || attempt === ATTEMPTS) throw error
@@ -94,20 +118,20 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
 }
 
 /**
- * Returns the images to accept, newest last. Keeps the stored order, so that replicas of two versions do not overwrite
- * each other endlessly.
+ * Returns the images or addresses to accept, newest last. Keeps the stored order, so that replicas of two versions do not
+ * overwrite each other endlessly.
  */
-function newest(stored: readonly string[], own: string): readonly string[] {
-  return stored.includes(own) ? stored : [...stored, own].slice(-KEPT_IMAGES)
+function newest(stored: readonly string[], own: string | null): readonly string[] {
+  return own === null || stored.includes(own) ? stored : [...stored, own].slice(-KEPT)
 }
 
-type StoredImages = { readonly stored: z.infer<typeof Images>; readonly basis: Basis | null }
+type AcceptedBefore = { readonly stored: z.infer<typeof Accepted>; readonly basis: Basis | null }
 
-async function storedImages(client: KubeClient): Promise<StoredImages> {
-  const none = { proxy: [], rules: [] }
+async function acceptedBefore(client: KubeClient): Promise<AcceptedBefore> {
+  const none = { proxy: [], rules: [], addresses: [] }
   try {
     const { metadata } = Stored.parse(await client.call({ method: 'GET', path: POLICY_PATH }))
-    const noted = Images.safeParse(JSON.parse(metadata.annotations[IMAGES_ANNOTATION] ?? 'null'))
+    const noted = Accepted.safeParse(JSON.parse(metadata.annotations[IMAGES_ANNOTATION] ?? 'null'))
     const basis = { name: PODS_POLICY, resourceVersion: metadata.resourceVersion }
     return { stored: noted.success ? noted.data : none, basis }
   } catch (error) {

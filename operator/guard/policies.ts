@@ -18,7 +18,7 @@ export type GuardObject = {
   readonly spec: object
 }
 
-/** Name of the policy about new pods. An annotation of the policy records the accepted images. */
+/** Name of the policy about new pods. An annotation records the accepted images and addresses of the control plane. */
 export const PODS_POLICY = 'chaperone-pods'
 export const IMAGES_ANNOTATION = 'chaperone.dev/images'
 
@@ -38,7 +38,10 @@ function newPods(options: GuardOptions): Policy {
   return {
     name: PODS_POLICY,
     annotations: {
-      [IMAGES_ANNOTATION]: JSON.stringify({ proxy: options.proxyImages, rules: options.ruleImages }),
+      [IMAGES_ANNOTATION]: JSON.stringify({
+        ...{ proxy: options.proxyImages, rules: options.ruleImages },
+        addresses: options.controlPlaneAddresses,
+      }),
     },
     rule: { operations: ['CREATE'], resources: ['pods'] },
     conditions: [],

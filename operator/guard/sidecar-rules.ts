@@ -88,7 +88,7 @@ function proxyRules({
   proxyImages,
   proxyCommand,
   controlPlaneUrl,
-  controlPlaneAddress: address,
+  controlPlaneAddresses,
   dns,
 }: GuardOptions): readonly Validation[] {
   const at = 'variables.proxy'
@@ -122,7 +122,7 @@ function proxyRules({
       `${PROXY}.env: must contain the control plane of this installation and no other variables`,
     ),
     demand(
-      `${at}.?env.orValue([]).all(e, e.name != ${text(PROXY_ENV.controlPlaneAddress)} || ${address === null ? 'false' : `e.?value.orValue('') == ${text(address)}`})`,
+      `${at}.?env.orValue([]).all(e, e.name != ${text(PROXY_ENV.controlPlaneAddress)} || e.?value.orValue('') in ${texts(controlPlaneAddresses)})`,
       `${PROXY}.env[${PROXY_ENV.controlPlaneAddress}]: must be the address of the control plane of this installation, or absent`,
     ),
     demand(

@@ -7,9 +7,10 @@ import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-opera
 import type { CustomResource } from '../cluster/custom-resources.ts'
 import { createGuard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
+import { keyOf } from '../kube/objects.ts'
 import { egressCause } from '../network/egress-cause.ts'
 import { inboundPolicy } from '../network/inbound-policy.ts'
-import { type NetworkPolicies, startNetworkPolicies } from '../network/network-policies.ts'
+import { type NetworkPolicies, type PolicyChange, startNetworkPolicies } from '../network/network-policies.ts'
 import { PROXY_ENV_POLICY, proxyEnvPolicy } from '../network/proxy-env-policy.ts'
 import { sandboxPolicy } from '../network/sandbox-policy.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
@@ -49,12 +50,9 @@ export function admissionComponent(
     const onChange = () => maintenance.soon()
     const runtimes = startRuntimeClasses({ client, log, metrics: UNCOUNTED, onChange })
     const networkPolicies = openNetworkPolicies(config, deps, { dns, gateways, onChange })
+    const isolationOf = isolation(config, networkPolicies)
     const maintenance = createMaintenance(config, deps, {
-      dns,
-      gateways,
-      address,
-      networkPolicies,
-      runtimes,
+      ...{ dns, gateways, address, networkPolicies, runtimes },
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
     })
     const injector = await openInjector({
@@ -63,8 +61,8 @@ export function admissionComponent(
       namespaceLabels: namespaces.labelsOf,
       agentElsewhere: deps.podIndex.agentElsewhere,
       sandboxes: deps.sandboxes,
-      ...{ runtimes, isolationOf: isolation(config, networkPolicies) },
-      settings: settingsOf(config, deps, { dns, address }),
+      ...{ runtimes, isolationOf },
+      settings: settingsOf(config, deps, { dns, address: maintenance.acceptedAddress }),
       floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
       onReview(review, durationMs) {
@@ -87,6 +85,7 @@ export function admissionComponent(
         { name: 'guard', problem: maintenance.problem },
       ],
       bypassing: watchdog.bypassing,
+      isIsolated: (namespace) => isolationOf(namespace) === 'stored',
       egressCause: (pod, signal) =>
         egressCause(
           { client, namespaces, ownNamespace, dns: { ...dns, pods: config.dns.pods } },
@@ -117,11 +116,17 @@ type NetworkOptions = {
 
 function openNetworkPolicies(
   config: InjectionConfig,
-  { client, log, namespaces, sandboxes, config: { namespace } }: AdmissionDeps,
+  deps: AdmissionDeps,
   { dns, gateways, onChange }: NetworkOptions,
 ): NetworkPolicies {
+  const { client, log, namespaces, sandboxes, pods, podIndex } = deps
+  const { namespace } = deps.config
   const governed = (by: readonly InjectGateway[]) => governedNamespaces(by, namespaces.list())
-  return startNetworkPolicies({ client, log, onChange }, [
+  const changed = (change: PolicyChange) => {
+    if (change.name === PROXY_ENV_POLICY) deps.onIsolation(isolatedGateways(deps, change.namespace))
+    onChange()
+  }
+  return startNetworkPolicies({ client, log, onChange: changed }, [
     sandboxPolicy({
       ownNamespace: namespace,
       dns: { ...dns, pods: config.dns.pods },
@@ -133,9 +138,19 @@ function openNetworkPolicies(
       ownNamespace: namespace,
       dns: { ...dns, pods: config.dns.pods },
       upstreams: config.proxyEnvUpstreams,
-      proxied: () => governed(gateways().filter(({ spec }) => spec.interception !== 'transparent')),
+      proxied() {
+        if (!pods.isSynced()) return null
+        const by = gateways().filter(({ spec }) => spec.interception !== 'transparent')
+        return new Set([...governed(by), ...podIndex.proxiedNamespaces()])
+      },
     }),
   ])
+}
+
+/** Returns the Gateways of the isolated pods in the namespace. */
+function isolatedGateways({ caches, podIndex }: AdmissionDeps, namespace: string): ReadonlySet<string> {
+  const all = caches.Gateway.list().map(keyOf)
+  return new Set(all.filter((gateway) => podIndex.factsOf(gateway).isolatedIn.includes(namespace)))
 }
 
 function lookup({ caches, config }: AdmissionDeps, gateways: () => readonly InjectGateway[]): GatewayLookup {
@@ -164,7 +179,7 @@ function isolation(
 function settingsOf(
   injection: InjectionConfig,
   { config }: AdmissionDeps,
-  { dns, address }: Pick<MaintenanceOptions, 'dns' | 'address'>,
+  { dns, address }: { readonly dns: InjectOptions['dns']; readonly address: () => string | null },
 ) {
   return {
     ...{ dns, images: injection.images },
@@ -172,7 +187,7 @@ function settingsOf(
       return {
         url: injection.controlPlaneUrl ?? config.controlPlaneUrl,
         hasOwnCertificateAuthority: config.controlPlaneCaFile !== null,
-        address: address.current(),
+        address: address(),
       }
     },
     logLevel: injection.logLevel,
@@ -212,14 +227,12 @@ function createMaintenance(
   const guard = createGuard({
     client,
     images,
+    controlPlaneAddress: address.current,
     installation: {
       ownNamespace: namespace,
       operatorUser: `system:serviceaccount:${namespace}:${serviceAccount}`,
       proxyCommand: images.proxyCommand,
       controlPlaneUrl: injection.controlPlaneUrl ?? config.controlPlaneUrl,
-      get controlPlaneAddress() {
-        return address.current()
-      },
       dns,
       isolatesProxyEnv: injection.proxyEnvUpstreams !== null,
     },
@@ -260,6 +273,7 @@ function createMaintenance(
   void Promise.all([caches.Gateway.synced, namespaces.synced, runtimes.synced]).then(pass)
   return {
     problem: () => problem,
+    acceptedAddress: guard.acceptedAddress,
     soon: () => void pass(),
     restorers: {
       trust: trust.restore,

@@ -1,6 +1,8 @@
 import { lookup } from 'node:dns/promises'
 
 const RETRY_MS = 5_000
+/** Interval at which the address is resolved again: a Service that is deleted and created again has another one. */
+const REFRESH_MS = 30_000
 
 export type ControlPlaneAddress = {
   /** Returns the address; null before it is resolved, and for a control plane that is no Service of the cluster. */
@@ -11,28 +13,37 @@ export type ControlPlaneAddress = {
 type Lookup = (host: string) => Promise<ReadonlyArray<{ readonly address: string }>>
 
 /**
- * Resolves the address of the control plane's Service, once, for sidecars that reach no DNS server. Only the address of a
- * Service is stable: a name with several addresses, or outside of the cluster, has none here.
+ * Resolves the address of the control plane's Service periodically, for sidecars that reach no DNS server. Only the address
+ * of a Service is stable: a name with several addresses, or outside of the cluster, has none here.
  */
 export function resolveControlPlane(
   url: string,
   find: Lookup = (host) => lookup(host, { all: true }),
-  retryMs: number = RETRY_MS,
+  { retryMs, refreshMs } = { retryMs: RETRY_MS, refreshMs: REFRESH_MS },
 ): ControlPlaneAddress {
   const { hostname } = new URL(url)
   let address: string | null = null
   let timer: NodeJS.Timeout | undefined
+  let isStopped = false
 
   async function resolve(): Promise<void> {
+    let pauseMs = refreshMs
     try {
       const [first, ...others] = await find(hostname)
       address = others.length === 0 ? (first?.address ?? null) : null
     } catch {
-      // Without DNS the operator serves pods without the address, and tries again.
-      timer = setTimeout(() => void resolve(), retryMs).unref()
+      // Without DNS the operator serves pods with the last known address, and tries again.
+      pauseMs = retryMs
     }
+    if (!isStopped) timer = setTimeout(() => void resolve(), pauseMs).unref()
   }
 
   if (/\.svc(\.|$)/.test(hostname)) void resolve()
-  return { current: () => address, stop: () => clearTimeout(timer) }
+  return {
+    current: () => address,
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+    },
+  }
 }

@@ -3,7 +3,7 @@ import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { listPages, type Selection } from '../kube/list-pages.ts'
-import { type KubeObject, pathOf } from '../kube/objects.ts'
+import { type KubeObject, pathOf, splitKey } from '../kube/objects.ts'
 import { createReflector, type Reflector, type ReflectorTiming } from '../kube/reflector.ts'
 
 export const NETWORK_POLICIES = { base: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' }
@@ -14,6 +14,9 @@ export type WantedPolicy = {
   /** Returns the spec; null while the namespaces are not known yet, so that nothing is written or deleted. */
   readonly wanted: () => { readonly namespaces: ReadonlySet<string>; readonly spec: object } | null
 }
+
+/** A stored policy that was added, changed or deleted. */
+export type PolicyChange = { readonly name: string; readonly namespace: string }
 
 export type NetworkPolicies = {
   /**
@@ -29,8 +32,7 @@ export type NetworkPolicies = {
 export type NetworkPoliciesDeps = {
   readonly client: KubeClient
   readonly log: Logger
-  /** Called when a stored policy was added, changed or deleted. */
-  readonly onChange: () => void
+  readonly onChange: (change: PolicyChange) => void
   readonly timing?: ReflectorTiming
 }
 
@@ -67,7 +69,8 @@ function keepPolicy(
   { name, wanted }: WantedPolicy,
 ): KeptPolicy {
   const stored: Reflector<KubeObject> = createReflector<KubeObject>({
-    ...{ client, log, metrics: UNCOUNTED, onChange, ...(timing === undefined ? {} : { timing }) },
+    ...{ client, log, metrics: UNCOUNTED, ...(timing === undefined ? {} : { timing }) },
+    onChange: (key) => onChange({ name, namespace: splitKey(key).namespace }),
     resource: `NetworkPolicy ${name}`,
     selection: selectionOf(name),
     trim: ({ metadata }) => ({

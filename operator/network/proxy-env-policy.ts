@@ -20,8 +20,11 @@ export type Upstreams = z.infer<typeof Upstreams>
 export type ProxyEnvPolicyOptions = Pick<SandboxPolicyOptions, 'ownNamespace' | 'dns'> & {
   /** Null: no pod is isolated. */
   readonly upstreams: Upstreams | null
-  /** Returns the namespaces with pods of Gateways that do not capture every pod. */
-  readonly proxied: () => ReadonlySet<string>
+  /**
+   * Returns the namespaces in which pods with `proxyEnv` run, or may be created by a Gateway; null while the pods are not
+   * known yet.
+   */
+  readonly proxied: () => ReadonlySet<string> | null
 }
 
 /**
@@ -39,7 +42,10 @@ export function proxyEnvPolicy({ upstreams, proxied, ...options }: ProxyEnvPolic
   }
   return {
     name: PROXY_ENV_POLICY,
-    wanted: () => ({ namespaces: upstreams === null ? new Set() : proxied(), spec }),
+    wanted() {
+      const namespaces = upstreams === null ? new Set<string>() : proxied()
+      return namespaces === null ? null : { namespaces, spec }
+    },
   }
 }
 

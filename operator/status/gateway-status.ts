@@ -13,7 +13,7 @@ import { LAYERS } from '../../core/inject/interception.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
-import { causeText } from '../cluster/disconnections.ts'
+import { causeText, type Disconnected } from '../cluster/disconnections.ts'
 import { isCurrent } from '../control/gateway-states.ts'
 import { keyOf } from '../kube/objects.ts'
 import { type Verdict, verdict } from './conditions.ts'
@@ -32,17 +32,18 @@ export type GatewayPart = {
 export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFacts): GatewayPart {
   const name = keyOf(gateway)
   const { state, pods } = facts
+  const { namespace = '' } = gateway.metadata
   const processes = state?.processes ?? []
   const killSwitch = killSwitchOf(gateway, name, state?.kills ?? [])
   const killed = processes.filter((process) => process.has_kill_state).length
   return {
     verdicts: [
       killVerdict(killSwitch, name),
-      possible(gateway.spec.interception, pods),
+      possible(gateway.spec.interception, facts),
       detected(processes, facts.bypassing),
       floorVerdict(facts),
     ],
-    degraded: [...processVerdicts(facts), ...podVerdicts(facts)],
+    degraded: [...processVerdicts(facts), ...podVerdicts(facts, namespace)],
     warnings: warningVerdict(processes),
     fields: {
       gateways: {
@@ -51,22 +52,20 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFa
         ...(killSwitch === null ? {} : { killed }),
       },
       pods: { governed: pods.governed, ready: pods.ready },
-      layer: layerOf(gateway, pods),
+      layer: layerOf(gateway, facts),
     },
   }
 }
 
 /**
- * Returns the layer of a Gateway: the weakest of its pods. A ready sidecar has proved the capture of its pod; the spec alone
- * proves nothing.
+ * Returns the layer of a Gateway: the weakest of its pods, which may be older than the spec. A ready sidecar has proved the
+ * capture of its pod; the spec alone proves nothing.
  */
-function layerOf({ spec }: CustomResource<'Gateway'>, pods: GatewayFacts['pods']): string {
-  const { ready, cooperative, isolated } = pods
-  if (spec.interception !== 'transparent') {
-    if (cooperative > 0) return LAYERS.proxyEnv
-    if (isolated > 0) return LAYERS.isolated
-    if (spec.interception === 'proxyEnv') return LAYERS.proxyEnv
-  }
+function layerOf({ spec }: CustomResource<'Gateway'>, { pods, notIsolatedIn }: GatewayFacts): string {
+  const { ready, cooperative, isolatedIn } = pods
+  if (cooperative > 0 || notIsolatedIn.length > 0) return LAYERS.proxyEnv
+  if (isolatedIn.length > 0) return LAYERS.isolated
+  if (spec.interception === 'proxyEnv') return LAYERS.proxyEnv
   return ready > 0 ? LAYERS.transparent : 'Unproven'
 }
 
@@ -142,31 +141,45 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly stri
 }
 
 /** Returns the `BypassPossible` condition. The widest bypass is its reason; its text names every one. */
-function possible(interception: GatewaySpec['interception'], pods: GatewayFacts['pods']): Verdict {
-  const { cooperative, isolated, changingUser, unknownUser, vsock } = pods
-  if (isolated > 0 && cooperative === 0) return verdict('BypassPossible', 'True', ['PodsIsolated', ISOLATED])
-  if (interception === 'proxyEnv') {
-    const text =
-      'spec.interception is proxyEnv: programs that ignore the proxy variables are not governed; use transparent'
-    return verdict('BypassPossible', 'True', ['Cooperative', text])
-  }
-  if (cooperative > 0) {
-    if (interception === 'auto') return verdict('BypassPossible', 'True', ['PodsCooperative', AUTO])
-    const text = 'pods that were injected while spec.interception was proxyEnv still run; restart them'
-    return verdict('BypassPossible', 'True', ['PodsCooperative', text])
-  }
-  const open: ReadonlyArray<readonly [number, ConditionReason<'BypassPossible'>, string]> = [
-    [unknownUser, 'ImageUserUnknown', UNKNOWN_USER],
-    [vsock, 'VsockAdmitted', VSOCK],
-    [changingUser, 'PodsChangeUser', CHANGING_USER],
+function possible(interception: GatewaySpec['interception'], facts: GatewayFacts): Verdict {
+  const { changingUser, unknownUser, vsock } = facts.pods
+  const open: readonly Bypass[] = [
+    ...proxiedBypasses(interception, facts),
+    [unknownUser > 0, 'ImageUserUnknown', UNKNOWN_USER],
+    [vsock > 0, 'VsockAdmitted', VSOCK],
+    [changingUser > 0, 'PodsChangeUser', CHANGING_USER],
   ]
-  const found = open.filter(([count]) => count > 0)
+  const found = open.filter(([isOpen]) => isOpen)
   const [first] = found
   if (first === undefined)
     return verdict('BypassPossible', 'False', ['NoneKnown', 'no bypass of the sidecars is known'])
   return verdict('BypassPossible', 'True', [first[1], found.map(([, , text]) => text).join('; ')])
 }
 
+type Bypass = readonly [isOpen: boolean, reason: ConditionReason<'BypassPossible'>, text: string]
+
+/** Returns the bypasses of pods with `proxyEnv`, which may be older than the spec. */
+function proxiedBypasses(
+  interception: GatewaySpec['interception'],
+  { pods: { cooperative, isolatedIn }, notIsolatedIn }: GatewayFacts,
+): readonly Bypass[] {
+  const areAllIsolated = isolatedIn.length > 0 && notIsolatedIn.length === 0 && cooperative === 0
+  const isFormer = interception === 'transparent'
+  return [
+    [interception === 'proxyEnv' && !areAllIsolated, 'Cooperative', COOPERATIVE],
+    [interception === 'auto' && cooperative > 0, 'PodsCooperative', AUTO],
+    [isFormer && cooperative > 0, 'PodsCooperative', RESTART],
+    [notIsolatedIn.length > 0, 'PodsCooperative', `${NOT_ISOLATED}: ${some(notIsolatedIn)}`],
+    [isolatedIn.length > notIsolatedIn.length, 'PodsIsolated', ISOLATED],
+    [isFormer && cooperative === 0 && isolatedIn.length > 0, 'PodsIsolated', RESTART],
+  ]
+}
+
+const COOPERATIVE =
+  'spec.interception is proxyEnv: programs that ignore the proxy variables are not governed; use transparent'
+const RESTART = 'pods that were injected while spec.interception was proxyEnv still run; restart them'
+const NOT_ISOLATED =
+  'pods are labelled IsolatedByNetworkPolicy, but no NetworkPolicy chaperone-proxy-env isolates them, so programs that ignore the proxy variables are not governed; enable networkPolicy.proxyEnv of the chart. Namespaces'
 const ISOLATED =
   'Isolated by NetworkPolicy: pods have proxyEnv, and NetworkPolicy chaperone-proxy-env leaves them control plane, DNS and upstreams; a program that ignores its proxy variables can reach the same addresses ungoverned'
 const AUTO =
@@ -209,7 +222,7 @@ function nameOf({ process_id: id, agent }: GatewayProcess): string {
 }
 
 /** Returns the `Degraded` conditions of the pods. A problem that a user must resolve comes first. */
-function podVerdicts({ pods, disconnected }: GatewayFacts): readonly Verdict[] {
+function podVerdicts({ pods, disconnected }: GatewayFacts, namespace: string): readonly Verdict[] {
   const { captureFailures, sharedAgents, notReady } = pods
   const verdicts: Verdict[] = []
   if (captureFailures.length > 0) {
@@ -222,8 +235,8 @@ function podVerdicts({ pods, disconnected }: GatewayFacts): readonly Verdict[] {
     verdicts.push(verdict('Degraded', 'True', ['AgentShared', text]))
   }
   if (disconnected.length > 0) {
-    const causes = disconnected.map(({ pods: names, cause }) => `${some(names)}: ${causeText(cause)}`)
-    const text = `the sidecars of governed pods have had no connection to the control plane for over 60 s: ${some(causes, '\n')}`
+    const causes = some(causesOf(disconnected, namespace), '\n')
+    const text = `the sidecars of governed pods have had no connection to the control plane for over 60 s: ${causes}`
     verdicts.push(verdict('Degraded', 'True', ['SidecarNotConnected', text]))
   }
   if (notReady.length > 0) {
@@ -231,6 +244,21 @@ function podVerdicts({ pods, disconnected }: GatewayFacts): readonly Verdict[] {
     verdicts.push(verdict('Degraded', 'True', ['PodsNotReady', text]))
   }
   return verdicts
+}
+
+/**
+ * Returns the causes with their pods. NetworkPolicies of other namespaces are shown only there, in the Events of the pods:
+ * readers of the Gateway may have no right to see them.
+ */
+function causesOf(disconnected: readonly Disconnected[], namespace: string): readonly string[] {
+  const isOwn = (pod: string) => pod.startsWith(`${namespace}/`)
+  const causes = disconnected
+    .map(({ pods, cause }) => ({ pods: pods.filter(isOwn), cause }))
+    .filter(({ pods }) => pods.length > 0)
+    .map(({ pods, cause }) => `${some(pods)}: ${causeText(cause)}`)
+  const elsewhere = disconnected.flatMap(({ pods }) => pods.filter((pod) => !isOwn(pod)))
+  if (elsewhere.length === 0) return causes
+  return [...causes, `${some(elsewhere)}: Events SidecarNotConnected in their namespaces have the cause`]
 }
 
 function warningVerdict(processes: readonly GatewayProcess[]): Verdict | null {

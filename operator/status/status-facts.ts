@@ -27,6 +27,8 @@ export type GatewayFacts = {
   /** State merged from all replicas of the control plane; null until a replica has answered. */
   readonly state: GatewayState | null
   readonly pods: PodFacts
+  /** Namespaces of `pods.isolatedIn` that have no NetworkPolicy around pods with `proxyEnv`. */
+  readonly notIsolatedIn: readonly string[]
   /** Pods whose sidecar has had no connection to the control plane for over 60 s. */
   readonly disconnected: readonly Disconnected[]
   /** Pods without a sidecar, as `namespace/name`. */

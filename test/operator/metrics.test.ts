@@ -58,7 +58,7 @@ const NO_PODS: PodFacts = {
   governed: 0,
   ready: 0,
   cooperative: 0,
-  isolated: 0,
+  isolatedIn: [],
   changingUser: 0,
   unknownUser: 0,
   vsock: 0,

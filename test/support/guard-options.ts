@@ -12,7 +12,7 @@ export const GUARD_OPTIONS: GuardOptions = {
   dns: INJECT_OPTIONS.dns,
   cooperativeGateways: [],
   autoGateways: [],
-  controlPlaneAddress: null,
+  controlPlaneAddresses: [],
   gvisorRuntimeClasses: [],
   strictGateways: [],
   inboundDenied: [],

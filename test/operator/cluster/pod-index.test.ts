@@ -9,15 +9,16 @@ type Shape = {
   readonly phase?: string
   readonly isDeleting?: boolean
   readonly changesUser?: boolean
+  readonly layer?: string
   readonly spec?: object
 }
 
 function pod(name: string, shape: Shape = {}): GovernedPod {
-  const { gateway = 'team/prod', agent = name, isReady = true, phase = 'Running' } = shape
+  const { gateway = 'team/prod', agent = name, isReady = true, phase = 'Running', layer = 'Captured' } = shape
   return governedPod({
     metadata: {
       ...{ namespace: 'team', name, uid: name, resourceVersion: '1' },
-      labels: { 'chaperone.dev/layer': 'Captured' },
+      labels: { 'chaperone.dev/layer': layer },
       annotations: {
         'chaperone.dev/agent': agent,
         'chaperone.dev/injected': JSON.stringify({ gateway, agent }),
@@ -32,7 +33,7 @@ function pod(name: string, shape: Shape = {}): GovernedPod {
 
 const NOTHING = {
   cooperative: 0,
-  isolated: 0,
+  isolatedIn: [],
   changingUser: 0,
   unknownUser: 0,
   vsock: 0,
@@ -109,6 +110,27 @@ describe('the index of governed pods', () => {
     expect(index.factsOf('team/prod')).toMatchObject({ governed: 4, unknownUser: 2 })
     index.set('team/unsaid', undefined)
     expect(index.factsOf('team/prod')).toMatchObject({ governed: 3, unknownUser: 1 })
+  })
+
+  test('knows the namespaces in which pods with proxyEnv run, and does not count bypasses of a capture for them', () => {
+    const index = createPodIndex()
+    const spec = { containers: [{ name: 'agent' }] }
+    const set = (name: string, shape: Shape) =>
+      index.set(`team/${name}`, pod(name, { spec, changesUser: true, ...shape }))
+    set('captured', {})
+    expect(index.proxiedNamespaces()).toEqual(new Set())
+    set('held', { layer: 'IsolatedByNetworkPolicy' })
+    set('loose', { layer: 'Cooperative' })
+    expect(index.factsOf('team/prod')).toMatchObject({
+      ...{ governed: 3, cooperative: 1, isolatedIn: ['team'] },
+      ...{ unknownUser: 1, changingUser: 1, vsock: 3 },
+    })
+    expect(index.proxiedNamespaces()).toEqual(new Set(['team']))
+    set('held', { layer: 'IsolatedByNetworkPolicy', phase: 'Succeeded' })
+    expect(index.factsOf('team/prod').isolatedIn).toEqual([])
+    expect(index.proxiedNamespaces()).toEqual(new Set(['team']))
+    index.set('team/loose', undefined)
+    expect(index.proxiedNamespaces()).toEqual(new Set())
   })
 
   test('counts pods with a container that may open AF_VSOCK sockets', () => {

@@ -3,7 +3,7 @@ import { pathOf } from '../../../operator/kube/objects.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
 import { SANDBOX_DEFINITION } from '../../support/sandbox-definitions.ts'
-import { type ClusterWorld, startClusterWorld } from './world.ts'
+import { type ClusterWorld, ISOLATED, startClusterWorld } from './world.ts'
 
 const CRDS = { base: '/apis/apiextensions.k8s.io/v1', plural: 'customresourcedefinitions' }
 const SANDBOXES = { base: '/apis/agents.x-k8s.io/v1beta1', plural: 'sandboxes' }
@@ -92,6 +92,37 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     expect(status.conditions?.find(({ type }) => type === 'Degraded')?.message).toContain(
       `team/uncaptured: ${message}`,
     )
+  })
+
+  test('with proxyEnv are isolated by the status only where the NetworkPolicy is stored', async () => {
+    await world.cluster.namespace(ISOLATED)
+    await world.cluster.createRaw({ base: '/api/v1', plural: 'serviceaccounts' }, ISOLATED, {
+      metadata: { name: 'default' },
+    })
+    await world.cluster.create('Gateway', 'team', 'stricter', { interception: 'transparent' })
+    const labels = {
+      'chaperone.dev/inject': 'injected',
+      'chaperone.dev/layer': 'IsolatedByNetworkPolicy',
+    }
+    const proxied = (name: string) => {
+      const written = JSON.stringify({ gateway: 'team/stricter', agent: name })
+      return injected(name, { labels, annotations: { 'chaperone.dev/injected': written } })
+    }
+    type Status = { layer?: string; conditions?: { type: string; reason: string; message: string }[] }
+    const shown = (layer: string) =>
+      eventually(`the layer ${layer}`, async () => {
+        const found = (await world.cluster.get('Gateway', 'team', 'stricter')) as { status?: Status }
+        if (found.status?.layer !== layer) return null
+        return found.status.conditions?.find(({ type }) => type === 'BypassPossible') ?? null
+      })
+    await world.cluster.createRaw(PODS, ISOLATED, proxied('held'))
+    expect(await shown('IsolatedByNetworkPolicy')).toMatchObject({ reason: 'PodsIsolated' })
+    await world.cluster.createRaw(PODS, 'team', proxied('loose'))
+    const { reason, message } = await shown('Cooperative')
+    expect(reason).toBe('PodsCooperative')
+    expect(message).toContain('Namespaces: team;')
+    await remove('loose')
+    await shown('IsolatedByNetworkPolicy')
   })
 
   test('are reported with agent and Gateway, existing and new ones', async () => {

@@ -126,7 +126,7 @@ describe('a Gateway that shares an agent with another', () => {
       reply: PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/main'] }),
       ...{ failure: null, credential: null, isStale: false, undeclared: [], now: '2026-01-01T00:00:00Z' },
       gateway: {
-        ...{ state: null, bypassing: [], disconnected: [], belowFloor: [] },
+        ...{ state: null, bypassing: [], disconnected: [], notIsolatedIn: [], belowFloor: [] },
         pods: indexOf(pods).factsOf('team/main'),
       },
     })

@@ -48,7 +48,14 @@ export type OperatorOptions = {
   readonly isAdmitting?: boolean
 }
 
-const NO_ADMISSION: AdmissionComponent = { checks: [], [Symbol.asyncDispose]: async () => undefined }
+/** The namespace in which a NetworkPolicy isolates pods with `proxyEnv`. */
+export const ISOLATED = 'isolated'
+
+const NO_ADMISSION: AdmissionComponent = {
+  checks: [],
+  isIsolated: (namespace) => namespace === ISOLATED,
+  [Symbol.asyncDispose]: async () => undefined,
+}
 
 /** As quick as a test wants it; nothing else is different. */
 const QUICK: ClusterTiming = {

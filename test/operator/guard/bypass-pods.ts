@@ -11,7 +11,7 @@ export const OPTIONS = {
   ...GUARD_OPTIONS,
   cooperativeGateways: ['team/soft'],
   autoGateways: ['team/auto'],
-  controlPlaneAddress: '10.96.7.7',
+  controlPlaneAddresses: ['10.96.7.6', '10.96.7.7'],
   gvisorRuntimeClasses: ['sandboxed'],
   strictGateways: ['team/hard'],
   inboundDenied: ['team/inward'],

@@ -147,6 +147,7 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
     const addressed = (name: string, value: string) =>
       governedPod(name, (pod) => proxy(pod).env?.push({ name: 'CONTROL_PLANE_ADDRESS', value }))
     expect(await create(addressed('addressed', '10.96.7.7'))).toBeNull()
+    expect(await create(addressed('addressed-before', '10.96.7.6'))).toBeNull()
     expect(await create(addressed('elsewhere', '10.96.7.8'))).toContain('CONTROL_PLANE_ADDRESS')
   })
 

@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { kubeconfigAccess } from '../../../kube/kubeconfig-access.ts'
 import type { AdmissionComponent, AdmissionDeps } from '../../../operator/cluster/cluster-operator.ts'
+import { governedPod } from '../../../operator/cluster/governed-pods.ts'
+import { createPodIndex } from '../../../operator/cluster/pod-index.ts'
 import { readConfig } from '../../../operator/config.ts'
 import { admissionComponent } from '../../../operator/inject/admission-component.ts'
 import { readInjectionConfig } from '../../../operator/inject/config.ts'
@@ -39,6 +41,9 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
   let gateways = [main]
   const watched: Namespaces[] = []
   const bypassing: string[][] = []
+  const isolation: string[][] = []
+  const podIndex = createPodIndex()
+  let arePodsSynced = true
   let templates: ReadonlySet<string> | null = null
 
   const start = (
@@ -83,12 +88,13 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     const metrics = { restarted: () => undefined, relisted: () => undefined }
     const namespaces = createNamespaces({ client: own, log, metrics, onChange: () => undefined })
     watched.push(namespaces)
-    const podIndex = { agentElsewhere: () => undefined }
+    const pods = { isSynced: () => arePodsSynced }
+    const onIsolation = (gateways: ReadonlySet<string>) => isolation.push([...gateways])
     const onBypassing = (gateways: ReadonlySet<string>) => bypassing.push([...gateways])
-    const called = { onBypassing, onReview: () => undefined, isLeader: () => leads }
+    const called = { onBypassing, onIsolation, onReview: () => undefined, isLeader: () => leads }
     const sandboxes = { ...NO_SANDBOXES, templateNamespaces: () => templates }
     return open({
-      ...{ client: own, config, log, instance: 'test', caches, namespaces, podIndex, sandboxes },
+      ...{ client: own, config, log, instance: 'test', caches, namespaces, pods, podIndex, sandboxes },
       ...called,
     })
   }
@@ -106,6 +112,15 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
       proxy?: string[]
     }
     return noted.proxy ?? []
+  }
+  /** Resolves when the NetworkPolicies of `main`, which captures every pod, have been reconciled. */
+  const reconciled = async () => {
+    const path = '/apis/networking.k8s.io/v1/namespaces/team/networkpolicies/chaperone-inbound'
+    const marker = () => client.call<object>({ method: 'GET', path }).catch(() => null)
+    gateways = [{ ...main, spec: { ...main.spec, inbound: 'deny' } }]
+    await eventually('a policy is written', marker)
+    gateways = [main]
+    await eventually('it is deleted', async () => ((await marker()) === null ? true : null))
   }
   const pod = (name: string, more: object = {}) => ({
     metadata: { name, annotations: { 'chaperone.dev/gateway': 'main' } },
@@ -574,8 +589,45 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
       to: [{ ipBlock: { cidr: '198.51.100.0/24' } }],
       ports: [{ protocol: 'TCP', port: 443 }],
     })
-    gateways = [main]
+    arePodsSynced = false
+    await reconciled()
+    expect(await read()).not.toBeNull()
+    arePodsSynced = true
     await eventually('it is deleted', async () => ((await read()) === null ? true : null))
+  })
+
+  it('keeps the NetworkPolicy of pods with proxyEnv while such a pod runs, whatever the Gateways say by now', async () => {
+    const path = '/apis/networking.k8s.io/v1/namespaces/team/networkpolicies/chaperone-proxy-env'
+    const read = () => client.call<{ metadata: { uid: string } }>({ method: 'GET', path }).catch(() => null)
+    const isIsolated = () => (component.isIsolated?.('team') === true ? true : null)
+    expect([await read(), isIsolated()]).toEqual([null, null])
+    gateways = [{ ...main, spec: { ...main.spec, interception: 'proxyEnv' } }]
+    const first = await eventually('it is written', read)
+    await eventually('the watch has it', isIsolated)
+    podIndex.set(
+      'team/soft',
+      governedPod({
+        metadata: {
+          ...{ namespace: 'team', name: 'soft', uid: 'soft', resourceVersion: '1' },
+          labels: { 'chaperone.dev/layer': 'IsolatedByNetworkPolicy' },
+          annotations: { 'chaperone.dev/gateway': 'main' },
+        },
+      }),
+    )
+    await reconciled()
+    expect((await read())?.metadata.uid).toBe(first.metadata.uid)
+    isolation.length = 0
+    await client.call({ method: 'DELETE', path })
+    await eventually('it is back', async () => {
+      const now = await read()
+      return now !== null && now.metadata.uid !== first.metadata.uid ? true : null
+    })
+    // For the Gateway's status: once without the policy, and once with it again.
+    await eventually('the Gateway of the pod is told', () => (isolation.length >= 2 ? true : null))
+    expect(new Set(isolation.flat())).toEqual(new Set(['team/main']))
+    podIndex.set('team/soft', undefined)
+    await eventually('it is deleted', async () => ((await read()) === null ? true : null))
+    await eventually('the watch saw it', () => (isIsolated() === null ? true : null))
   })
 
   it('has exactly the rights that it uses', async () => {

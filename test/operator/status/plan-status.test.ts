@@ -42,7 +42,7 @@ const ofProd = (...given: Parameters<typeof state>) => {
 const reply = (changes: object = {}) =>
   PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
 const PODS = {
-  ...{ governed: 0, ready: 0, cooperative: 0, isolated: 0, changingUser: 0, unknownUser: 0, vsock: 0 },
+  ...{ governed: 0, ready: 0, cooperative: 0, isolatedIn: [], changingUser: 0, unknownUser: 0, vsock: 0 },
   ...{ notReady: [], captureFailures: [], sharedAgents: [] },
 }
 const facts = (
@@ -54,6 +54,7 @@ const facts = (
     state: ofProd([]),
     bypassing: [],
     disconnected: [],
+    notIsolatedIn: [],
     belowFloor: [],
     pods: { ...PODS, ...pods },
     ...gatewayChanges,
@@ -235,6 +236,102 @@ describe('the status of an object', () => {
     )
     const bare = planStatus('Gateway', gateway(), ofGateway({ bypassing: ['team/odd'] }))
     expect(said(bare)).toContain('BypassDetected=True/PodWithoutSidecar')
+  })
+
+  test.each<[string, string, object, readonly string[], string, string, RegExp]>([
+    [
+      'auto, isolated, with a captured pod of an unknown user',
+      'auto',
+      { isolatedIn: ['team'], unknownUser: 1 },
+      [],
+      'IsolatedByNetworkPolicy',
+      'PodsIsolated',
+      /Isolated by NetworkPolicy.*; image user unknown/,
+    ],
+    [
+      'auto, cooperative, with every bypass of captured pods',
+      'auto',
+      { cooperative: 1, unknownUser: 1, vsock: 1, changingUser: 1 },
+      [],
+      'Cooperative',
+      'PodsCooperative',
+      /auto chose proxyEnv.*; image user unknown.*; vsock.*; pods run programs that change their user/,
+    ],
+    [
+      'transparent by now, isolated',
+      'transparent',
+      { isolatedIn: ['team'], ready: 1 },
+      [],
+      'IsolatedByNetworkPolicy',
+      'PodsIsolated',
+      /Isolated by NetworkPolicy.*; .*restart them$/,
+    ],
+    [
+      'transparent by now, cooperative',
+      'transparent',
+      { cooperative: 1, ready: 1 },
+      [],
+      'Cooperative',
+      'PodsCooperative',
+      /still run; restart them$/,
+    ],
+    [
+      'auto, without the NetworkPolicy in one of two namespaces',
+      'auto',
+      { isolatedIn: ['other', 'team'] },
+      ['other'],
+      'Cooperative',
+      'PodsCooperative',
+      /Namespaces: other; Isolated by NetworkPolicy/,
+    ],
+    [
+      'proxyEnv, without the NetworkPolicy',
+      'proxyEnv',
+      { isolatedIn: ['team'] },
+      ['team'],
+      'Cooperative',
+      'Cooperative',
+      /^spec.interception is proxyEnv.*Namespaces: team$/,
+    ],
+    [
+      'proxyEnv, all isolated',
+      'proxyEnv',
+      { isolatedIn: ['team'] },
+      [],
+      'IsolatedByNetworkPolicy',
+      'PodsIsolated',
+      /^Isolated by NetworkPolicy[^;]*; a program[^;]*$/,
+    ],
+  ])(
+    'of a Gateway names the layer and every bypass of its pods: %s',
+    (_, interception, pods, notIsolatedIn, layer, reason, message) => {
+      const shown = planStatus('Gateway', gateway({ interception }), ofGateway({ pods, notIsolatedIn }))
+      expect(shown).toMatchObject({ layer })
+      expect(said(shown)).toContain(`BypassPossible=True/${reason}`)
+      expect(messageOf(shown, 'BypassPossible')).toMatch(message)
+    },
+  )
+
+  test('of a Gateway shows no NetworkPolicies of other namespaces', () => {
+    const shown = planStatus(
+      'Gateway',
+      gateway(),
+      ofGateway({
+        disconnected: [
+          { pods: ['other/web', 'team/slow'], cause: '' },
+          { pods: ['other/cut'], cause: 'NetworkPolicy other/deny' },
+          { pods: ['teams/cut'], cause: 'NetworkPolicy teams/deny' },
+          { pods: ['team/cut'], cause: 'NetworkPolicy team/deny' },
+        ],
+      }),
+    )
+    const message = messageOf(shown, 'Degraded')
+    expect(message).toContain('team/cut: NetworkPolicy team/deny')
+    expect(message).toContain('team/slow: no NetworkPolicy explains it')
+    expect(message).toContain(
+      'other/cut, other/web, teams/cut: Events SidecarNotConnected in their namespaces',
+    )
+    expect(message).not.toMatch(/other\/deny|teams\/deny/)
   })
 
   test('of a Gateway names a process that refuses the configuration at once, and one that lags after 60 s', () => {
