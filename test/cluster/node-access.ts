@@ -28,9 +28,10 @@ export async function proxyUidOf(pod: string): Promise<number> {
 }
 
 export async function openNode(): Promise<NodeAccess> {
-  const { image } = inject('installation')
+  // The product's image has no tools. That of agents has a shell and nsenter.
+  const { agentImage: image } = inject('installation').environment
   const agent = {
-    ...{ name: 'agent', image, imagePullPolicy: 'Never', command: ['sleep', 'infinity'] },
+    ...{ name: 'agent', image, imagePullPolicy: 'IfNotPresent', command: ['sleep', 'infinity'] },
     securityContext: { privileged: true, runAsUser: 0 },
     volumeMounts: [{ name: 'seccomp', mountPath: '/seccomp' }],
   }
@@ -67,7 +68,7 @@ export async function openNode(): Promise<NodeAccess> {
       await atProxy(pod, 'kill -USR1 $1')
     },
     async dropRules(pod) {
-      await atProxy(pod, 'nsenter -t $1 -n nft delete table inet chaperone')
+      await atProxy(pod, 'nsenter -t $1 -n -m /usr/sbin/nft delete table inet chaperone')
     },
     async openSocketAsProxyUser(pod) {
       const open = `require('dgram').createSocket('udp4').bind(5999);setTimeout(() => process.exit(), 20000)`
