@@ -5,21 +5,22 @@ import type { Keyring } from './crypto/keyring.ts'
 import type { SigningKeys } from './crypto/signing-keys.ts'
 import type { Db } from './db/query.ts'
 import { createActionEnding } from './features/actions/approval-ended.ts'
+import { actionCancellation, createCancelApprovedAction } from './features/actions/cancellation.ts'
 import { createActionUpkeep } from './features/actions/cleanup.ts'
+import { createExecute } from './features/actions/executions/service.ts'
+import { createFindUrlGateway } from './features/actions/executions/url-gateway.ts'
 import { createActionKillChecks } from './features/actions/kill-checks.ts'
 import { createActionRules } from './features/actions/rules.ts'
 import { createActions } from './features/actions/service.ts'
 import type { Notify } from './features/actions/submission.ts'
+import { createTokenKeys } from './features/actions/tokens/keys.ts'
+import { createTokens } from './features/actions/tokens/service.ts'
+import { createVerification } from './features/actions/tokens/verification.ts'
 import { openWebhook } from './features/actions/webhook-address.ts'
 import { createCancelKilled } from './features/approvals/kill-cancellation.ts'
 import { createAuditReading } from './features/audit/reading.ts'
-import { createExecute } from './features/executions/service.ts'
-import { createFindUrlGateway } from './features/executions/url-gateway.ts'
 import type { Notifications } from './features/notifications/service.ts'
 import type { Settings } from './features/settings/service.ts'
-import { createTokenKeys } from './features/tokens/keys.ts'
-import { createTokens } from './features/tokens/service.ts'
-import { createVerification } from './features/tokens/verification.ts'
 import { createRateWindow } from './http/rate-window.ts'
 import type { Hub } from './sync/hub.ts'
 import { createOrderRelay } from './sync/order-relay.ts'
@@ -82,7 +83,9 @@ export async function createActionServices(deps: ActionServicesDeps) {
     actionRules: rules,
     actions: createActions({ ...base, rules, onFailed }),
     /** Cancels the approvals and actions that a kill switch covers. */
-    cancelKilled: createCancelKilled({ ...base, killChecks }),
+    cancelKilled: createCancelKilled({ ...base, killChecks, actions: actionCancellation }),
+    /** Cancels the action of a withdrawn approval. */
+    cancelAction: createCancelApprovedAction(notify),
     /** Applies the end of an approval to the action of the approval. */
     onApprovalEnded: createActionEnding(base),
     execute: createExecute({

@@ -6,6 +6,7 @@ import type { Db } from './db/query.ts'
 import type { ClusterGroups } from './features/approvals/answers/answerable-sets.ts'
 import { type ConfirmAnswer, createConfirmAnswer } from './features/approvals/answers/earlier-answers.ts'
 import { createBreakGlass } from './features/authentication/break-glass.ts'
+import { createAnswerRight } from './features/authentication/cluster/answer-right.ts'
 import { createClusterCallers } from './features/authentication/cluster/callers.ts'
 import { readClientAuthorities } from './features/authentication/cluster/client-authority.ts'
 import {
@@ -74,7 +75,10 @@ export async function createCallerServices(given: {
     pods,
     ...clusterServices({ ...given, kube }),
     ...groupServices(given.db, kube),
-    confirmAnswer: createConfirmAnswer({ ...given, kube }),
+    confirmAnswer: createConfirmAnswer({
+      ...given,
+      hasAnswerRight: kube === null ? null : createAnswerRight({ ...given, kube }),
+    }),
     async [Symbol.asyncDispose]() {
       preload[Symbol.dispose]()
       await review?.close()

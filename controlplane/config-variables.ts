@@ -66,7 +66,8 @@ export const CONFIG_VARIABLES = {
   },
   TLS_CERT_FILE: {
     fallback: 'none',
-    meaning: 'File with your own certificate (PEM) for HTTPS; the control plane reads it again every hour',
+    meaning:
+      'File with your own certificate (PEM) for HTTPS; the control plane reads it again every hour. With `TLS_HOSTS`, clients receive it that request one of its host names other than those of `TLS_HOSTS`',
   },
   TLS_KEY_FILE: { fallback: 'none', meaning: 'File with the private key of `TLS_CERT_FILE` (PEM)' },
   PUBLIC_URL: {
@@ -147,10 +148,30 @@ export const CONFIG_VARIABLES = {
     fallback: 'none',
     meaning: 'Private ranges that notifications may be sent to, separated by commas',
   },
+  TOKEN_ENDPOINT_ALLOW_CIDRS: {
+    fallback: 'none',
+    meaning:
+      'In a cluster: private ranges in which addresses of `credential.oauth2` and `credential.githubApp` of Connectors may be, separated by commas',
+  },
+  LOCAL_CREDENTIALS: {
+    fallback: 'off; `chaperone up` sets `on`',
+    meaning:
+      '`on`: Connectors of a manifests folder may take their credential from an environment variable, a file or a command of this machine (`credential.env`, `file`, `exec`)',
+  },
+  CREDENTIAL_FILE_DIRS: {
+    fallback: 'none',
+    meaning:
+      'In a cluster: directories, separated by commas, below which Connectors may name files with `credential.file`, each in the folder of its namespace (`DIR/NAMESPACE/`); for mounted volumes',
+  },
   CODEHOST_PAT_NAMESPACES: {
     fallback: 'none',
     meaning:
       'In a cluster: namespaces, separated by commas, whose Gateways and Connectors may use the setting `codehost_pat`',
+  },
+  CLI_COMMAND: {
+    fallback: '`chaperone`; `chaperone up` sets its own',
+    meaning:
+      'Command line of this installation in the texts of the dashboard, such as `./scripts/chaperone.sh` in a checkout',
   },
   DASHBOARD_EDITING: {
     fallback: '`rows`',

@@ -7,6 +7,7 @@ import { readDatabaseAddresses } from './db/addresses.ts'
 import { type DatabaseTlsFiles, readDatabaseTls } from './db/tls.ts'
 import { type EgressProxySettings, readEgressProxy } from './egress-proxy.ts'
 import type { ApprovalsMode } from './features/approvals/mode.ts'
+import { type LocalSettings, readLocalSettings } from './features/credentials/local/settings.ts'
 import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
 import { isLoopbackOnly } from './http/auth/loopback-only.ts'
 
@@ -45,6 +46,10 @@ export type ControlPlaneConfig = {
   readonly auditRetentionDays: number | null
   readonly maintenanceSecret: string | null
   readonly notifyAllowCidrs: readonly string[]
+  /** Private ranges in which token endpoints of Connectors of a cluster may be. */
+  readonly tokenEndpointAllowCidrs: readonly string[]
+  /** Sources of credentials that the control plane reads itself: variables, files and commands of its machine. */
+  readonly localSources: LocalSettings
   /** Addresses and CIDR ranges of the reverse proxies in front of this server. */
   readonly trustedProxies: readonly string[]
   /** Certificate of the listener; null means plain HTTP. */
@@ -61,6 +66,8 @@ export type ControlPlaneConfig = {
   readonly platformNamespaces: readonly string[]
   /** How users can edit Gateways, Connectors, Permissions and Policies (`DASHBOARD_EDITING`). */
   readonly editing: EditingMode
+  /** Command line of this installation, for the texts of the dashboard. */
+  readonly command: string
   /** Minimum strictness of Gateways outside the platform namespaces (`GATEWAY_FLOORS`). */
   readonly gatewayFloors: Floors
   /** In a cluster: the Secret that holds the owner link. Null means that the database holds owner links. */
@@ -79,9 +86,11 @@ export type ControlPlaneConfig = {
  * Certificate of the HTTPS server: issued by the installation's own certificate authority for these host names, or read
  * from files.
  */
+export type CertificateFiles = { readonly certFile: string; readonly keyFile: string }
+
 export type TlsConfig =
-  | { readonly hosts: readonly [string, ...string[]] }
-  | { readonly certFile: string; readonly keyFile: string }
+  /** The certificate of `files` is for clients that request one of its other host names (SNI). */
+  { readonly hosts: readonly [string, ...string[]]; readonly files?: CertificateFiles } | CertificateFiles
 
 /**
  * How new users register. `local`: open for requests from this machine, by invitation for requests that a proxy
@@ -115,7 +124,9 @@ export function readConfig(env: Env): ControlPlaneConfig {
     approvals: (choice(env, 'APPROVALS', ['session', 'token']) as ApprovalsMode | null) ?? 'token',
     auditRetentionDays: auditRetentionDays(env),
     maintenanceSecret: text(env, 'MAINTENANCE_SECRET'),
-    notifyAllowCidrs: cidrs(env),
+    notifyAllowCidrs: cidrs(env, 'NOTIFY_ALLOW_CIDRS'),
+    tokenEndpointAllowCidrs: cidrs(env, 'TOKEN_ENDPOINT_ALLOW_CIDRS'),
+    localSources: readLocalSettings((name) => text(env, name), env),
     trustedProxies: trustedProxies(env),
     tls: tls(env),
     kubeApi: kubeApiOf(env),
@@ -129,6 +140,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     codehostPatNamespaces: listOf(text(env, 'CODEHOST_PAT_NAMESPACES')),
     platformNamespaces: listOf(text(env, 'PLATFORM_NAMESPACES')),
     editing: (choice(env, 'DASHBOARD_EDITING', ['rows', 'yaml']) as EditingMode | null) ?? 'rows',
+    command: text(env, 'CLI_COMMAND') ?? 'chaperone',
     oidc,
     isPasswordOn: isPasswordOn(env, oidc !== null),
     gatewayFloors: readFloors(text(env, 'GATEWAY_FLOORS')),
@@ -183,16 +195,16 @@ function publicUrl(env: Env): string | null {
 
 function tls(env: Env): TlsConfig | null {
   const [certFile, keyFile] = [text(env, 'TLS_CERT_FILE'), text(env, 'TLS_KEY_FILE')]
-  if (certFile !== null && keyFile !== null) return { certFile, keyFile }
-  if (certFile !== null || keyFile !== null)
+  if ((certFile === null) !== (keyFile === null))
     throw new Error('TLS_CERT_FILE and TLS_KEY_FILE belong together: set both, or TLS_HOSTS alone')
+  const files = certFile === null || keyFile === null ? null : { certFile, keyFile }
   const [first, ...others] = listOf(text(env, 'TLS_HOSTS'))
   const wrong = [first, ...others].find(
     (host) => host !== undefined && !/^[a-zA-Z0-9.:*-]{1,253}$/.test(host),
   )
   if (wrong !== undefined)
     throw new Error(`TLS_HOSTS holds "${wrong}": set it to host names or addresses, separated by commas`)
-  return first === undefined ? null : { hosts: [first, ...others] }
+  return first === undefined ? files : { hosts: [first, ...others], ...(files && { files }) }
 }
 
 function listOf(value: string | null): readonly string[] {
@@ -258,13 +270,11 @@ function auditRetentionDays(env: Env): number | null {
   )
 }
 
-function cidrs(env: Env): readonly string[] {
-  const given = listOf(text(env, 'NOTIFY_ALLOW_CIDRS'))
+function cidrs(env: Env, name: 'NOTIFY_ALLOW_CIDRS' | 'TOKEN_ENDPOINT_ALLOW_CIDRS'): readonly string[] {
+  const given = listOf(text(env, name))
   const wrong = given.find((part) => !isCidr(part))
   if (wrong === undefined) return given
-  throw new Error(
-    `NOTIFY_ALLOW_CIDRS has "${wrong}": set it to ranges such as 10.0.0.0/8, separated by commas`,
-  )
+  throw new Error(`${name} has "${wrong}": set it to ranges such as 10.0.0.0/8, separated by commas`)
 }
 
 function trustedProxies(env: Env): readonly string[] {

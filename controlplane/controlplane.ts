@@ -19,6 +19,7 @@ import type { Db } from './db/query.ts'
 import { systemActor } from './features/audit/actor.ts'
 import { acceptChatForms } from './features/chat/routes.ts'
 import type { EmailOptions } from './features/notifications/channels/email.ts'
+import type { PushOptions } from './features/notifications/push/sender.ts'
 import { listen } from './http/listen.ts'
 import { startMigrationServer } from './http/migration-server.ts'
 import { createHttpServer } from './http/server.ts'
@@ -38,11 +39,12 @@ export type ControlPlane = {
 
 /**
  * Options for programs that embed the control plane. `chatApiUrl` replaces the address of the chat provider's web API,
- * `smtp` the resolver and certificate authorities of e-mail.
+ * `smtp` the resolver and certificate authorities of e-mail, `push` the push services of browsers.
  */
 export type ControlPlaneOptions = {
   readonly chatApiUrl?: string
   readonly smtp?: EmailOptions
+  readonly push?: PushOptions
   /** Cost of new password hashes; default: the cost of production. */
   readonly passwordCost?: PasswordCost
 }
@@ -82,7 +84,7 @@ async function serve(
   let tls: Tls | null = null
   const serverCertificate = () => tls?.certificate.cert ?? null
   const services = await createServices({ config, ...given, ...secrets, serverCertificate })
-  await services.desired.bindPolicies()
+  await services.manifests.bindPolicies()
   let url = config.publicUrl ?? ''
   const routes = createRoutes(services, {
     installationProof: secrets.installationProof,

@@ -12,6 +12,7 @@ async function tell(message: Readonly<Record<string, unknown>>): Promise<void> {
 }
 
 async function start(): Promise<ControlPlane> {
+  process.report.excludeEnv = true // A diagnostic report of Node would contain the master key and credentials.
   const config = readConfig(process.env)
   // Log lines omit the values of these keys, because the values are secret.
   const redact = ['*.password', '*.token', '*.api_key', '*.authorization', '*.cookie', 'req.headers']
@@ -22,8 +23,7 @@ async function start(): Promise<ControlPlane> {
 }
 
 let controlPlane: ControlPlane | undefined
-let stopping = false
-let hasPrinted = false
+let [stopping, hasPrinted] = [false, false]
 
 // Reports an exit without an earlier error message, because the exit code alone does not name the component.
 process.on('exit', (code) => {

@@ -8,11 +8,13 @@ import type { Db } from './db/query.ts'
 import type { ScopedReads } from './db/scoped-query.ts'
 import type { ActionRulesSource } from './features/actions/rules.ts'
 import type { Actions } from './features/actions/service.ts'
+import { createPolicyExceptions } from './features/approvals/exceptions/service.ts'
 import { createEvidence } from './features/audit/evidence.ts'
 import { createOwnerTokenWarnings } from './features/authentication/break-glass.ts'
 import type { GroupMembers } from './features/authentication/cluster/group-members.ts'
 import { createCatalogueReading } from './features/connectors/catalogue.ts'
 import { createDryRun } from './features/explain/dry-run.ts'
+import { createReplayedEdit } from './features/manifests/editing/edit-replay.ts'
 import { createActivity } from './features/overview/activity.ts'
 import { createChanges } from './features/overview/changes.ts'
 import { createDemo } from './features/overview/demo.ts'
@@ -45,6 +47,8 @@ export type PageServicesDeps = {
 export function createPageServices(deps: PageServicesDeps) {
   const { clock, hub } = deps
   const given = { ...deps, nowMs: clock.nowMs, kills: hub.kill.effective, liveOf: hub.liveOf }
+  const policyReplay = createPolicyReplay(given)
+  const policyCheck = createPolicyCheck(given)
   const catalogueReading = createCatalogueReading(deps.catalogue)
   return {
     changes: createChanges(given),
@@ -53,8 +57,10 @@ export function createPageServices(deps: PageServicesDeps) {
     dryRun: createDryRun(given),
     trafficRecord: createTrafficRecordReading(given),
     catalogueReading,
-    policyCheck: createPolicyCheck(given),
-    policyReplay: createPolicyReplay(given),
+    policyCheck,
+    policyExceptions: createPolicyExceptions({ ...given, ...deps.floorRules, policyCheck }),
+    policyReplay,
+    replayedEdit: createReplayedEdit(policyReplay),
     policyHistory: createPolicyHistory(given),
     effectivePermissions: createEffectivePermissions({ ...given, reading: catalogueReading }),
     evidence: createEvidence(given),

@@ -1,8 +1,10 @@
 import type { InstallationProof } from './crypto/installation-proof.ts'
 import { createActionRoutes } from './features/actions/routes.ts'
+import { createTokenRoutes } from './features/actions/tokens/routes.ts'
 import { createOrgRoutes } from './features/agents/organisation-routes.ts'
 import { createAgentRoutes } from './features/agents/routes.ts'
 import { createApprovalRoutes } from './features/approvals/routes.ts'
+import { createApprovalV1Routes } from './features/approvals/v1-routes.ts'
 import { createEvidenceRoutes } from './features/audit/evidence-routes.ts'
 import { createAuditRoutes } from './features/audit/routes.ts'
 import { createChatRoutes } from './features/chat/routes.ts'
@@ -31,12 +33,12 @@ import { createOverviewRoutes } from './features/overview/routes.ts'
 import { createEffectiveRoutes } from './features/permissions/routes.ts'
 import { createPolicyAuthoringRoutes } from './features/policies/authoring-routes.ts'
 import { createPolicyRoutes } from './features/policies/routes.ts'
+import { createPolicyV1Routes } from './features/policies/v1-routes.ts'
 import { createChallengeRoutes } from './features/sessions/challenge-routes.ts'
 import { createAuthOptionRoutes } from './features/sessions/option-routes.ts'
 import { createAuthRoutes } from './features/sessions/routes.ts'
 import { createConfigRoutes } from './features/settings/configuration-routes.ts'
 import { createSettingsRoutes } from './features/settings/routes.ts'
-import { createTokenRoutes } from './features/tokens/routes.ts'
 import { createRecordRoute } from './features/traffic/record-routes.ts'
 import { createRecordRoutes } from './features/traffic/routes.ts'
 import { createAuthKeyRoutes } from './features/users/approver-key-routes.ts'
@@ -59,6 +61,8 @@ export function createRoutes(
   const routes: readonly Route[] = [
     ...createActionRoutes(services),
     ...createOrgRoutes(services),
+    ...createPolicyV1Routes(services),
+    ...createApprovalV1Routes(services),
     ...createTokenRoutes(services),
     ...createAuthRoutes({ ...services, ...web }),
     ...createAuthOptionRoutes(services),

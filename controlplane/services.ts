@@ -4,10 +4,12 @@ import type { Namespaces } from '../core/wire/access/rights.ts'
 import { createActionServices } from './action-services.ts'
 import { createCallerServices } from './caller-services.ts'
 import type { ControlPlaneConfig } from './config.ts'
+import { createCredentialServices } from './credential-services.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import { createPasswords, type PasswordCost } from './crypto/password.ts'
 import type { Db } from './db/query.ts'
 import { createScopedQuery, type ScopedReads } from './db/scoped-query.ts'
+import { heldExecutions } from './features/actions/executions/held.ts'
 import { createAgents } from './features/agents/service.ts'
 import { createExpirySweeper } from './features/approvals/expiry.ts'
 import { createTokenRestriction } from './features/approvals/mode.ts'
@@ -27,11 +29,11 @@ import { createKillRelay } from './features/kill-switch/relay.ts'
 import { createKillSwitch } from './features/kill-switch/service.ts'
 import { createDailyCleanup } from './features/maintenance/daily-cleanup.ts'
 import { createRetention } from './features/maintenance/retention.ts'
-import { createEditingGuard } from './features/manifests/editing-guard.ts'
+import { createEditingGuard } from './features/manifests/editing/editing-guard.ts'
 import { readOrigins } from './features/manifests/object-origins.ts'
-import { createDesired } from './features/manifests/service.ts'
+import { createManifests } from './features/manifests/service.ts'
 import type { EmailOptions } from './features/notifications/channels/email.ts'
-import { createChatClient, createNotify } from './features/notifications/notify.ts'
+import type { PushOptions } from './features/notifications/push/sender.ts'
 import { createSignIn } from './features/oidc/service.ts'
 import { createPodReports } from './features/pods/service.ts'
 import { createPolicies } from './features/policies/service.ts'
@@ -51,8 +53,10 @@ import { createPasswordChange } from './features/users/password-change.ts'
 import { createRegistration } from './features/users/registration.ts'
 import { createUsers } from './features/users/service.ts'
 import { isLoopbackOnly } from './http/auth/loopback-only.ts'
+import { createChatClient, createNotify } from './notification-services.ts'
 import { createPageServices } from './page-services.ts'
 import { createHub, type Hub } from './sync/hub.ts'
+import { createFailingCredentials } from './sync/sections/failing-credentials.ts'
 import { createSectionLibrary } from './sync/sections/library.ts'
 import type { OrganisationTokenScope } from './sync/sections/organisation-token.ts'
 
@@ -65,6 +69,7 @@ export type ServicesDeps = {
   /** Address of the chat provider's web API; default: the public address. */
   readonly chatApiUrl?: string | undefined
   readonly smtp?: EmailOptions | undefined
+  readonly push?: PushOptions | undefined
   readonly passwordCost?: PasswordCost | undefined
   /** Returns the certificate (PEM) that the server presents; null without TLS. */
   readonly serverCertificate: () => string | null
@@ -142,6 +147,8 @@ export async function createServices(deps: ServicesDeps) {
   const approvals = createApprovals({
     ...base,
     announcedKills: hub.kill.announced,
+    executions: heldExecutions,
+    cancelAction: v1.cancelAction,
     clusterGroups: callers.clusterGroups,
     confirmAnswer: callers.confirmAnswer,
     onOpened,
@@ -153,6 +160,7 @@ export async function createServices(deps: ServicesDeps) {
     db: deps.db,
     chatApiUrl: deps.chatApiUrl,
     smtp: deps.smtp,
+    push: deps.push,
     settings,
     approvals,
     tokenFor: v1.actions.tokenOf,
@@ -167,15 +175,18 @@ export async function createServices(deps: ServicesDeps) {
     members: callers.members,
     channelWarnings: notify.channels.warnings,
   })
+  const failingCredentials = createFailingCredentials()
   const state = () => ({ version: library.version ?? 0, processes: hub.processes() })
-  const desired = createDesired({
+  const manifests = createManifests({
     ...base,
     members: callers.members,
     db: deps.db,
     killSwitch,
     processes: hub.processes,
+    localSources: config.localSources,
   })
   const ingestQuota = createIngestQuota({ nowMs: clock.monotonicMs })
+  const { refresher, narrowedTokens } = await createCredentialServices({ ...base, config, db: deps.db })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
   return {
@@ -199,6 +210,7 @@ export async function createServices(deps: ServicesDeps) {
     readClientCa: callers.readClientCa,
     breakGlass: callers.breakGlass,
     editing: config.editing,
+    command: config.command,
     devices,
     ownerLinks,
     registration: createRegistration({
@@ -217,14 +229,24 @@ export async function createServices(deps: ServicesDeps) {
     policies: createPolicies({ ...base, members: callers.members }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
-    desired,
-    credentials: createCredentials({ ...base, desired, relay: v1.relay, isCluster: config.kubeApi !== null }),
+    manifests,
+    credentials: createCredentials({
+      ...base,
+      manifests,
+      relay: v1.relay,
+      isCluster: config.kubeApi !== null,
+    }),
     killRelay: createKillRelay({ killSwitch }),
     podReports: createPodReports(deps.db),
-    state: () => ({ ...state(), refusedPods: callers.pods?.refused() ?? [] }),
+    state: () => ({
+      ...state(),
+      refusedPods: callers.pods?.refused() ?? [],
+      failingCredentials: failingCredentials(library.configuration),
+    }),
     stateChanges: hub.changes,
     records: createRecords(base),
     ingestQuota,
+    narrowedTokens,
     traffic: createTraffic(base),
     unownedHosts: createUnownedHosts(base),
     auditExport: createAuditExport(base),
@@ -239,11 +261,12 @@ export async function createServices(deps: ServicesDeps) {
       certificate: deps.serverCertificate,
       refusedBatches: ingestQuota.refused,
       channels: notify.channels.list,
+      narrowedTokens: narrowedTokens.counts,
     }),
     retention,
     async stop() {
       for (const service of [daily, sweeper, pages.changes]) service[Symbol.dispose]()
-      for (const service of [notify, v1.relay, hub, callers]) await service[Symbol.asyncDispose]()
+      for (const service of [refresher, notify, v1.relay, hub, callers]) await service[Symbol.asyncDispose]()
     },
   }
 }

@@ -7,6 +7,7 @@ export const ID_PREFIXES = {
   connector: 'conn_',
   event: 'evt_',
   gateway: 'gw_',
+  grant: 'grt_',
   hold: 'apv_',
   invitation: 'inv_',
   key: 'key_',
@@ -18,6 +19,8 @@ export const ID_PREFIXES = {
   record: 'rec_',
   request: 'req_',
   session: 'ses_',
+  subscription: 'sub_',
+  token: 'tok_',
   user: 'usr_',
 } as const
 

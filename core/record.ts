@@ -55,6 +55,26 @@ const RecordAuditSchema = z.object({
 
 export type RecordAudit = z.infer<typeof RecordAuditSchema>
 
+/** Credential with which the gateway sent a request. It never contains a secret. */
+export const RecordCredentialSchema = z.object({
+  /**
+   * Id of a token that was issued for this request, as in the audit event `credential.narrowed`. Otherwise the name of the
+   * Connector, for a short-lived credential with the number of the audit event `credential.minted`:
+   * `default/codehost/7`.
+   */
+  id: z.string().max(700),
+  /** Field of the Connector that states the source of a short-lived credential, such as `githubApp`; otherwise `stored`. */
+  source: z.string().max(32),
+  /** Repositories and permissions of a token that was narrowed to the request, such as `acme/site`, `contents:write`. */
+  scope: z.array(z.string().max(300)).max(128).nullish(),
+  /** Reason, as a sentence, why the request was sent with the token of a Connector that has narrowed ones. */
+  not_narrowed: z.string().max(1_000).nullish(),
+  /** Expiry of a short-lived credential, ISO 8601. */
+  expires_at: z.string().max(40).nullish(),
+})
+
+export type RecordCredential = z.infer<typeof RecordCredentialSchema>
+
 /** Counts of an aggregate record, which stands for many refusals of one agent. */
 export const RefusalsSchema = z.object({
   count: z.int().min(1).max(1_000_000_000),
@@ -149,6 +169,8 @@ export const RecordSchema = z.object({
    * plain allow.
    */
   why: RecordWhySchema.nullish(),
+  /** Credential of the gateway with which the request was sent. Absent if it was sent without one, or refused. */
+  credential: RecordCredentialSchema.nullish(),
   audit: RecordAuditSchema.nullish(),
   /**
    * Counts of an aggregate record, which stands for several refusals; absent in the record of one request. In an

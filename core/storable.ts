@@ -47,6 +47,18 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
+/** Text that replaces a number in the storable form. */
+const HIDDEN_NUMBER = '(a number that is too large to be stored)'
+/** Text that replaces a value in the storable form. */
+const HIDDEN_VALUE = '(nested deeper)'
+/** Name that replaces `__proto__` in the storable form. */
+const RENAMED_KEY = '(__proto__)'
+
+/** Reports whether values or names of different requests may have this text in their storable form. */
+export function isAmbiguous(text: string): boolean {
+  return /[\u2400\uFFFD]/.test(text) || [HIDDEN_NUMBER, HIDDEN_VALUE, RENAMED_KEY].includes(text)
+}
+
 /** Maximum depth of a displayed value: more than a user reads, with room for the structure of an approval card. */
 const MAX_SHOWN_DEPTH = 40
 
@@ -65,10 +77,9 @@ export function storableForm(
 
 function storableValue(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return storableText(value)
-  if (typeof value === 'number')
-    return Number.isFinite(value) ? value : '(a number that is too large to be stored)'
+  if (typeof value === 'number') return Number.isFinite(value) ? value : HIDDEN_NUMBER
   if (typeof value !== 'object' || value === null) return value
-  if (depth >= MAX_SHOWN_DEPTH) return '(nested deeper)'
+  if (depth >= MAX_SHOWN_DEPTH) return HIDDEN_VALUE
   return Array.isArray(value)
     ? value.map((one) => storableValue(one, depth + 1))
     : storableForm(value as Readonly<Record<string, unknown>>, depth)
@@ -78,7 +89,7 @@ function storableValue(value: unknown, depth: number): unknown {
  * Returns the key in a storable form. A member named `__proto__` is renamed, because JSON parsers refuse or lose it.
  */
 function storableKey(key: string): string {
-  return key === '__proto__' ? '(__proto__)' : storableText(key)
+  return key === '__proto__' ? RENAMED_KEY : storableText(key)
 }
 
 /** Replaces NUL with its symbol, and a lone surrogate with the replacement character. */

@@ -27,6 +27,8 @@ const SOURCE = join(root, 'controlplane/dashboard')
 /** Folder of the dashboard bundles in a checkout. A release ships `dist/dashboard` instead. */
 export const DASHBOARD_CACHE = join(root, 'node_modules/.cache/chaperone/dashboard')
 const ENTRIES = { app: 'app.tsx', styles: 'styles.css' }
+/** Served under a fixed name, because its address identifies a service worker. */
+const SERVICE_WORKER = 'service-worker'
 const KEPT_MS = 3_600_000
 
 /**
@@ -84,7 +86,7 @@ async function bundle(): Promise<ReadonlyMap<string, Uint8Array>> {
   const preloads = staticImportsOf(outputs, app)
   const page = pageOf({ app, styles: named(ENTRIES.styles), preloads })
   const files = new Map<string, Uint8Array>([['index.html', Buffer.from(page)]])
-  for (const { path, contents } of outputFiles) {
+  for (const { path, contents } of [...outputFiles, ...(await serviceWorker(build))]) {
     const name = relative(SOURCE, path)
     files.set(name, contents)
     files.set(
@@ -94,6 +96,22 @@ async function bundle(): Promise<ReadonlyMap<string, Uint8Array>> {
     files.set(`${name}.gz`, gzipSync(contents, { level: 9 }))
   }
   return files
+}
+
+async function serviceWorker(build: typeof import('esbuild').build) {
+  const { outputFiles } = await build({
+    entryPoints: { [SERVICE_WORKER]: join(SOURCE, `${SERVICE_WORKER}.ts`) },
+    absWorkingDir: root,
+    outdir: SOURCE,
+    bundle: true,
+    format: 'iife',
+    target: 'es2023',
+    minify: true,
+    legalComments: 'none',
+    write: false,
+    logLevel: 'warning',
+  })
+  return outputFiles
 }
 
 type Outputs = ReadonlyMap<

@@ -6,7 +6,7 @@ import { publishedSources, unknownFields } from './catalogue/published-fields.ts
 /**
  * Prints how many published operations of each provider have an action name: one line for each connector type with a
  * list in `test/golden/published`. Then, for each model provider, prints the published fields with a host, a URL or an id
- * and the tools that the table of provider-side acts does not know. Exits with 1 when an operation has no name, when
+ * and the tools that are missing in the table of provider-side acts. Exits with 1 when an operation has no name, when
  * several operations share one, or when a field or a tool is unknown.
  */
 const publishedList = (type: string) => new URL(`../test/golden/published/${type}.tsv`, import.meta.url)

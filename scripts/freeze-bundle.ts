@@ -89,8 +89,8 @@ async function programFiles(): Promise<Record<string, string>> {
       keepNames: true,
       preserveSymlinks: true,
       legalComments: 'none',
-      // Only a control plane in a cluster loads this package.
-      external: ['@kubernetes/client-node'],
+      // The command line loads the first, a driver of `pg` the others: optional packages, which `npm ci` leaves out.
+      external: ['@kubernetes/client-node', 'pg-cloudflare', 'pg-native'],
       plugins: [withDirnames(program)],
       write: false,
     })

@@ -7,6 +7,7 @@ import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
 import { connectorTypesModule } from './dashboard/connector-types-module.ts'
 import { effectLabelsModule } from './dashboard/effect-labels-module.ts'
+import { policyLanguageModule } from './dashboard/policy-language-module.ts'
 import { limitsPage } from './limits/limits-page.ts'
 import { metricsPage } from './metrics/metrics-page.ts'
 import { referencePage } from './reference/reference-page.ts'
@@ -14,7 +15,7 @@ import { rightsPage } from './rights/rights-page.ts'
 
 /**
  * Writes the generated files: `crds/*.yaml` from the resource schemas, the connector types of the dashboard from the registry
- * of connectors, `docs/conditions.md` from the CEL environment, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, `docs/metrics.md`
+ * of connectors, the completion of its policy editor and `docs/conditions.md` from the CEL environment, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, `docs/metrics.md`
  * from the metrics and alerts, and `docs/reference.md` from the
  * resource schemas and the settings of the programs. `--check`: writes nothing, lists the files that differ and exits with 1
  * if any file differs. `--out FOLDER`: writes only the CRDs, for inspection.
@@ -60,6 +61,10 @@ async function documents(): Promise<ReadonlyArray<readonly [string, string]>> {
       connectorTypesModule(BUILT_IN, TYPES_WITHOUT_HOSTS),
     ],
     [join(root, 'controlplane/dashboard/labels/effect-labels.ts'), effectLabelsModule()],
+    [
+      join(root, 'controlplane/dashboard/pages/policies/completion/policy-language.ts'),
+      policyLanguageModule(),
+    ],
     [join(root, 'docs/conditions.md'), conditionsPage()],
     [join(root, 'docs/limits.md'), limitsPage()],
     [join(root, 'docs/metrics.md'), await metricsPage()],

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { stringify } from 'yaml'
 import { launcherOf } from './launcher.ts'
+import { option } from './option.ts'
 
 /**
  * Writes the archive of `kubectl chaperone` and its manifest for krew into `dist/krew`. `--uri URL`: address at which the archive
@@ -18,11 +19,6 @@ const ENTRIES = {
   [NAME]: join(root, 'controlplane/cli/cluster/kubectl-chaperone.ts'),
   cli: join(root, 'controlplane/cli/main.ts'),
 }
-function option(name: string): string | undefined {
-  const at = process.argv.indexOf(name)
-  return at === -1 ? undefined : process.argv[at + 1]
-}
-
 async function writeContent(folder: string): Promise<void> {
   await build({
     ...{
@@ -40,7 +36,7 @@ async function writeContent(folder: string): Promise<void> {
     },
   })
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
-  // krew links it into a folder of its own.
+  // The launcher resolves symbolic links, because krew links the command into another folder.
   writeFileSync(join(folder, NAME), launcherOf('kubectl chaperone', `${NAME}.js`), { mode: 0o755 })
 }
 

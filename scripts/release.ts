@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { option } from './option.ts'
 import { ARCHITECTURES, type Architecture } from './release/architecture.ts'
 import { baseLayers } from './release/base-layers.ts'
 import { billOfMaterials } from './release/bill-of-materials.ts'
@@ -26,11 +27,6 @@ const { name, version, description } = JSON.parse(
 ) as Readonly<Record<'name' | 'version' | 'description', string>>
 const timeS = Number(git('log', '-1', '--format=%ct'))
 const run = { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] } satisfies object
-
-function option(word: string): string | undefined {
-  const at = process.argv.indexOf(word)
-  return at === -1 ? undefined : process.argv[at + 1]
-}
 
 function git(...args: readonly string[]): string {
   return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()

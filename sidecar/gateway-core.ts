@@ -8,12 +8,14 @@ import type { GatewayConfig } from './config.ts'
 import type { ClientDeps } from './control/client/client.ts'
 import { withKnownAddress } from './control/client/known-address.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
+import { createCredentialRefresh } from './control/credential-refresh.ts'
 import { cutInactive } from './control/cut-inactive.ts'
 import { createOrderExecutor } from './control/execute/execute.ts'
 import { createFetchHandleOwners, createHandleRegistry } from './control/handle-registry.ts'
 import { createKilledWork } from './control/hosted-work/killed-work.ts'
 import { createKillState } from './control/kill-switch/kill-state.ts'
 import { createLiveExchanges } from './control/live-exchanges.ts'
+import { createNarrowedTokens } from './control/narrowed-tokens.ts'
 import { createOwnInstance } from './control/own-instance.ts'
 import { createAcquireQuotaLease } from './control/quota/quota-lease-client.ts'
 import { createRateLimits } from './control/quota/rate-limits.ts'
@@ -22,6 +24,7 @@ import { createEvents } from './events.ts'
 import { Journal } from './journal/journal.ts'
 import { lockDataDir } from './journal/lock.ts'
 import { createMetrics } from './metrics.ts'
+import { currentEntry } from './pipeline/minted-secret.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
 import { createRefusals } from './pipeline/refusal/refusals.ts'
@@ -90,6 +93,7 @@ export function createCore(config: GatewayConfig, given: Made) {
     controlPlaneUrl: config.controlPlaneUrl,
     control: () => control,
     deferrals: () => uploader.deferrals,
+    narrowedTokens: () => narrowed.size,
     journalMaxBytes: config.journalMaxBytes,
     capture: () => ({
       state: address.captureState(),
@@ -134,6 +138,12 @@ export function createCore(config: GatewayConfig, given: Made) {
     monotonicMs: clock.monotonicMs,
     onLookUp: metrics.lookUps.asked,
   })
+  const narrowed = createNarrowedTokens({
+    client: () => control.client,
+    isConnected: () => control.heartbeats.isConnected,
+    clock,
+    onAnswer: metrics.narrowed.answered,
+  })
   const ports: PipelinePorts = {
     kill,
     journal,
@@ -146,6 +156,14 @@ export function createCore(config: GatewayConfig, given: Made) {
     holds: control.holds,
     ...stopped,
     lookUps: upstream.lookUps,
+    credentials: createCredentialRefresh({
+      client: () => control.client,
+      waits: () => control.waits,
+      entryOf: (refused) => currentEntry(control.snapshots.current(), refused),
+      isConnected: () => control.heartbeats.isConnected,
+      monotonicMs: clock.monotonicMs,
+    }),
+    narrowed,
     snapshot: control.snapshots.current,
     instance: instance.current,
     lease: { step: control.leaseStep },

@@ -3,19 +3,18 @@ import { pino } from 'pino'
 import { failureReason } from '../core/failure-reason.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
+import { openLogOutput } from './process/log-output.ts'
+
+const output = openLogOutput()
 
 /** Runs the gateway with the settings of the environment. Handles signals and the IPC channel of a parent process. */
 async function main(): Promise<void> {
+  process.report.excludeEnv = true // A diagnostic report of Node would contain secrets of the environment.
   const config = readConfig(process.env)
   // Without a handler, Node opens its inspector on SIGUSR1. The agent of a pod could connect to the inspector, because
   // it shares the loopback interface.
   process.on('SIGUSR1', () => undefined)
-  // Log lines are written in batches, because a write for each line would cost more than the rest of a refusal. The
-  // buffer is flushed at exit.
-  const log = pino(
-    { level: config.logLevel, base: { component: 'gateway' } },
-    pino.destination({ dest: 1, sync: false, minLength: 8 * 1024, periodicFlush: 200 }),
-  )
+  const log = pino({ level: config.logLevel, base: { component: 'gateway' } }, output.stream)
   let gateway: Gateway | null = null
   stopWhenTold(async () => {
     // `gateway` is null before the gateway serves. No request is pending then, and the journal and the lock tolerate an
@@ -38,7 +37,7 @@ function stopWhenTold(close: () => Promise<void>): void {
     if (isStopping) return
     isStopping = true
     close().then(
-      () => process.exit(0),
+      () => exit(0),
       (error: unknown) => fail('did not stop cleanly', error),
     )
   }
@@ -51,8 +50,10 @@ function fail(what: string, error: unknown): void {
   const message = failureReason(error)
   wasReported = true
   writeSync(2, `The gateway ${what}. ${message}\n`)
-  if (process.send === undefined || !process.connected) process.exit(1)
-  process.send({ type: 'fatal', message }, () => process.exit(1))
+  if (process.send === undefined || !process.connected) exit(1)
+  else process.send({ type: 'fatal', message }, () => exit(1))
 }
+
+const exit = (code: number): void => void output.flush().then(() => process.exit(code))
 
 main().catch((error: unknown) => fail('cannot start', error))

@@ -9,6 +9,10 @@ import type { HostedWorkCounts } from './admin/metrics/hosted-work-metrics.ts'
 import { createJournalMetrics, type JournalGauges } from './admin/metrics/journal-metrics.ts'
 import { createLabelBounds, DENIED_LABEL, errorTypeOf } from './admin/metrics/labels.ts'
 import { createLookUpMetrics, type LookUpMetrics } from './admin/metrics/look-up-metrics.ts'
+import {
+  createNarrowedTokenMetrics,
+  type NarrowedTokenMetrics,
+} from './admin/metrics/narrowed-token-metrics.ts'
 import { newProcessCounters, writeActive, writeProcess, writeState } from './admin/metrics/process-metrics.ts'
 import { countRequest, SeriesCounters, writeSlots } from './admin/metrics/request-metrics.ts'
 import type { JournalMetrics } from './journal/journal-deps.ts'
@@ -28,6 +32,8 @@ export type Gauges = {
   readonly configuration: ConfigurationGauges
   /** Certificate with which a sidecar signs the certificates that its agent sees; null without one. */
   readonly certificate: CertificateValidity | null
+  /** Number of cached tokens that are narrowed to one request. */
+  readonly narrowedTokens: number
 }
 
 export type Metrics = {
@@ -44,6 +50,7 @@ export type Metrics = {
   overQuota(agent: string | null, limit: string): void
   readonly journal: JournalMetrics
   readonly lookUps: LookUpMetrics
+  readonly narrowed: NarrowedTokenMetrics
   /** Numbers of accepted requests, and of finished requests by decision, since the start. */
   readonly counts: {
     readonly total: number
@@ -59,6 +66,14 @@ export type Metrics = {
 
 const LATENCY_MS_BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000]
 
+function createFurther() {
+  return {
+    journal: createJournalMetrics(),
+    lookUps: createLookUpMetrics(),
+    narrowed: createNarrowedTokenMetrics(),
+  } as const
+}
+
 export function createMetrics(): Metrics {
   const bounds = createLabelBounds()
   const byAgent = new Map<string, Map<string, SeriesCounters>>()
@@ -67,7 +82,7 @@ export function createMetrics(): Metrics {
   const seenAgents = new Set<string>()
   const seenScopes = new Set<string>(['all'])
   const latency = new Histogram(LATENCY_MS_BOUNDS)
-  const further = { journal: createJournalMetrics(), lookUps: createLookUpMetrics() } as const
+  const further = createFurther()
   const counts = { total: 0, ALLOW: 0, HOLD: 0, DENY: 0 }
 
   function countersOf(agent: string, connector: string): SeriesCounters {
@@ -111,6 +126,7 @@ export function createMetrics(): Metrics {
       writeCapture(out, gauges.capture)
       writeConfiguration(out, gauges.configuration)
       writeCertificate(out, gauges.certificate)
+      further.narrowed.write(out, gauges.narrowedTokens)
       return further.lookUps.write(out).text()
     },
     internal(gauges) {

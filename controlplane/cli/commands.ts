@@ -23,6 +23,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['apply', async () => (await import('./manifests/apply.ts')).apply],
   ['get', async () => (await import('./commands/get.ts')).get],
   ['export', async () => (await import('./manifests/export.ts')).exportCommand],
+  ['import', async () => (await import('./manifests/import.ts')).importCommand],
   ['policy', async () => (await import('./manifests/policy.ts')).policy],
   ['migrate', async () => (await import('./manifests/migrate.ts')).migrate],
   ['inject', async () => (await import('./manifests/inject.ts')).inject],
@@ -33,5 +34,6 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['doctor', async () => (await import('./doctor/doctor.ts')).doctor],
   ['logs', async () => (await import('./commands/logs.ts')).logs],
   ['demo', async () => (await import('./demo/demo.ts')).demo],
+  ['completion', async () => (await import('./completion/completion.ts')).createCompletion(() => COMMANDS)],
   ['cluster-setup', async () => (await import('./cluster/cluster-setup.ts')).clusterSetup],
 ])

@@ -1,14 +1,7 @@
-import {
-  createECDH,
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-  randomBytes,
-  sign,
-} from 'node:crypto'
+import { createHash, createPublicKey, randomBytes, sign } from 'node:crypto'
 import { authorityName, type Issuer, rootCertificate, type Signer } from '../../core/x509/certificate.ts'
 import { pem } from '../../core/x509/der.ts'
+import { derivePrivateKey } from './derived-key.ts'
 import type { Keyring } from './keyring.ts'
 
 export type DerivedCa = {
@@ -40,7 +33,7 @@ export function createDerivedCa(
   keyring: Keyring,
   { purpose, name, pathLength, nowMs }: CaPurpose,
 ): DerivedCa {
-  const key = deriveKey(keyring, purpose)
+  const key = derivePrivateKey(keyring, purpose)
   const spki = new Uint8Array(createPublicKey(key).export({ type: 'spki', format: 'der' }))
   const keyId = keyIdOf(spki)
   const signer: Signer = {
@@ -51,35 +44,6 @@ export function createDerivedCa(
   const period = { nowMs, notAfterMs: nowMs + ROOT_MS }
   const root = rootCertificate(signer, { spki, keyId }, { commonName, pathLength, ...period })
   return { caPem: pem('CERTIFICATE', root), issuer: { ...signer, keyId, name: authorityName(commonName) } }
-}
-
-/**
- * Derives a P-256 private key. Skips a derived value outside the range of the curve order, which occurs about once in
- * 2^32 attempts.
- */
-function deriveKey(keyring: Keyring, purpose: string): KeyObject {
-  const ecdh = createECDH('prime256v1')
-  for (let attempt = 0; ; attempt++) {
-    const secret = keyring.derive(`${purpose} ${attempt}`)
-    if (secret.compare(ORDER) >= 0 || secret.every((byte) => byte === 0)) continue
-    ecdh.setPrivateKey(secret)
-    const point = ecdh.getPublicKey()
-    const jwk = {
-      kty: 'EC',
-      crv: 'P-256',
-      d: secret.toString('base64url'),
-      x: base64url(point, 1),
-      y: base64url(point, 33),
-    }
-    return createPrivateKey({ key: jwk, format: 'jwk' })
-  }
-}
-
-/** Order of the curve P-256. Every private key is smaller. */
-const ORDER = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')
-
-function base64url(point: Buffer, from: number): string {
-  return point.subarray(from, from + 32).toString('base64url')
 }
 
 /**

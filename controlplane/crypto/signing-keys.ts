@@ -5,7 +5,7 @@ import {
   insertSigningKey,
   listSigningKeys,
   type SigningKeyRow,
-} from '../features/tokens/signing-key-store.ts'
+} from '../features/actions/tokens/signing-key-store.ts'
 import type { Keyring } from './keyring.ts'
 
 /**

@@ -36,7 +36,7 @@ export function Root() {
       return <SignInPage reason={state.reason} finished={finished} onSignedIn={reload} />
     case 'signed_in':
       return (
-        <SessionProvider user={state.user} editing={state.editing} onSignedOut={reload}>
+        <SessionProvider signedIn={state} onSignedOut={reload}>
           <LiveProvider>
             <PendingProvider>
               <Frame />

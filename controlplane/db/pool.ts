@@ -141,7 +141,7 @@ const LIFETIME_S = 1_800
 const DIAL_MS = 4_000
 
 function createPool({ config, isPooled, max, connectMs, statementMs, log }: ConnectionPoolOptions): pg.Pool {
-  // A pooler rejects startup parameters that it does not know.
+  // A pooler rejects unknown startup parameters.
   const limits = isPooled ? {} : sessionLimits(statementMs)
   class Client extends pg.Client {
     constructor() {

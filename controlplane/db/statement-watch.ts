@@ -1,5 +1,4 @@
 import pg from 'pg'
-import { unlessUnavailable } from './unavailable.ts'
 
 type Watched = { readonly client: pg.ClientBase; readonly text: string }
 
@@ -74,27 +73,10 @@ async function isWorkingOn(
   }
 }
 
-/**
- * Returns whether a connection pooler is in front of the server. The pooler announces a process id of its own, because
- * the server process changes with each transaction.
- */
-export async function isBehindPooler(config: pg.ClientConfig, connectMs: number): Promise<boolean> {
-  const client = new pg.Client({ ...config, connectionTimeoutMillis: connectMs, query_timeout: connectMs })
-  client.on('error', ignore)
-  try {
-    await client.connect()
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-    return rows[0]?.pid !== processIdOf(client)
-  } catch (error) {
-    throw unlessUnavailable(error)
-  } finally {
-    void client.end().catch(ignore)
-  }
-}
-
-function processIdOf(client: pg.ClientBase): number {
+/** Returns the id of the server process that the connection announced; 0 before it is open. */
+export function processIdOf(client: pg.ClientBase): number {
   // The server sends the process id when the connection opens. The published types of `pg` lack this field.
   return (client as unknown as { readonly processID: number | null }).processID ?? 0
 }
 
-function ignore(): void {}
+export function ignore(): void {}

@@ -26,7 +26,9 @@ type Issue = z.core.$ZodIssue
 
 function sentences(issue: Issue): readonly string[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${pathText([...issue.path, key])}: is not a known field`)
+    return issue.keys.map(
+      (key) => `${pathText([...issue.path, key])}: is not a known field${ADVICE.get(key) ?? ''}`,
+    )
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const [nearest] = [...issue.errors].sort((a, b) => a.length - b.length)
@@ -35,6 +37,15 @@ function sentences(issue: Issue): readonly string[] {
   const isMissing = issue.code === 'invalid_type' && /received undefined$/.test(issue.message)
   return [`${pathText(issue.path)}: ${isMissing ? 'is required' : issue.message}`]
 }
+
+/** Advice about fields that manifests have and that no request may state. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  [
+    'credential',
+    '; send the secret in token, or name its source in a manifest and apply it: chaperone apply FILE',
+  ],
+  ['connectors', '; state Connectors in a manifest and apply it: chaperone apply FILE'],
+])
 
 function pathText(path: readonly PropertyKey[]): string {
   return path.length === 0 ? 'body' : path.map(String).join('.')

@@ -10,6 +10,7 @@ const FOLDERS = [
   join(import.meta.dirname, '../../node_modules/.cache/chaperone/dashboard'),
 ]
 const PATHS = ['/', '/setup'] as const
+const SERVICE_WORKER = 'service-worker.js'
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -34,7 +35,8 @@ export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly
   const template = read('index.html').toString('utf8')
   return [
     ...PATHS.map((path) => page(path, template)),
-    ...files.filter((name) => TYPES[extname(name)] !== undefined).map((name) => asset(name, files, read)),
+    ...files.filter(isAsset).map((name) => asset(name, files, read)),
+    ...files.filter((name) => name === SERVICE_WORKER).map((name) => serviceWorker(read(name))),
   ]
 }
 
@@ -92,6 +94,29 @@ function asset(name: string, files: readonly string[], read: (name: string) => B
       if (found === undefined) return { status: 200, body: whole, headers }
       return { status: 200, body: found.content, headers: { ...headers, 'content-encoding': found.name } }
     },
+  })
+}
+
+function isAsset(name: string): boolean {
+  return TYPES[extname(name)] !== undefined && name !== SERVICE_WORKER
+}
+
+/**
+ * Serves the service worker that shows Web Push messages. Its address is fixed and at the root, because both limit the pages that
+ * it serves; browsers ask for a newer one at each visit. It makes no requests, and its policy permits none.
+ */
+function serviceWorker(script: Buffer): Route {
+  const headers = {
+    'content-type': TYPES['.js'] ?? '',
+    'cache-control': 'no-cache',
+    'content-security-policy': "default-src 'none'",
+  }
+  return route({
+    method: 'GET',
+    path: `/${SERVICE_WORKER}`,
+    auth: 'none',
+    summary: 'Returns the service worker of the dashboard',
+    handler: async () => ({ status: 200, body: script, headers }),
   })
 }
 

@@ -115,7 +115,8 @@ function secureServer(tls: Tls, maxHeaderSize: number) {
     // Accepts connections without a verified client certificate, because each route has its own authentication mode.
     const requested = tls.clientCa === null ? {} : { requestCert: true, rejectUnauthorized: false }
     const clients = { ...requested, ...clientCaOptions(tls.clientCa) }
-    const server = createServer({ ...tls.certificate, ...clients, maxHeaderSize }, handler)
+    const { certificate, SNICallback } = tls
+    const server = createServer({ ...certificate, ...clients, SNICallback, maxHeaderSize }, handler)
     tls.keepFresh(server)
     // Fastify only uses members that the HTTP and the HTTPS server of Node have in common.
     return server as unknown as Server

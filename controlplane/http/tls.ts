@@ -1,7 +1,9 @@
+import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:https'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Logger } from 'pino'
-import type { TlsConfig } from '../config.ts'
+import type { CertificateFiles, TlsConfig } from '../config.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import {
   createServerCa,
@@ -16,6 +18,8 @@ export type Tls = {
   readonly certificate: ServerCertificate
   /** CAs of client certificates, PEM. Null when the server requests no client certificates. */
   readonly clientCa: readonly string[] | null
+  /** Chooses the certificate of a connection by the host name that the client requests. An option of the server. */
+  readonly SNICallback: (host: string, done: (error: null, context?: SecureContext) => void) => void
   /** Renews the certificate and reads the CAs again at intervals, until the server closes. */
   keepFresh(server: Server): void
 }
@@ -46,27 +50,42 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
   const { keyring, log, readClientCa = null, clientCaMs = CLIENT_CA_MS } = deps
   const { checkMs = CHECK_MS, nowMs = Date.now } = deps
   const next = certificates(config, keyring, nowMs)
+  const own: readonly string[] = 'hosts' in config ? config.hosts : []
+  const nextForHosts = 'hosts' in config && config.files ? fromFiles(config.files) : async () => null
   let certificate = await next()
+  let certificateForHosts = await nextForHosts()
   // An empty list accepts no client certificate. Without a list, Node would trust every public CA.
   let clientCa = readClientCa === null ? null : await readClientCa().catch((): readonly string[] => [])
+  let forHosts = contextForHosts(certificateForHosts, clientCa)
   return {
     get certificate() {
       return certificate
     },
     clientCa,
+    SNICallback(host, done) {
+      // Without a context, Node uses that of `setSecureContext`. Clients of the own hosts trust only the CA of that one.
+      const isForHosts = forHosts !== null && isNamed(forHosts.names, host) && !isNamed(own, host)
+      done(null, isForHosts ? forHosts?.context : undefined)
+    },
     keepFresh(server) {
-      const update = () => server.setSecureContext({ ...certificate, ...clientCaOptions(clientCa) })
+      const present = (found: ServerCertificate) =>
+        server.setSecureContext({ ...found, ...clientCaOptions(clientCa) })
+      // A pair that does not match, such as of files that are just being replaced, is read again at the next interval.
       const renew = async () => {
         const found = await next()
-        if (found.cert === certificate.cert) return
+        if (found.cert !== certificate.cert) present(found)
         certificate = found
-        update()
+        const foundForHosts = await nextForHosts()
+        if (foundForHosts?.cert !== certificateForHosts?.cert)
+          forHosts = contextForHosts(foundForHosts, clientCa)
+        certificateForHosts = foundForHosts
       }
       const reread = async () => {
         const found = (await readClientCa?.()) ?? null
         if (String(found) === String(clientCa)) return
         clientCa = found
-        update()
+        present(certificate)
+        forHosts = contextForHosts(certificateForHosts, clientCa)
       }
       // After an error the last valid certificate stays in use. The next interval reads the file again.
       const failed = (error: unknown) => log.error({ err: error }, 'certificate not renewed')
@@ -76,6 +95,23 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
       server.once('close', () => timers.forEach(clearInterval))
     },
   }
+}
+
+/** Returns the context of a certificate with its host names, of which the first label may be `*`. */
+function contextForHosts(certificate: ServerCertificate | null, clientCa: readonly string[] | null) {
+  if (certificate === null) return null
+  const names = new X509Certificate(certificate.cert).subjectAltName?.split(', ') ?? []
+  return {
+    names: names.filter((name) => name.startsWith('DNS:')).map((name) => name.slice('DNS:'.length)),
+    context: createSecureContext({ ...certificate, ...clientCaOptions(clientCa) }),
+  }
+}
+
+/** Returns whether one of the names, of which the first label may be `*`, is for the host. */
+function isNamed(names: readonly string[], host: string): boolean {
+  const name = host.toLowerCase()
+  const wildcard = name.replace(/^[^.]+/, '*')
+  return names.map((each) => each.toLowerCase()).some((each) => each === name || each === wildcard)
 }
 
 /** Accepts a client CA that is an intermediate CA without its root, like the Kubernetes API server. */
@@ -92,12 +128,7 @@ function certificates(
   keyring: Keyring,
   nowMs: () => number,
 ): () => Promise<ServerCertificate> {
-  if ('certFile' in config) {
-    return async () => ({
-      cert: await readPem(config.certFile, 'TLS_CERT_FILE'),
-      key: await readPem(config.keyFile, 'TLS_KEY_FILE'),
-    })
-  }
+  if ('certFile' in config) return fromFiles(config)
   let issued: { readonly certificate: ServerCertificate; readonly atMs: number } | null = null
   return async () => {
     const now = nowMs()
@@ -110,9 +141,19 @@ function certificates(
   }
 }
 
+function fromFiles({ certFile, keyFile }: CertificateFiles): () => Promise<ServerCertificate> {
+  return async () => ({
+    cert: await readPem(certFile, 'TLS_CERT_FILE'),
+    key: await readPem(keyFile, 'TLS_KEY_FILE'),
+  })
+}
+
 async function readPem(path: string, setting: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    const text = await readFile(path, 'utf8')
+    // OpenSSL accepts a context without a key, and all handshakes then fail.
+    if (text === '') throw new Error('the file is empty')
+    return text
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     throw new Error(`${setting}: cannot read ${path} (${code}). Mount the file or change the setting.`, {

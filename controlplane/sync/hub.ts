@@ -32,7 +32,7 @@ import {
   type PodSessionTiming,
   type SessionOwner,
 } from './pod-sessions.ts'
-import { createProcessRegistry, type ElsewhereProcess, type ProcessRegistry } from './process-registry.ts'
+import { createProcessRegistry, type ProcessRegistry } from './process-registry.ts'
 import { createReplicaMailbox } from './replica-mailbox.ts'
 import type { ProcessMessage } from './replica-mailbox-store.ts'
 import { applyMessage } from './reports.ts'
@@ -41,6 +41,7 @@ import type { SectionLibrary } from './sections/library.ts'
 import { watchChanges } from './sections/watch.ts'
 import { createSharedAgentsBroadcaster, type SharedAgentsBroadcaster } from './shared-agents-broadcaster.ts'
 import { createSteadyClock } from './steady-clock.ts'
+import type { ElsewhereProcess } from './stored-processes.ts'
 import { createVerdictBroadcaster, type VerdictBroadcaster } from './verdict-broadcaster.ts'
 
 export type HubDeps = {
@@ -140,7 +141,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const steady = createSteadyClock(clock)
   const kill = createKillBroadcaster({ ...base, processRegistry, clock, proof: createKillProof(keyring) })
   const registries = { peerRegistry, processRegistry }
-  const sharedAgents: SharedAgentsBroadcaster = createSharedAgentsBroadcaster(registries)
+  const sharedAgents: SharedAgentsBroadcaster = createSharedAgentsBroadcaster({ ...registries, clock })
   const manifests = createSectionBroadcaster({ ...base, clock: steady, onReloaded: kill.resend })
   const verdicts = createVerdictBroadcaster({ db, peerRegistry })
   const mailbox = createReplicaMailbox({
@@ -163,6 +164,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const watch = await watchChanges({
     ...{ db, log, refreshConfiguration: manifests.refresh, refreshKill: kill.refresh },
     ...{ refreshVerdicts: verdicts.refresh, refreshProcesses: processRegistry.refresh },
+    onProcesses: processRegistry.changed,
     ...{ refreshMailbox: mailbox.refresh, refreshPods: sessions.refresh, onMailbox: mailbox.receive },
   })
   const beats = setInterval(manifests.beat, beatMs)
@@ -173,7 +175,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     seen: sessions.seen,
     publish: mailbox.publish,
     liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, registries), kill.effective()),
-    connected: () => gatewaysOf([...peerRegistry.peers.values(), ...processRegistry.elsewhere()]),
+    connected: () => new Set([...peerRegistry.gateways(), ...processRegistry.elsewhere().map(gatewayOf)]),
     isHere: (gatewayId) => peerRegistry.of(gatewayId).length > 0,
     processes: () => processesOf({ ...registries, library, views: kill.views() }),
     changes,
@@ -187,6 +189,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
       clearInterval(beats)
       sessions[Symbol.dispose]()
       await watch[Symbol.asyncDispose]()
+      sharedAgents[Symbol.dispose]()
       await processRegistry[Symbol.asyncDispose]()
       orders.close()
       endAll(peerRegistry)
@@ -198,8 +201,8 @@ function stateGuards(db: Db, clock: Clock) {
   return { freshness: createFreshness(clock), raiseEpoch: createEpochRaiser(db, clock) }
 }
 
-function gatewaysOf(processes: readonly { readonly gatewayId: string }[]): ReadonlySet<string> {
-  return new Set(processes.map(({ gatewayId }) => gatewayId))
+function gatewayOf({ gatewayId }: ElsewhereProcess): string {
+  return gatewayId
 }
 
 const NO_PODS: PodPresence = { ended: async () => () => null, instances: async () => new Map() }
@@ -269,8 +272,7 @@ function sightingsOf(
     processRegistry,
   }: { readonly peerRegistry: PeerRegistry; readonly processRegistry: ProcessRegistry },
 ): readonly Sighting[] {
-  const others = processRegistry.elsewhere().filter((process) => process.gatewayId === gatewayId)
-  return [...peerRegistry.of(gatewayId), ...others.map(sightingOf)]
+  return [...peerRegistry.of(gatewayId), ...processRegistry.elsewhereOf(gatewayId).map(sightingOf)]
 }
 
 function sightingOf({ facts, lastSeenMs }: ElsewhereProcess): Sighting {

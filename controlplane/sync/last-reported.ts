@@ -7,7 +7,7 @@ import type { Peer } from './peer.ts'
  */
 export type Change = {
   readonly report: ProcessReport
-  readonly text: string
+  readonly state: ReportedState
   readonly isVisibleElsewhere: boolean
 }
 
@@ -24,7 +24,7 @@ export type LastReported = {
 }
 
 export function createLastReported(): LastReported {
-  const known = new Map<string, { readonly text: string; readonly killState: string | null }>()
+  const known = new Map<string, ReportedState>()
   function retain(processIds: ReadonlySet<string>): void {
     for (const id of known.keys()) if (!processIds.has(id)) known.delete(id)
   }
@@ -32,39 +32,53 @@ export function createLastReported(): LastReported {
     retain,
     changesOf(peers, nowMs) {
       return peers.flatMap((peer) => {
-        const text = textOf(peer)
+        const state = stateOf(peer)
         const before = known.get(peer.processId)
-        if (before?.text === text) return []
+        if (before !== undefined && isSame(before, state)) return []
         const isVisibleElsewhere = before === undefined || before.killState !== peer.killState
-        return [{ report: reportOf(peer, nowMs), text, isVisibleElsewhere }]
+        return [{ report: reportOf(peer, nowMs), state, isVisibleElsewhere }]
       })
     },
     markReported(changes) {
-      for (const { report, text } of changes)
-        known.set(report.process_id, { text, killState: report.kill_state })
+      for (const { report, state } of changes) known.set(report.process_id, state)
     },
     discard: (processId) => void known.delete(processId),
   }
 }
 
 /**
- * Returns the text by which two reports are compared. The text omits the uptime in seconds, because readers compute the
- * uptime from the first report.
+ * State by which two reports are compared. Omits the uptime in seconds, because readers compute the uptime from the
+ * first report.
  */
-function textOf(peer: Peer): string {
-  const { name, agents, appliedVersion, sentVersion, killState, uptimeSeconds, rejected } = peer
-  const counts = [agents, appliedVersion, sentVersion]
-  return JSON.stringify([
-    name,
-    peer.greeting,
-    counts,
+type ReportedState = {
+  readonly killState: string | null
+  readonly hasUptime: boolean
+  readonly facts: readonly unknown[]
+  readonly lists: ReadonlyArray<readonly string[]>
+}
+
+function stateOf(peer: Peer): ReportedState {
+  const { name, greeting, agents, appliedVersion, sentVersion, killState, rejected, hostedWork } = peer
+  return {
     killState,
-    uptimeSeconds > 0,
-    rejected,
-    peer.conditions,
-    peer.warnings,
-    peer.hostedWork,
-  ])
+    hasUptime: peer.uptimeSeconds > 0,
+    facts: [name, greeting, agents, appliedVersion, sentVersion, rejected, hostedWork],
+    lists: [peer.conditions, peer.warnings],
+  }
+}
+
+/** Compares without serialising, because each refresh compares all processes. An equal new object counts as a change. */
+function isSame(a: ReportedState, b: ReportedState): boolean {
+  return (
+    a.killState === b.killState &&
+    a.hasUptime === b.hasUptime &&
+    hasSameItems(a.facts, b.facts) &&
+    a.lists.every((list, index) => hasSameItems(list, b.lists[index] ?? []))
+  )
+}
+
+function hasSameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
 }
 
 function reportOf(peer: Peer, nowMs: number): ProcessReport {

@@ -14,7 +14,7 @@ import {
   takeOrder,
   takeResult,
   withdrawOrder,
-} from '../features/executions/order-store.ts'
+} from '../features/actions/executions/order-store.ts'
 import type { Hub } from './hub.ts'
 import type { Order } from './orders.ts'
 import { createSerial } from './serial.ts'

@@ -8,24 +8,37 @@ export type PeerRegistry = {
   add(peer: Peer): Peer | undefined
   /** Removes a stream. Returns false when a later stream of the same process has replaced the stream. */
   remove(peer: Peer): boolean
+  /** Returns the streams of a gateway, the newest last. */
   of(gatewayId: string): readonly Peer[]
+  /** Returns the ids of the gateways that have a stream. */
+  gateways(): Iterable<string>
 }
 
 export function createPeerRegistry(): PeerRegistry {
   const peers = new Map<string, Peer>()
+  const byGateway = new Map<string, Set<Peer>>()
+  function removeFromGateway(peer: Peer): void {
+    const others = byGateway.get(peer.gatewayId)
+    others?.delete(peer)
+    if (others?.size === 0) byGateway.delete(peer.gatewayId)
+  }
   return {
     peers,
     add(peer) {
       const earlier = peers.get(peer.processId)
+      if (earlier !== undefined) removeFromGateway(earlier)
       peers.set(peer.processId, peer)
+      const ofGateway = byGateway.get(peer.gatewayId) ?? new Set()
+      byGateway.set(peer.gatewayId, ofGateway.add(peer))
       return earlier
     },
     remove(peer) {
-      return peers.get(peer.processId) === peer && peers.delete(peer.processId)
+      if (peers.get(peer.processId) !== peer) return false
+      removeFromGateway(peer)
+      return peers.delete(peer.processId)
     },
-    of(gatewayId) {
-      return [...peers.values()].filter((peer) => peer.gatewayId === gatewayId)
-    },
+    of: (gatewayId) => [...(byGateway.get(gatewayId) ?? [])],
+    gateways: () => byGateway.keys(),
   }
 }
 

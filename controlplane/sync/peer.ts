@@ -3,6 +3,7 @@ import type { HostedWorkReport } from '../../core/wire/gateway/hosted-work.ts'
 import type { Instance } from '../../core/wire/gateway/instance.ts'
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
+import type { SectionSet } from './sections/sections.ts'
 
 /** The writable side of one stream response. `http.ServerResponse` implements this type. */
 export type StreamSink = {
@@ -29,10 +30,10 @@ export type Peer = {
   readonly syncKey: Uint8Array
   sentVersion: number | null
   /**
-   * Epoch and section hashes that were last sent, as one text. A comparison shows whether a new version changes the
-   * sections of this gateway.
+   * Epoch and section hashes that were last sent; null before the first section index, and to send the next one in any
+   * case. A comparison shows whether a new version changes the sections of this gateway.
    */
-  sentHashes: string
+  sentSections: { readonly epoch: number | undefined; readonly hashes: SectionSet['hashes'] } | null
   appliedVersion: number | null
   lastSeenMs: number
   agents: number
@@ -99,7 +100,7 @@ export function createPeer(init: PeerInit): Peer {
     pod,
     connectedAtMs: nowMs,
     sentVersion: null,
-    sentHashes: '',
+    sentSections: null,
     appliedVersion: null,
     lastSeenMs: nowMs,
     agents: 0,

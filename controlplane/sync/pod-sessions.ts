@@ -71,10 +71,10 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
 
   const review = createSerial(async () => {
     const due = sessions().filter(isDue).values()
-    const lanes = Array.from({ length: REVIEWS_IN_FLIGHT }, async () => {
+    const workers = Array.from({ length: REVIEWS_IN_FLIGHT }, async () => {
       for (const peer of due) await reviewOne(peer).catch(notReviewed)
     })
-    await Promise.all(lanes)
+    await Promise.all(workers)
   })
 
   /** Logs a failed review. Only a rejected token ends a session, and the next check repeats the review. */

@@ -1,17 +1,19 @@
 import type { Clock } from '../../core/state/clock.ts'
 import type { Db } from '../db/query.ts'
-import { ownerKey } from '../features/gateways/process-owners.ts'
 import {
   type KnownProcess,
   listProcesses,
   reportProcesses,
   withdrawReplica,
 } from '../features/gateways/process-store.ts'
+import { ownerKey } from '../features/gateways/rows.ts'
 import { createLastReported } from './last-reported.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
-import { createRecentlyDisconnected, type StoredProcess, type Unreported } from './recently-disconnected.ts'
+import { createRecentlyDisconnected, type Unreported } from './recently-disconnected.ts'
 import { createSerial } from './serial.ts'
+import { type ElsewhereProcess, indexProcesses, isThere, type StoredProcess } from './stored-processes.ts'
+import { createThrottle } from './throttle.ts'
 
 /** Registry of all gateway processes that are connected to any replica. */
 export type ProcessRegistry = AsyncDisposable & {
@@ -23,18 +25,16 @@ export type ProcessRegistry = AsyncDisposable & {
   arrived(peer: Peer): void
   left(peer: Peer): void
   /**
-   * Starts a refresh at once after a change of a process of this replica, because other replicas wait for the change.
+   * Requests a refresh after a change of a process of any replica. The refresh starts at once, unless the last one is
+   * recent: each reads all processes, so refreshes take a bounded share of the time.
    */
   changed(): void
   /** Lists the processes of other replicas, as of the last read. */
   elsewhere(): readonly ElsewhereProcess[]
+  /** Lists the processes of one gateway at other replicas, as of the last read. */
+  elsewhereOf(gatewayId: string): readonly ElsewhereProcess[]
   /** Returns the number of disconnected processes that may still act (see `RecentlyDisconnected`). */
   awayCount(): number
-}
-
-export type ElsewhereProcess = Pick<KnownProcess, 'processId' | 'gatewayId' | 'facts' | 'killState'> & {
-  /** Time of the last report, converted to the clock of this replica. */
-  readonly lastSeenMs: number
 }
 
 export type ProcessRegistryDeps = {
@@ -49,20 +49,20 @@ export type ProcessRegistryDeps = {
   readonly onFailed: (error: unknown) => void
 }
 
+/** Longest pause between two requested refreshes. Another replica may wait 2 s for an acknowledgement. */
+const MAX_PAUSE_MS = 250
+
 export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistry {
   const { db, replicaId, peerRegistry, clock, onFailed } = deps
-  let known: readonly StoredProcess[] = []
+  let known = indexProcesses([], replicaId)
   let isDisposed = false
   const lastReported = createLastReported()
-  const elsewhere = () =>
-    known.filter(
-      (row) => isThere(row) && row.replicaId !== replicaId && !peerRegistry.peers.has(row.processId),
-    )
+  const isElsewhere = ({ processId }: ElsewhereProcess) => !peerRegistry.peers.has(processId)
   const disconnected = createRecentlyDisconnected({
     known: () => known,
     nowMs: clock.nowMs,
     leaseMs: deps.leaseMs,
-    connected: () => new Set([...peerRegistry.peers.keys(), ...elsewhere().map(idOf)]),
+    isConnected: (processId) => peerRegistry.peers.has(processId) || known.isElsewhere(processId),
   })
 
   const refresh = createSerial(async () => {
@@ -75,15 +75,17 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     const reports = changed.map(({ report }) => report)
     await reportProcesses(db, { replicaId, changed: reports, ...rowsOf(unreported, now) }, isVisibleElsewhere)
     lastReported.markReported(changed)
-    known = (await listProcesses(db)).map((row) => ({ ...row, readAtMs: now }))
+    const rows = (await listProcesses(db)).map((row) => ({ ...row, readAtMs: now }))
+    known = indexProcesses(rows, replicaId)
     disconnected.markReported(unreported)
-    for (const peer of movedAway(known, deps, now)) peer.cut()
+    for (const peer of movedAway(rows, deps, now)) peer.cut()
     // After a crash of the database the table of processes is empty, because the table is unlogged. The discarded
     // reports of missing processes are written again by the next refresh.
-    lastReported.retain(new Set(known.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
+    lastReported.retain(new Set(rows.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
     deps.onRead()
   })
-  const soon = () => void refresh().catch(onFailed)
+  const throttle = createThrottle({ work: () => refresh().catch(onFailed), clock, maxPauseMs: MAX_PAUSE_MS })
+  const soon = throttle.request
 
   return {
     refresh,
@@ -97,14 +99,12 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
       disconnected.left(ownedOf(peer))
       soon()
     },
-    elsewhere: () =>
-      elsewhere().map(({ silentS, readAtMs, ...row }) => ({
-        ...row,
-        lastSeenMs: readAtMs - silentS * 1_000,
-      })),
+    elsewhere: () => known.elsewhere.filter(isElsewhere),
+    elsewhereOf: (gatewayId) => known.elsewhereOf(gatewayId).filter(isElsewhere),
     awayCount: disconnected.count,
     async [Symbol.asyncDispose]() {
       isDisposed = true
+      throttle[Symbol.dispose]()
       // `refresh` is serialised, so this call waits for a refresh that is in progress.
       await refresh().catch(onFailed)
       await withdrawReplica(db, replicaId).catch(onFailed)
@@ -130,10 +130,6 @@ function movedAway(
     if (peer === undefined || row.replicaId === replicaId || !isThere(row)) return []
     return row.connectedS * 1_000 < nowMs - peer.connectedAtMs ? [peer] : []
   })
-}
-
-function isThere({ awayS }: KnownProcess): boolean {
-  return awayS === null
 }
 
 function idOf({ processId }: KnownProcess): string {

@@ -1,4 +1,4 @@
-import type { KnownProcess } from '../features/gateways/process-store.ts'
+import type { StoredProcess, StoredProcesses } from './stored-processes.ts'
 
 /** A process that was connected recently. The process still counts in the total of an ack barrier. */
 export type DisconnectedProcess = {
@@ -13,9 +13,6 @@ export type DisconnectedProcess = {
    */
   readonly isSilent: boolean
 }
-
-/** A database row of a process, with the time of the read by the clock of this replica. */
-export type StoredProcess = KnownProcess & { readonly readAtMs: number }
 
 /** Changes that this replica has not written to the database yet. */
 export type Unreported = {
@@ -43,9 +40,9 @@ export type RecentlyDisconnected = {
 }
 
 export type RecentlyDisconnectedDeps = {
-  readonly known: () => readonly StoredProcess[]
-  /** Returns the ids of the processes that are connected to any replica. */
-  readonly connected: () => ReadonlySet<string>
+  readonly known: () => Pick<StoredProcesses, 'has' | 'away' | 'awayOf'>
+  /** Returns whether the process is connected to any replica. */
+  readonly isConnected: (processId: string) => boolean
   /** Milliseconds for which a gateway forwards requests while its control plane does not answer. */
   readonly leaseMs: (gatewayId: string) => number
   readonly nowMs: () => number
@@ -60,28 +57,30 @@ const BEATS_ON_MS = 15_000
 
 export function createRecentlyDisconnected({
   known,
-  connected,
+  isConnected,
   leaseMs,
   nowMs,
 }: RecentlyDisconnectedDeps): RecentlyDisconnected {
   const leaving = new Map<string, DisconnectedProcess>()
   const replaced = new Set<string>()
 
-  function away(): readonly DisconnectedProcess[] {
-    const gone = new Map(leaving)
-    for (const { awayS, readAtMs, isPodDeleted, ...row } of known()) {
-      if (awayS === null || gone.has(row.processId)) continue
+  function away(
+    stored: readonly StoredProcess[],
+    unreported: readonly DisconnectedProcess[],
+  ): readonly DisconnectedProcess[] {
+    const others = stored.flatMap(({ awayS, readAtMs, isPodDeleted, ...row }) => {
+      if (awayS === null || leaving.has(row.processId)) return []
       // Skips a process whose session ended and whose pod is deleted. The process has ended together with its pod.
-      if (isPodDeleted && !row.isSilent) continue
+      if (isPodDeleted && !row.isSilent) return []
       const { processId, gatewayId, owner, isSilent } = row
-      gone.set(processId, { processId, gatewayId, owner, atMs: readAtMs - awayS * 1_000, isSilent })
-    }
-    const there = connected()
-    const keptMs = ({ gatewayId, isSilent }: DisconnectedProcess) =>
-      isSilent ? leaseMs(gatewayId) + BEATS_ON_MS : REMEMBER_MS
-    const isCounted = (one: DisconnectedProcess) =>
-      !there.has(one.processId) && !replaced.has(one.processId) && nowMs() - one.atMs <= keptMs(one)
-    return [...gone.values()].filter(isCounted)
+      return [{ processId, gatewayId, owner, atMs: readAtMs - awayS * 1_000, isSilent }]
+    })
+    return [...unreported, ...others].filter(isCounted)
+  }
+
+  function isCounted({ processId, gatewayId, isSilent, atMs }: DisconnectedProcess): boolean {
+    const keptMs = isSilent ? leaseMs(gatewayId) + BEATS_ON_MS : REMEMBER_MS
+    return !isConnected(processId) && !replaced.has(processId) && nowMs() - atMs <= keptMs
   }
 
   return {
@@ -89,13 +88,14 @@ export function createRecentlyDisconnected({
       leaving.set(processId, { gatewayId, processId, owner, atMs: nowMs(), isSilent: false })
     },
     arrived({ processId, owner }) {
-      const isBack = leaving.delete(processId) || known().some((row) => row.processId === processId)
+      const isBack = leaving.delete(processId) || known().has(processId)
       if (isBack) return
-      const others = away().filter((gone) => gone.owner === owner && !gone.isSilent)
+      const unreported = [...leaving.values()].filter((gone) => gone.owner === owner)
+      const others = away(known().awayOf(owner), unreported).filter(({ isSilent }) => !isSilent)
       const [first] = others.sort((a, b) => a.atMs - b.atMs)
       if (first !== undefined) replaced.add(first.processId)
     },
-    count: () => away().length,
+    count: () => away(known().away, [...leaving.values()]).length,
     unreported: () => ({ left: [...leaving.values()], replaced: [...replaced] }),
     markReported(unreported) {
       for (const gone of unreported.left)

@@ -34,7 +34,7 @@ function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
     peer.appliedVersion = body.version
     peer.rejected = null
   }
-  peer.hostedWork = body.hosted_work ?? peer.hostedWork
+  peer.hostedWork = unlessEqual(body.hosted_work ?? null, peer.hostedWork)
   const before = peer.killState
   kill.ack(peer, body)
   // Reports the changed kill state at once, because another replica may be counting acknowledgements.
@@ -58,5 +58,10 @@ function applyStatus(peer: Peer, body: StatusBody): void {
   peer.appliedVersion = body.applied_version ?? peer.appliedVersion
   peer.conditions = body.conditions ?? []
   peer.warnings = body.warnings ?? []
-  peer.hostedWork = body.hosted_work ?? peer.hostedWork
+  peer.hostedWork = unlessEqual(body.hosted_work ?? null, peer.hostedWork)
+}
+
+/** Returns the known report when the new one is equal, so that only changes are written to the database. */
+function unlessEqual(fresh: Peer['hostedWork'], known: Peer['hostedWork']): Peer['hostedWork'] {
+  return fresh === null || JSON.stringify(fresh) === JSON.stringify(known) ? known : fresh
 }

@@ -1,37 +1,43 @@
+import type { Clock } from '../../core/state/clock.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
 import type { ProcessRegistry } from './process-registry.ts'
+import { createThrottle } from './throttle.ts'
 
 /**
  * Sends each process the agents that it shares with other processes. For a shared agent, a process takes quota leases
  * instead of counting alone.
  */
-export type SharedAgentsBroadcaster = {
+export type SharedAgentsBroadcaster = Disposable & {
   /**
    * Sends changed lists of shared agents. Must be called when a process connects, disconnects or is reported by another
-   * replica.
+   * replica. Counts all processes, so calls in quick succession are merged.
    */
   broadcast(): void
 }
 
+const MAX_PAUSE_MS = 1_000
+
 export function createSharedAgentsBroadcaster({
   peerRegistry,
   processRegistry,
+  clock,
 }: {
   readonly peerRegistry: PeerRegistry
   readonly processRegistry: Pick<ProcessRegistry, 'elsewhere'>
+  readonly clock: Clock
 }): SharedAgentsBroadcaster {
-  return {
-    broadcast() {
-      const counts = servingCountsOf([
-        ...peerRegistry.peers.values(),
-        ...processRegistry
-          .elsewhere()
-          .map(({ gatewayId, facts }) => ({ gatewayId, agent: facts.agent ?? null })),
-      ])
-      for (const peer of peerRegistry.peers.values()) tell(peer, counts.get(peer.gatewayId))
-    },
+  const throttle = createThrottle({ work: send, clock, maxPauseMs: MAX_PAUSE_MS })
+  function send(): void {
+    const counts = servingCountsOf([
+      ...peerRegistry.peers.values(),
+      ...processRegistry
+        .elsewhere()
+        .map(({ gatewayId, facts }) => ({ gatewayId, agent: facts.agent ?? null })),
+    ])
+    for (const peer of peerRegistry.peers.values()) tell(peer, counts.get(peer.gatewayId))
   }
+  return { broadcast: throttle.request, [Symbol.dispose]: throttle[Symbol.dispose] }
 }
 
 type Served = { readonly gatewayId: string; readonly agent: string | null }

@@ -43,3 +43,9 @@ export const EFFECT_PREFIX = 'effect:'
 export function effectOfPattern(pattern: string): string | null {
   return pattern.startsWith(EFFECT_PREFIX) ? pattern.slice(EFFECT_PREFIX.length) : null
 }
+
+/** Reports whether the pattern names actions, or an effect class of this version. */
+export function isKnownPattern(pattern: string): boolean {
+  const effect = effectOfPattern(pattern)
+  return effect === null || isEffectClass(effect)
+}

@@ -66,13 +66,13 @@ function table(name: 'nat' | 'filter', output: 'ACCEPT' | 'DROP', rules: readonl
 
 /**
  * Returns the program of the rule setter under gVisor, for `/bin/sh FILE UID`. The kubelet shows its last output as the
- * termination message. IPv6 is closed first; without IPv6 there is nothing to close. The lock file of iptables is on the
- * root file system, which is read-only, and no other process of the pod sets rules.
+ * termination message. IPv6 is closed first; without IPv6 there is nothing to close. The default lock file of iptables cannot be
+ * created on a read-only root file system, and gVisor locks no devices such as /dev/null, so the file of the program is the lock.
  */
 export function iptablesScript(): string {
   return [
     'uid=$1',
-    'export XTABLES_LOCKFILE=/dev/null',
+    'export XTABLES_LOCKFILE=$0',
     'restore() {',
     '  errors=$("$1" 2>&1) && return',
     '  errors=$(echo "$errors" | head -n 2 | tr "\\n" " ")',

@@ -217,6 +217,7 @@ export const codehost: Connector<'codehost'> = {
       : [...rowKeys(CLASSIFIER, request, config), ...referenceKeys(request)],
   hasOpaqueBody: (request, config) =>
     !isGraphql(request, config) && rowsAreOpaque(CLASSIFIER, request, config),
+  readsMore: isGraphql,
   readsHead(request, config) {
     const push = isPush(request) ? pushOf(request, config) : undefined
     return push === undefined ? null : pushReader(push, config)

@@ -6,6 +6,7 @@ import type { OverridableFormat } from '../request/method-override.ts'
 import type { LookUps } from './binding/look-up.ts'
 import type { Pins } from './binding/pin.ts'
 import type { Commits } from './codehost/push/pack.ts'
+import type { CredentialCarriers } from './credentials/carriers.ts'
 import type { IdentityRead } from './credentials/identity-reads.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
 import type { HeadReader, UploadReader } from './fields/body-readers.ts'
@@ -102,11 +103,18 @@ export type Row = {
   readonly isAlternative?: boolean
   /** Effect classes that a Connector declares for the row. Built-in rows have theirs in a table (`effects.ts`). */
   readonly effects?: readonly EffectClass[]
+  /**
+   * Permissions that an installation token of a GitHub App needs for the operation, each as `name:access`. Some are
+   * alternatives. Absent if they are not known.
+   */
+  readonly permissions?: readonly string[]
 }
 
 /** Facts about an action name. `method` and `template` are present if a row describes the action. */
 export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
-  Partial<Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative'>>
+  Partial<
+    Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative' | 'permissions'>
+  >
 
 /**
  * Condition that selects one row among several of a method and path. `equals` compares strictly (only boolean true
@@ -228,6 +236,8 @@ export type Connector<Name extends string = string> = {
   undescribed?(body: unknown, config: ConnectorConfig): unknown
   /** True if every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
+  /** True if the request also reads what its actions do not name, as the selection of a GraphQL mutation does. */
+  readsMore?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if an unreadable body has an action of its own: the request is held, and its card quotes the body. */
@@ -284,17 +294,4 @@ export type ExecuteRequest = {
   readonly target: string
   readonly headers: RawHeaders
   readonly body?: string
-}
-
-export type CredentialCarriers = {
-  /** Names of header fields that carry credentials, in lower case. */
-  readonly headers: readonly string[]
-  /** Names of query parameters that carry credentials. */
-  readonly query: readonly string[]
-  /** Query parameters that the API documents for credentials. A write that loses any other parameter is refused. */
-  readonly documentedQuery?: readonly string[]
-  /** Names of form fields or top-level JSON members with credentials. If not empty, such bodies are read. */
-  readonly bodyFields: readonly string[]
-  /** Path prefixes of file uploads. The gateway forwards these bodies unread, whatever their media type. */
-  readonly contentPaths?: readonly string[]
 }

@@ -1,6 +1,7 @@
 import type { Parameters } from '../action/action.ts'
 import { isRefusal, type RawHeaders } from '../request/canonical.ts'
-import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
+import type { AuthScheme, Connector, Row } from './connector.ts'
+import type { CredentialCarriers } from './credentials/carriers.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { modelIdentity } from './credentials/identity-reads.ts'
 import { executeAddress, ownedDomains } from './domains.ts'

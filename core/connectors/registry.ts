@@ -1,5 +1,6 @@
 import { fold } from '../action/pattern.ts'
 import { normaliseHost } from '../request/authority.ts'
+import { GATEWAY_HOST } from '../request/gateway-host.ts'
 import type { ConnectorEntry } from '../wire/gateway/sync.ts'
 import { chat } from './chat.ts'
 import { codehost } from './codehost.ts'
@@ -152,7 +153,8 @@ export function indexConnectors(connectors: readonly BoundConnector[]): HostInde
 
 function addBase(exact: Map<string, HostOwner[]>, bound: BoundConnector): void {
   const base = baseOf(bound.config)
-  if (base !== null) addOwner(exact, base.host, { bound, ports: [...bound.ports, base.port] })
+  if (base !== null && base.host !== GATEWAY_HOST)
+    addOwner(exact, base.host, { bound, ports: [...bound.ports, base.port] })
 }
 
 /**
@@ -173,7 +175,7 @@ function baseKey(config: ConnectorConfig): string {
 function addOwner(map: Map<string, HostOwner[]>, domain: string, owner: HostOwner): void {
   // Connector objects may contain IPv6 addresses with or without brackets.
   const host = normaliseHost(domain) ?? normaliseHost(`[${domain}]`)
-  if (host === null) return
+  if (host === null || host === GATEWAY_HOST) return
   const owners = map.get(host)
   if (owners === undefined) map.set(host, [owner])
   else owners.push(owner)
@@ -182,7 +184,7 @@ function addOwner(map: Map<string, HostOwner[]>, domain: string, owner: HostOwne
 /** Returns the connector that owns a host and port: an exact name beats a wildcard, a longer wildcard a shorter one. */
 export function findConnector(index: HostIndex, host: string, port: number): BoundConnector | null {
   const exact = ownerAt(index.exact.get(host), port)
-  if (exact !== null || index.wildcards.size === 0) return exact
+  if (exact !== null || index.wildcards.size === 0 || host === GATEWAY_HOST) return exact
   for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
     const owner = ownerAt(index.wildcards.get(host.slice(dot + 1)), port)
     if (owner !== null) return owner

@@ -45,6 +45,8 @@ export const CONDITIONS = {
   Degraded: {
     AsExpected: 'no limitation is known',
     Warnings: 'the object is in force, but part of it is probably unintended',
+    CredentialSourceFailed:
+      'the control plane could not refresh the credential of the Connector, whose last one is sent until it expires; the message has the error of the source',
     GatewayRejected:
       'a gateway process refused the configuration and keeps an older one; the message names it',
     GatewayLagging:
@@ -82,6 +84,8 @@ export const CONDITIONS = {
       'some governed pods have containers without a numeric runAsUser: the image chooses the user, which may be that of the proxy',
     VsockAdmitted:
       'some governed pods have the default seccomp profile, which admits AF_VSOCK in older container runtimes',
+    PodsAdmitInbound:
+      'some governed pods were created before inbound was deny: other pods can connect to them; the message names them',
     PodsChangeUser:
       'some governed pods run programs that change their user and require the capabilities for it',
   },

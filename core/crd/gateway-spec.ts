@@ -154,6 +154,11 @@ export const GatewaySpec = z.strictObject({
     AllowedNamespaces.optional(),
     'Namespaces whose objects may reference this Gateway, by kind. The namespace of the Gateway always may.',
   ),
+  refusalDetail: described(
+    z.enum(['full', 'brief']).default('full'),
+    'Detail of refusals by a rule, an approver or a kill switch. With `brief`, agents receive only that the request was refused, whom to ask, and the id. Users find the reason by that id. Decisions of `/api/v1/actions` have the reason and the rules in either case.',
+    'brief',
+  ),
   hardening: described(
     z.enum(['standard', 'strict']).default('standard'),
     'Requirements on governed pods. `strict` also refuses pods with a container that may run as root or without a numeric `runAsUser`.',

@@ -1,8 +1,19 @@
 import { EFFECT_CLASSES, EFFECT_PREFIX } from '../action/effect-class.ts'
 import { TYPES_WITHOUT_HOSTS } from '../connectors/registry.ts'
 import { isPermissionPattern } from './action-patterns.ts'
-import { hasOneSource, ONE_SOURCE } from './credential-spec.ts'
+import {
+  hasOneExchange,
+  hasOneSource,
+  isMinted,
+  MINTING_FIELDS,
+  NOT_IN_CHAT,
+  ONE_EXCHANGE,
+  ONE_SOURCE,
+  SOURCE_FIELDS,
+} from './credential-spec.ts'
+import { isPlainPath, PLAIN_PATH } from './local-source-spec.ts'
 import { MODEL_RULES, type ModelShape } from './model-rules.ts'
+import { OAUTH2_RULES, type OAuth2Shape } from './oauth2-rules.ts'
 import type { SpecRule, SpecRules } from './spec-rules.ts'
 
 type SelectorShape = {
@@ -124,7 +135,12 @@ type ConnectorShape = ModelShape & {
     readonly allowPrivateAddresses: boolean
     readonly allowPlaintextCredential: boolean
   }
-  readonly credential?: Parameters<typeof hasOneSource>[0] | undefined
+  readonly credential?:
+    | (Parameters<typeof hasOneSource>[0] & {
+        readonly oauth2?: OAuth2Shape | undefined
+        readonly githubApp?: unknown
+      })
+    | undefined
   readonly tls: { readonly mode: string }
   readonly actions: ReadonlyArray<{ readonly action: string }>
 }
@@ -173,10 +189,29 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
         auth?.type === 'none',
     },
     {
-      cel: '!has(self.credential) || has(self.credential.secretRef) != has(self.credential.vault)',
+      cel: `!has(self.credential) || [${SOURCE_FIELDS.map((field) => `has(self.credential.${field})`).join(', ')}].exists_one(isSet, isSet)`,
       path: ['credential'],
       message: ONE_SOURCE,
       holds: ({ credential }) => credential === undefined || hasOneSource(credential),
+    },
+    {
+      cel: '!has(self.credential) || !has(self.credential.oauth2) || !has(self.credential.githubApp)',
+      path: ['credential'],
+      message: ONE_EXCHANGE,
+      holds: ({ credential }) => credential === undefined || hasOneExchange(credential),
+    },
+    {
+      cel: `self.type != 'chat' || !has(self.credential) || ${MINTING_FIELDS.map((field) => `!has(self.credential.${field})`).join(' && ')}`,
+      path: ['credential'],
+      message: NOT_IN_CHAT,
+      holds: ({ type, credential }) => type !== 'chat' || !isMinted(credential),
+    },
+    ...OAUTH2_RULES,
+    {
+      cel: "!has(self.credential) || !has(self.credential.file) || !self.credential.file.path.matches('/([.]{0,2})(/|$)')",
+      path: ['credential', 'file', 'path'],
+      message: PLAIN_PATH,
+      holds: ({ credential }) => credential?.file === undefined || isPlainPath(credential.file.path),
     },
     {
       cel: "self.tls.mode != 'passthrough' || !has(self.credential)",
@@ -197,6 +232,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     { path: ['ports'], keys: null },
     { path: ['endpoint'], keys: null },
     { path: ['actions'], keys: ['method', 'path'] },
+    { path: ['credential', 'oauth2', 'scopesByAction'], keys: ['actionPattern'] },
   ],
   immutable: [
     {

@@ -14,13 +14,11 @@ export type Explained = {
   readonly action: Action | null
   readonly decision: Decision
   readonly snapshotVersion: number | null
-  /** True if the text is for an agent. It then omits the instruction on how to permit the request. */
-  readonly isForAgent?: true
 }
 
 /**
- * Explains a decision: the request, the deciding rule, and the version of the rules. The CLI and every refusal print
- * this text. A refusal omits the instruction on how to permit the request.
+ * Explains a decision: the request, the deciding rule, the version of the rules, and how to permit a denied request. The
+ * text is for users; a refusal has only the ids of the rules.
  */
 export function explainText(given: Explained): string {
   const { request, agent, connector, action, decision } = given
@@ -33,7 +31,7 @@ export function explainText(given: Explained): string {
     ...policyLines(decision),
     ['verdict', verdictLine(decision)],
     ['reason', decision.reason],
-    ...(decision.remedy === undefined || given.isForAgent === true ? [] : [['to permit', decision.remedy]]),
+    ...(decision.remedy === undefined ? [] : [['to permit', decision.remedy]]),
     ['snapshot', given.snapshotVersion === null ? 'none' : String(given.snapshotVersion)],
   ]
     .map(([label = '', text = '']) => `${label.padEnd(11)} ${oneLine(text)}`)

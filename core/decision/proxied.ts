@@ -60,7 +60,9 @@ export function withCredential(
   { entry }: BoundConnector,
   { gateway }: Snapshot,
 ): Decision {
-  const isReady = entry.secret !== null || entry.auth.type === 'none' || gateway.level === 'monitor'
+  // A minted secret that is missing is a failure of its source, which the credential stage answers with 503.
+  const hasSecret = entry.secret !== null || (entry.minted !== undefined && entry.withheld === undefined)
+  const isReady = hasSecret || entry.auth.type === 'none' || gateway.level === 'monitor'
   if (isReady || decision.verdict === 'deny') return decision
   const cause =
     entry.withheld ??

@@ -79,7 +79,8 @@ function withOwn(own: string | null, head: string): string {
 function defaultReason({ verdict }: Judgement, { action, agent }: DecisionInput): string {
   const head = `No permission matches ${action.type} for agent "${agent.name}"`
   if (verdict === 'allow') return `${head}; the gateway's default allows it.`
-  return `${head}, so the gateway's default ${verdict === 'hold' ? 'requires approval' : 'denies it'}.`
+  if (verdict === 'hold') return `${head}, so the gateway's default requires approval.`
+  return `${head}, so the gateway's default denies it.`
 }
 
 /** Returns the instruction for rule authors on how to permit a denied action; undefined if the action is not denied. */

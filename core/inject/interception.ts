@@ -5,9 +5,12 @@ import type { Runtime } from './runtime.ts'
 /** Way from a pod to its sidecar. `auto` of a Gateway is resolved to one of the two for every pod. */
 export type Interception = 'transparent' | 'proxyEnv'
 
-/** Values of the label `chaperone.dev/layer`. */
+/**
+ * Values of the label `chaperone.dev/layer`: how the injector connects a pod to its sidecar. Whether the capture of a
+ * transparent pod works is known only when its sidecar has proved it, and is in the status of the Gateway.
+ */
 export const LAYERS = {
-  transparent: 'Captured',
+  transparent: 'Transparent',
   proxyEnv: 'Cooperative',
   isolated: 'IsolatedByNetworkPolicy',
 } as const

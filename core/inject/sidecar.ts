@@ -94,12 +94,14 @@ function proxy(facts: SidecarFacts): Container {
     restartPolicy: 'Always',
     env: environment(facts),
     ports: [{ containerPort: POD_PORTS.health, name: 'chaperone', protocol: 'TCP' }],
-    // The first snapshot may take 30 s, longer on a slow node. After 90 failures the kubelet restarts the container.
-    startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 90 }),
+    // On a node that starts many pods a start takes minutes. The kubelet must not end it: a restart begins from nothing and
+    // takes CPU time from the other starts.
+    startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 600 }),
     readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
-    // A restart ends all connections of the agent. An event loop that still runs on a busy node responds within 10 s.
+    // A restart ends all connections of the agent, and on a busy node it makes the node busier. An event loop that still
+    // runs there responds within 10 s at least once in a minute.
     livenessProbe: {
-      ...probe(HEALTH_PATHS.live, { periodSeconds: 10, failureThreshold: 3 }),
+      ...probe(HEALTH_PATHS.live, { periodSeconds: 10, failureThreshold: 6 }),
       timeoutSeconds: 10,
     },
     resources: gateway.spec.sidecar?.resources ?? PROXY_RESOURCES,

@@ -66,7 +66,13 @@ export type CanonicalRequest = {
 }
 
 /** Refusal as a return value. `detail` states the problem and its correction. */
-export type Refusal = { readonly kind: 'refusal'; readonly code: ErrorCode; readonly detail: string }
+export type Refusal = {
+  readonly kind: 'refusal'
+  readonly code: ErrorCode
+  readonly detail: string
+  /** Detail without names of rules, for agents of a Gateway with `refusalDetail: brief`. Absent: `detail` names none. */
+  readonly brief?: string
+}
 
 export function isRefusal(value: unknown): value is Refusal {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'refusal'

@@ -105,12 +105,18 @@ export function isWebSocket(upgrade: string | null | undefined): boolean {
   return upgrade?.length === 9 && upgrade.toLowerCase() === 'websocket'
 }
 
+/** Some clients, such as undici for port 80, leave out the port in the Host header of a CONNECT. */
+function withPortOf(target: string, host: string | undefined): string | undefined {
+  const port = /:\d{1,5}$/.exec(target)?.[0] ?? ''
+  return host === undefined || /:\d{1,5}$/.test(host) ? host : host + port
+}
+
 /**
  * Parses a CONNECT for a tunnel whose content is not inspected. The request has no path. Its target is the authority,
  * and a Host field, if present, must equal it.
  */
 function readConnect(raw: RawRequest, facts: HeaderFacts): CanonicalRequest | Refusal {
-  const authority = agreeOnHost(raw, 'https', raw.target, facts.host)
+  const authority = agreeOnHost(raw, 'https', raw.target, withPortOf(raw.target, facts.host))
   if (isRefusal(authority)) return authority
   return {
     method: 'CONNECT',

@@ -1,7 +1,7 @@
 import { withoutExposedCredential } from '../connectors/credentials/clear-text.ts'
 import { buildHostIndex } from '../connectors/registry.ts'
 import { createPermissionIndexBuilder, type PermissionIndex } from '../decision/permissions/permissions.ts'
-import { compileStoredPolicy } from '../decision/policies/policy-document.ts'
+import { compileStoredPolicy } from '../decision/policies/compile-policy.ts'
 import { buildPolicyIndex, type PolicyIndex } from '../decision/policies/policy-index.ts'
 import { verdictOfRule } from '../decision/vocabulary.ts'
 import { ChaperoneError } from '../errors.ts'
@@ -15,7 +15,7 @@ import type {
 import { LIMITS } from '../wire/limits.ts'
 import type { EntryReader } from './read-section.ts'
 import { READERS } from './readers.ts'
-import { PERMISSION_SECTIONS, SECTION_NAMES } from './sections.ts'
+import { OWN_PERMISSIONS_SECTION, PERMISSION_SECTIONS, SECTION_NAMES } from './sections.ts'
 import type { NotUnderstood, Snapshot } from './snapshot.ts'
 import { isDenialOfEntry } from './stand-ins.ts'
 
@@ -81,6 +81,8 @@ type Reading = {
    * `validation` for an invalid section.
    */
   read<E>(section: string, reader: EntryReader<E>): readonly E[]
+  /** Names of the permission sections in the section index. */
+  readonly permissionSections: readonly string[]
   /** Returns the entries that this version does not understand, by section, including those of reused sections. */
   notUnderstood(): ReadonlyMap<string, readonly NotUnderstood[]>
 }
@@ -97,6 +99,7 @@ function readingOf({ sections, hashes }: SnapshotInput, previous: Snapshot | und
       if (result.notUnderstood.length > 0) noted.set(name, result.notUnderstood)
       return result.entries
     },
+    permissionSections: [...PERMISSION_SECTIONS, ...ownSection(hashes)],
     notUnderstood() {
       const before = [...(previous?.notUnderstood ?? [])].filter(([name]) => kept(name) !== undefined)
       return new Map([...before, ...noted])
@@ -109,13 +112,18 @@ function readingOf({ sections, hashes }: SnapshotInput, previous: Snapshot | und
  * a restriction.
  */
 function assertComplete({ sections, hashes }: SnapshotInput, previous: Snapshot | undefined): void {
-  for (const name of SECTION_NAMES) {
+  for (const name of [...SECTION_NAMES, ...ownSection(hashes)]) {
     if (hashes[name] === undefined) throw refused(name, 'is not in the section index')
     if (sections[name] === undefined && previous?.sections[name] !== hashes[name])
       throw refused(name, 'is missing')
   }
-  const unknown = Object.keys(hashes).find((name) => !SECTION_NAMES.includes(name))
+  const known = new Set([...SECTION_NAMES, OWN_PERMISSIONS_SECTION])
+  const unknown = Object.keys(hashes).find((name) => !known.has(name))
   if (unknown !== undefined) throw refused(unknown, 'is unknown to this version; upgrade the gateway')
+}
+
+function ownSection(hashes: SnapshotInput['hashes']): readonly string[] {
+  return hashes[OWN_PERMISSIONS_SECTION] === undefined ? [] : [OWN_PERMISSIONS_SECTION]
 }
 
 function gatewayOf([section]: readonly GatewaySection[]): Snapshot['gateway'] {
@@ -190,17 +198,17 @@ type Permissions = {
 }
 
 function* permissionsOf(
-  { kept, read }: Reading,
+  { kept, read, permissionSections: names }: Reading,
   previous: Snapshot | undefined,
 ): Generator<void, Permissions> {
   const known = previous?.permissionShards
   const isSame = (name: string) => kept(name) !== undefined
-  if (previous !== undefined && known !== undefined && PERMISSION_SECTIONS.every(isSame)) {
+  if (previous !== undefined && known?.size === names.length && names.every(isSame)) {
     return { permissions: previous.permissions, permissionShards: known }
   }
   const builder = createPermissionIndexBuilder()
   const permissionShards = new Map<string, readonly PermissionEntry[]>()
-  for (const name of PERMISSION_SECTIONS) {
+  for (const name of names) {
     const own = isSame(name) ? known?.get(name) : undefined
     const entries = own ?? read(name, READERS.permissions)
     permissionShards.set(name, entries)

@@ -9,7 +9,15 @@ export const PERMISSION_SECTIONS: readonly string[] = Array.from(
   (_, shard) => `permissions.0${shard.toString(16)}`,
 )
 
-/** Names of all sections. A valid section index lists all of them. */
+/**
+ * Section with the permissions that name exactly the agent of a sidecar. The other permission sections of the sidecar
+ * then have the permissions for several agents, so that all sidecars of a Gateway share them. Absent from the section
+ * index of a gateway process, and of a sidecar below `OWN_PERMISSIONS_PROTOCOL`: all permissions are then in the other
+ * sections.
+ */
+export const OWN_PERMISSIONS_SECTION = 'permissions.own'
+
+/** Names of the sections that a valid section index lists. It may also list `OWN_PERMISSIONS_SECTION`. */
 export const SECTION_NAMES: readonly string[] = [
   'gateway',
   'agents',

@@ -282,17 +282,3 @@ function withTarget(tally: RefusalTally, target: string, isNew: boolean | null):
     targets: isShown ? [...targets, shown] : targets,
   }
 }
-
-const number = new Intl.NumberFormat('en-US')
-
-/** Formats counts as `1,240 refusals from TIME to TIME, 87 targets`. `time` formats an ISO 8601 time. */
-export function refusalsText(
-  tally: Pick<RefusalTally, 'count' | 'first' | 'last' | 'distinct_targets' | 'more_targets'>,
-  time: (iso: string) => string = (iso) => iso,
-): string {
-  const { count, first, last, distinct_targets: targets, more_targets: isMore } = tally
-  const refusals = count === 1 ? '1 refusal' : `${number.format(count)} refusals`
-  const named =
-    targets === 1 && !isMore ? '1 target' : `${number.format(targets)}${isMore ? ' or more' : ''} targets`
-  return `${refusals} from ${time(first)} to ${time(last)}, ${named}`
-}

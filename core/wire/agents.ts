@@ -1,5 +1,15 @@
 import * as z from 'zod'
-import { AgentName, Capabilities, Environment, GatewayRef, Id, Metadata, Ok, Runtime } from './fields.ts'
+import {
+  AgentName,
+  Capabilities,
+  Environment,
+  GatewayRef,
+  Id,
+  Metadata,
+  NewAgentName,
+  Ok,
+  Runtime,
+} from './fields.ts'
 import { Instance } from './gateway/instance.ts'
 import { ManagedFields } from './operator/origin.ts'
 
@@ -22,7 +32,7 @@ export const AgentView = z.object({
 })
 export const AgentList = z.object({ agents: z.array(AgentView) })
 export const CreateAgentBody = z.strictObject({
-  name: AgentName,
+  name: NewAgentName,
   runtime: Runtime,
   environment: Environment,
   capabilities: Capabilities.optional(),
@@ -38,6 +48,7 @@ export const PatchAgentBody = z
   .strictObject({
     agent_id: Id,
     action: z.enum(['suspend', 'activate', 'revoke', 'rotate_key']).optional(),
+    /** New name, which must match `NewAgentName`; the present name is accepted in any form. */
     name: AgentName.optional(),
     runtime: Runtime.optional(),
     environment: Environment.optional(),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import type { QueryInput } from './fields.ts'
+import { Id, type QueryInput } from './fields.ts'
 import { ApprovalCard, ApprovalStatus } from './gateway/internal.ts'
+import { GrantBody } from './grants.ts'
 import { LIMITS } from './limits.ts'
 
 export const ApprovalsQuery = z.strictObject({
@@ -14,6 +15,8 @@ export const AnswerBody = z.strictObject({
   id: z.string().min(1).max(100),
   approved: z.boolean(),
   note: z.string().max(2_000).optional(),
+  /** Makes a grant for later requests like this one. Only with `approved: true`. */
+  grant: GrantBody.optional(),
 })
 export const AnswerReply = z.object({
   ok: z.literal(true),
@@ -24,8 +27,20 @@ export const AnswerReply = z.object({
    * well.
    */
   answered_groups: z.array(z.string()).optional(),
+  /** Id of the grant that the answer made. */
+  grant_id: z.string().optional(),
 })
 
+export const WithdrawQuery = z.strictObject({ id: Id })
+export const WithdrawReply = z.object({
+  ok: z.literal(true),
+  id: z.string(),
+  /** `cancelled`, or `pending` if the user's own answer was withdrawn and the approval still waits for answers. */
+  status: ApprovalStatus,
+})
+
+export type WithdrawQuery = z.input<typeof WithdrawQuery>
+export type WithdrawReply = z.infer<typeof WithdrawReply>
 export type ApprovalList = z.infer<typeof ApprovalList>
 export type AnswerBody = z.input<typeof AnswerBody>
 export type AnswerReply = z.infer<typeof AnswerReply>

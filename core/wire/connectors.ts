@@ -22,6 +22,23 @@ export const ConnectorView = z.object({
   warnings: z.array(z.string()),
   has_token: z.boolean(),
   credential: ConnectorCredential,
+  /**
+   * Secret that the control plane mints, or reads itself, and that gateways receive in place of the stored credential;
+   * null for a Connector whose stored credential itself is sent.
+   */
+  minted: z
+    .object({
+      /** Kind of the source. */
+      kind: z.enum(['oauth2', 'githubApp', 'env', 'file', 'exec']),
+      /** Time of issue of the current secret, or of its last read; ISO 8601. Null without one. */
+      issued_at: z.string().nullable(),
+      /** Time of its expiry; null without a secret, and for one that is valid while its source does not change. */
+      expires_at: z.string().nullable(),
+      /** Last failure of the source as full sentences, and its time; null after a success. */
+      error: z.string().nullable(),
+      failed_at: z.string().nullable(),
+    })
+    .nullable(),
   /** Names of the gateways that use the Connector; empty for all gateways. */
   gateways: z.array(z.string()),
   ...ManagedFields,

@@ -17,13 +17,17 @@ const Secret = z
 
 /**
  * Source of the credential of a Connector. `vault`: the encrypted store, by the name in its manifest. `secret`: a Secret
- * that its manifest names. `connector`: stored with a Connector that no manifest states. `none`: its manifest names none.
+ * that its manifest names. `connector`: stored with a Connector that no manifest states. `env`, `file`, `exec`: read by the
+ * control plane from an environment variable, a file or a command. `none`: its manifest names none.
  */
-const CredentialSource = z.enum(['vault', 'secret', 'connector', 'none'])
+const CredentialSource = z.enum(['vault', 'secret', 'connector', 'env', 'file', 'exec', 'none'])
 
 export const ConnectorCredential = z.object({
   source: CredentialSource,
-  /** Name of the credential for `set`; for `secret` that of the Secret, as `namespace/name`. Null for `none`. */
+  /**
+   * Name of the credential for `set`; for `secret` that of the Secret, as `namespace/name`; for `env`, `file` and `exec`
+   * the variable, the path or the command without arguments. Null for `none`.
+   */
   name: z.string().nullable(),
   /** Steps that set the credential where the API cannot; null where it can. */
   remedy: z.string().nullable(),
@@ -31,9 +35,10 @@ export const ConnectorCredential = z.object({
 
 export const CredentialView = z.object({
   name: z.string(),
-  source: z.enum(['vault', 'secret', 'connector']),
+  source: CredentialSource.exclude(['none']),
   /** Names of the Connectors that use the credential; empty for a stored credential that no manifest names. */
   connectors: z.array(z.string()),
+  /** Whether there is a credential to send. */
   is_stored: z.boolean(),
 })
 export const CredentialList = z.object({ credentials: z.array(CredentialView) })
@@ -45,6 +50,8 @@ export const ChangeCredentialReply = Ok.extend({
   /** Names of the Connectors that use the credential. */
   connectors: z.array(z.string()),
 })
+
+export const RotateCredentialBody = z.strictObject({ name: Name })
 
 export const TestCredentialBody = z.strictObject({ connector_id: Id })
 export const TestCredentialReply = z.object({

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { PolicyRecord } from '../crd/policy/policy-spec.ts'
 import {
-  AgentName,
   Capabilities,
   Environment,
   GatewayName,
   Metadata,
+  NewAgentName,
   PolicyName,
   PolicyText,
   Runtime,
@@ -22,9 +22,13 @@ export const ImportBody = z.strictObject({
   organization: z.looseObject({}).optional(),
   agents: z.array(z.unknown()).max(10_000).default([]),
   policies: z.array(z.unknown()).max(1_000).default([]),
+  /** Stores nothing; the reply compares each item with the objects of its name. */
+  dry_run: z.boolean().default(false),
+  /** Leaves out items that exist in the same form. Without it every policy becomes a new entry. */
+  skip_same: z.boolean().default(false),
 })
 export const ImportedAgent = z.strictObject({
-  name: AgentName,
+  name: NewAgentName,
   runtime: Runtime.default(''),
   environment: Environment.default('development'),
   status: z.enum(['active', 'suspended', 'revoked']).default('active'),
@@ -52,6 +56,20 @@ export const ImportReply = z.object({
   ),
   policies_disabled: z.array(z.string()),
   defaults_disabled: z.array(z.string()).optional(),
+  /** Names of the items that `skip_same` left out. */
+  skipped: z.object({ agents: z.array(z.string()), policies: z.array(z.string()) }).optional(),
+  /** Only with `dry_run`: what an import would meet. `differs` has the fields of a changed item that differ. */
+  preview: z
+    .array(
+      z.object({
+        kind: z.enum(['agent', 'policy']),
+        name: z.string(),
+        state: z.enum(['new', 'changed', 'same', 'invalid']),
+        differs: z.array(z.string()).readonly().optional(),
+        error: z.string().optional(),
+      }),
+    )
+    .optional(),
 })
 export const ExportReply = z.object({
   version: z.string(),

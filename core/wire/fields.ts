@@ -3,6 +3,7 @@ import { PermissionPatternSchema } from '../crd/action-patterns.ts'
 import { ConnectorType } from '../crd/connector-spec.ts'
 import { endpointPath, RuleDecisionSchema } from '../crd/fields.ts'
 import { LIMITS } from './limits.ts'
+import { PlainName } from './plain-name.ts'
 
 /**
  * Name of an agent. The name is also the user name in `Proxy-Authorization: Basic`, and a part of scopes and patterns.
@@ -17,14 +18,9 @@ export const AgentName = z
     /^[^\s:*]([^:*\u0000-\u001f\u007f-\u009f]*[^\s:*])?$/,
     'cannot contain `:`, `*` or control characters, or start or end with a space',
   )
-export const GatewayName = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(
-    /^[A-Za-z0-9]([A-Za-z0-9 ._/-]*[A-Za-z0-9])?$/,
-    'can contain only letters, digits, spaces and . _ / -',
-  )
+/** Name of an agent that is created or renamed. Agents of older versions keep names that only match `AgentName`. */
+export const NewAgentName = PlainName
+export const GatewayName = PlainName
 export const Environment = z.string().min(1).max(64)
 export const Runtime = z.string().max(128)
 export const Capabilities = z.array(z.string().min(1).max(128)).max(64)
@@ -76,8 +72,19 @@ export const AuditFilterFields = {
   action_request_id: Id.optional(),
 }
 
+/** A DNS label, so that names of manifests (`namespace/name`) differ from it. */
+const ConnectorName = z
+  .string()
+  .max(63)
+  .regex(
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
+    'can contain only lower-case letters, digits and -, and must begin and end with a letter or digit',
+  )
+
 export const ConnectorFields = {
   type: ConnectorType,
+  /** Name of a new connector. Default: the type, with a number when the name is taken. */
+  name: ConnectorName.optional(),
   token: z.string().min(1).max(65_536),
   domains: z.array(z.string().min(1).max(253)).max(64).optional(),
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),

@@ -1,7 +1,17 @@
 import * as z from 'zod'
 import { EnforcementLevelSchema } from '../crd/gateway-spec.ts'
-import { AgentName, Environment, GatewayName, Id, Ok, Runtime, SetupConnectorSchema } from './fields.ts'
+import {
+  AgentName,
+  Environment,
+  GatewayName,
+  Id,
+  NewAgentName,
+  Ok,
+  Runtime,
+  SetupConnectorSchema,
+} from './fields.ts'
 import { ManagedFields } from './operator/origin.ts'
+import { PLAIN_NAME_RULE } from './plain-name.ts'
 
 const Host = z.string().min(1).max(253)
 const Port = z.int().min(1).max(65_535)
@@ -60,7 +70,7 @@ export const PatchGatewayReply = Ok.extend({ gateway: GatewayView })
 
 /** Body of the quick setup, which creates an agent and its connectors. */
 export const QuickSetupBody = z.strictObject({
-  agent: z.strictObject({ name: AgentName, runtime: Runtime, environment: Environment }),
+  agent: z.strictObject({ name: NewAgentName, runtime: Runtime, environment: Environment }),
   connectors: z.array(SetupConnectorSchema).max(64),
   gateway: z.strictObject({ name: GatewayName }).optional(),
 })
@@ -81,7 +91,13 @@ export const SetUpGatewayBody = z.strictObject({
     port: Port.optional(),
     enforcementLevel: EnforcementLevelSchema.optional(),
   }),
-  agent: z.strictObject({ name: AgentName, create: z.boolean().default(false) }).optional(),
+  agent: z
+    .strictObject({ name: AgentName, create: z.boolean().default(false) })
+    .refine(({ name, create }) => !create || NewAgentName.safeParse(name).success, {
+      path: ['name'],
+      message: PLAIN_NAME_RULE,
+    })
+    .optional(),
   connectors: z.array(SetupConnectorSchema).max(64).default([]),
 })
 export const SetUpGatewayReply = Ok.extend({

@@ -39,6 +39,7 @@ export const CleanupReply = z.object({
     invitations: Count,
     old_actions: Count,
     old_approvals: Count,
+    ended_grants: Count,
     stale_orders: Count,
     rate_slots: Count,
     provider_handles: Count,

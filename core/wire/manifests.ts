@@ -31,6 +31,10 @@ export const ManifestObjectView = z.object({
   in_force: InForce,
   reasons: z.array(z.string()),
   warnings: z.array(z.string()),
+  /** Lines in the manifest file: one for each item of `reasons`. Null for objects of a cluster. */
+  reason_lines: z.array(z.int().nullable()),
+  /** Lines in the manifest file: one for each item of `warnings`. Null for objects of a cluster. */
+  warning_lines: z.array(z.int().nullable()),
   /** Time at which the control plane validated the object, RFC 3339 with microseconds. */
   judged_at: z.string(),
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Email } from './fields.ts'
 
 /** Channels that announce held requests to approvers. */
-export const CHANNEL_NAMES = ['slack', 'email', 'webhook', 'chat_webhook'] as const
+export const CHANNEL_NAMES = ['slack', 'email', 'webhook', 'chat_webhook', 'web_push'] as const
 export const ChannelName = z.enum(CHANNEL_NAMES)
 /** Names of the channels in sentences. */
 export const CHANNEL_TITLES: Readonly<Record<ChannelName, string>> = {
@@ -10,6 +10,7 @@ export const CHANNEL_TITLES: Readonly<Record<ChannelName, string>> = {
   email: 'e-mail',
   webhook: 'webhook',
   chat_webhook: 'chat webhook',
+  web_push: 'Web Push',
 }
 
 /** Returns the warning about a failing channel. It omits the error, because every role may read it. */

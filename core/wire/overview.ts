@@ -82,9 +82,16 @@ export const ActivityReply = z.object({
       would_block: z.int(),
       latency_p50_ms: z.number().nullable(),
       latency_p95_ms: z.number().nullable(),
+      latency_p99_ms: z.number().nullable(),
     }),
   ),
-  /** Reasons of denials, the most frequent first. */
+  /** Percentiles over the whole period, without requests that waited for an approval; null without requests. */
+  latency: z.object({
+    p50_ms: z.number().nullable(),
+    p95_ms: z.number().nullable(),
+    p99_ms: z.number().nullable(),
+  }),
+  /** Most frequent denials of each agent, those of the agent with the most denials first. */
   denials: z.array(
     z.object({
       agent: z.string().nullable(),
@@ -93,6 +100,8 @@ export const ActivityReply = z.object({
       reason: z.string().nullable(),
       count: z.int(),
       last_at: z.string(),
+      /** Number of all denials of the agent in the period, also of those that are not listed. */
+      agent_count: z.int(),
     }),
   ),
   /** Agents in descending order of their number of requests. */

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ActionSpec } from '../action/spec.ts'
 import { SubmittedSpec } from '../action/submitted-spec.ts'
 import { ACTION_REQUEST_STATES } from '../state/action-request.ts'
-import { AgentName, Environment, Ok, Runtime } from './fields.ts'
+import { Environment, NewAgentName, Ok, Runtime } from './fields.ts'
 import { ApprovalStatus, KillScope } from './gateway/internal.ts'
 import { LIMITS } from './limits.ts'
 
@@ -29,7 +29,11 @@ export const VerifyBody = z.object({
 /** Value of the header `Idempotency-Key`. */
 export const IdempotencyKey = z.string().regex(/^[\x20-\x7e]{1,255}$/)
 export const ActionParams = z.object({ actionRequestId: z.string().max(300) })
-export const RegisterBody = z.object({ name: AgentName, runtime: Runtime.min(1), environment: Environment })
+export const RegisterBody = z.object({
+  name: NewAgentName,
+  runtime: Runtime.min(1),
+  environment: Environment,
+})
 const whole = (least: number) => z.coerce.number().pipe(z.int().min(least))
 export const AuditQuery = z.object({
   limit: whole(1).pipe(z.number().max(LIMITS.listMax)).default(LIMITS.listDefault),

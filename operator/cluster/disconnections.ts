@@ -1,6 +1,7 @@
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { EventRecorder, EventTarget } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
+import { egressCauseText } from '../network/egress-cause.ts'
 import type { GovernedPod } from './governed-pods.ts'
 
 /** Pods whose sidecar has no connection to the control plane, for the same cause. */
@@ -121,7 +122,7 @@ function byCause(lost: readonly Lost[]): readonly Disconnected[] {
 /** Records an Event on the pod, and one on its owner, which is the same for all of its pods. */
 function recordEvents(events: EventRecorder, { pod, cause }: Lost): void {
   const { namespace = '' } = pod.metadata
-  const why = causeText(cause)
+  const why = egressCauseText(cause)
   void events.record({ apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata }, noteOf('this pod', why))
   const { owner } = pod
   if (owner === null) return
@@ -135,12 +136,4 @@ function noteOf(whose: string, why: string) {
     ...{ type: 'Warning' as const, reason: 'SidecarNotConnected', action: 'Connect' },
     note: `The sidecar of ${whose} has no connection to the control plane, so the pod does not become ready: ${why}`,
   }
-}
-
-/** Returns the cause as text, or where to find it. */
-export function causeText(cause: string | null): string {
-  return (
-    cause ||
-    'no NetworkPolicy explains it; the log of the container chaperone-proxy and kubectl chaperone doctor POD have the reason'
-  )
 }

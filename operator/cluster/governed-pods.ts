@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ANNOTATIONS, CONTAINERS, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
+import { ANNOTATIONS, CONTAINERS, INBOUND_LABEL, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
 import { governedWorkload, owningController } from '../../core/inject/agent-name.ts'
 import type { Pod } from '../../core/inject/pod.ts'
 import { everyContainer, RESERVED_CONTAINERS } from '../../core/inject/reserved.ts'
@@ -53,6 +53,8 @@ export type GovernedPod = KubeObject & {
   readonly hasUnknownUser: boolean
   /** True when a container has no seccomp profile of its own, so that the runtime may admit AF_VSOCK. */
   readonly mayHaveVsock: boolean
+  /** True when the pod has the label of the NetworkPolicy that denies inbound connections. */
+  readonly isInboundDenied: boolean
   /** Why the capture rules of the pod could not be set, so that its agent does not start; null if they are set or pending. */
   readonly captureFailure: string | null
 }
@@ -75,6 +77,7 @@ export function governedPod(pod: KubeObject): GovernedPod {
     hasUnknownUser: spec !== undefined && hasUnknownUser({ metadata: {}, spec }),
     mayHaveVsock: spec !== undefined && mayHaveVsock({ metadata: {}, spec }),
     changesUser: metadata.annotations?.[ANNOTATIONS.bypassPossible] !== undefined,
+    isInboundDenied: metadata.labels?.[INBOUND_LABEL] === 'deny',
     captureFailure: captureFailure(status.initContainerStatuses ?? []),
   }
 }

@@ -7,7 +7,7 @@ import type { WorkQueue } from '../kube/queue.ts'
 import { createPush } from '../reconcile/push.ts'
 import { createPushedObjects } from '../reconcile/pushed-objects.ts'
 import { createStatusWriter } from '../status/status-writer.ts'
-import { type CustomResource, splitQueueKey } from './custom-resources.ts'
+import { type CustomResource, queueKey, splitQueueKey } from './custom-resources.ts'
 import { createDisconnections, type Disconnections } from './disconnections.ts'
 import type { LeaderDeps, LeaderTiming } from './leader.ts'
 import { reportNamespaceLabels } from './namespace-labels.ts'
@@ -53,6 +53,7 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
     signal,
     log,
     onGateways: gatewaysChanged,
+    onCredentials: connectorsChanged(caches, enqueue),
     onStale: enqueueAll,
     onRefused(refused) {
       for (const pod of refused) void events.record(podTarget(pod), REFUSED)
@@ -108,6 +109,17 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
         repeatSweep({ client, controlPlane, caches, pushed, enqueue, signal, log }, timing.sweepMs),
       ])
     },
+  }
+}
+
+/** Returns a function that enqueues those of the Connectors that exist. */
+function connectorsChanged(
+  caches: LeaderDeps['caches'],
+  enqueue: Enqueuer['enqueue'],
+): (connectors: ReadonlySet<string>) => void {
+  return (connectors) => {
+    for (const name of connectors)
+      if (caches.Connector.get(name) !== undefined) enqueue(queueKey('Connector', name))
   }
 }
 

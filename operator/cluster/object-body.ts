@@ -3,6 +3,7 @@ import type { ResourceKind } from '../../core/crd/schemas.ts'
 import type { PushBody } from '../../core/wire/operator/operator.ts'
 import { keyOf } from '../kube/objects.ts'
 import { pushBody } from '../reconcile/push-body.ts'
+import { withoutDefaults } from '../reconcile/without-defaults.ts'
 import type { Credential } from './credentials.ts'
 import type { CustomResource } from './custom-resources.ts'
 
@@ -23,7 +24,7 @@ export function objectBody(
     origin: manifestOrigin(object.metadata),
     kind,
     metadata: { name, namespace },
-    spec: object.spec,
+    spec: withoutDefaults(kind, object.spec),
     credential: credential?.value,
     createdAt: creationTimestamp,
   })

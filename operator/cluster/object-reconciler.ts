@@ -33,7 +33,7 @@ export type ObjectReconcilerDeps = Pick<
   readonly push: Push
   readonly pushed: PushedObjects
   readonly secrets: Pick<ConnectorSecrets, 'read'>
-  readonly acknowledgements: Pick<Acknowledgements, 'of' | 'dueMs' | 'isStale'>
+  readonly acknowledgements: Pick<Acknowledgements, 'of' | 'credentialError' | 'dueMs' | 'isStale'>
   readonly statuses: StatusWriter
   readonly events: EventRecorder
   readonly enqueue: (key: string, afterMs?: number) => void
@@ -138,8 +138,9 @@ function factsOf(
   deps: ObjectReconcilerDeps,
   kind: ResourceKind,
   object: CustomResource,
-): Pick<StatusFacts, 'isStale' | 'undeclared' | 'gateway' | 'now'> {
+): Pick<StatusFacts, 'isStale' | 'undeclared' | 'gateway' | 'credentialError' | 'now'> {
   return {
+    credentialError: kind === 'Connector' ? deps.acknowledgements.credentialError(keyOf(object)) : null,
     isStale: deps.acknowledgements.isStale(),
     undeclared: deps.statuses.undeclared(kind),
     gateway: kind === 'Gateway' ? gatewayFacts(deps, object as CustomResource<'Gateway'>) : null,

@@ -13,6 +13,8 @@ import { type Replicas, replicaName } from './replicas.ts'
 export type Acknowledgements = {
   /** Returns the state of a Gateway (`namespace/name`), merged from all replicas; null before the first reply. */
   of(gateway: string): GatewayState | null
+  /** Returns the error of the credential of a Connector (`namespace/name`); null while it is refreshed, or has none. */
+  credentialError(connector: string): string | null
   /** Returns the milliseconds until another process of the Gateway counts as lagging; null without such a process. */
   dueMs(gateway: string): number | null
   /** True when no replica has replied for 30 s. */
@@ -30,6 +32,8 @@ export type AcknowledgementsDeps = {
   readonly log: Logger
   /** Called with the Gateways whose state changed; null: all. */
   readonly onGateways: (gateways: ReadonlySet<string> | null) => void
+  /** Called with the Connectors whose credential began to fail, fails with another error, or is refreshed again. */
+  readonly onCredentials: (connectors: ReadonlySet<string>) => void
   /** Called when an outage of all replicas has lasted for 30 s, and when it ends. */
   readonly onStale: () => void
   /** Called with the pods whose sidecars a replica refuses, after every reply that names refused pods. */
@@ -45,13 +49,15 @@ const PAUSE_MS = 1_000
 const STALE_AFTER_MS = 30_000
 
 export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgements {
-  const { client, replicas, signal, onGateways, onStale, onRefused, pauseMs = PAUSE_MS } = deps
+  const { client, replicas, signal, onGateways, onCredentials, onStale, onRefused } = deps
+  const { pauseMs = PAUSE_MS } = deps
   const states = createGatewayStates()
   const replies = new Map<string, OperatorState>()
   const outages = createOutageLog({
     log: deps.log,
     message: 'state of a control plane replica could not be read',
   })
+  let credentialErrors: ReadonlyMap<string, string> = new Map()
   let answeredAt = performance.now()
   let wasStale = false
   const isStale = () => performance.now() - answeredAt >= STALE_AFTER_MS
@@ -84,7 +90,16 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
     const merged = mergeStates([...replies.values()])
     const changed = merged === null ? new Set<string>() : states.put(merged)
     if (changed === null || changed.size > 0) onGateways(changed)
+    if (merged !== null) putCredentials(merged)
     checkStale()
+  }
+
+  function putCredentials({ failing_credentials: failing }: OperatorState): void {
+    const before = credentialErrors
+    credentialErrors = new Map(failing.map(({ connector, error }) => [connector, error]))
+    const names = [...before.keys(), ...credentialErrors.keys()]
+    const changed = new Set(names.filter((name) => before.get(name) !== credentialErrors.get(name)))
+    if (changed.size > 0) onCredentials(changed)
   }
 
   async function followReplica(replica: Replica, ended: AbortSignal): Promise<void> {
@@ -98,6 +113,7 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
 
   return {
     of: states.of,
+    credentialError: (connector) => credentialErrors.get(connector) ?? null,
     dueMs: states.dueMs,
     isStale,
     async read() {

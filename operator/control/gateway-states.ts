@@ -108,9 +108,12 @@ export function mergeStates(states: readonly OperatorState[]): OperatorState | n
   const kills = new Map(
     states.flatMap((state) => state.kills).map((kill) => [`${kill.source}\n${kill.scope}`, kill]),
   )
+  // A replica that is behind may report an error that has ended.
+  const newest = states.reduce((a, b) => (b.version > a.version ? b : a))
   return {
-    version: Math.max(...states.map((state) => state.version)),
+    version: newest.version,
     revision: '',
+    failing_credentials: newest.failing_credentials,
     kills: sorted(kills),
     processes: sorted(processes),
     refused_pods: sorted(

@@ -6,6 +6,7 @@ import { createControlPlaneHttp } from '../control/control-plane-http.ts'
 import { pushSet, type SetResult } from '../reconcile/push-set.ts'
 import { createPushedObjects } from '../reconcile/pushed-objects.ts'
 import { createReconciler } from '../reconcile/reconciler.ts'
+import { type OpenedFolder, openFolder } from './file-exposure.ts'
 import { createFolderReport, type FolderResult } from './folder-report.ts'
 import { readFolder, watchFolder } from './manifest-folder.ts'
 import { EMPTY_SET, type FolderItem, folderItems, type ManifestSet, nextSet } from './manifest-set.ts'
@@ -34,10 +35,12 @@ export function createFolderOperator({ config, log }: { config: FolderConfig; lo
   const stopped = new AbortController()
   const { signal } = stopped
   let set: ManifestSet = EMPTY_SET
+  let opened: OpenedFolder | null = null
 
   const reconciler = createReconciler<Observed, SetResult>({
     async observe() {
-      set = nextSet(set, await readFolder(config.manifestsDir))
+      opened ??= await openFolder(config.manifestsDir)
+      set = nextSet(set, await readFolder(config.manifestsDir, opened))
       // Problems of files are logged before the push, because the control plane may be unreachable.
       report.fileProblems(set.problems)
       return { set, items: folderItems(set) }
@@ -62,6 +65,7 @@ export function createFolderOperator({ config, log }: { config: FolderConfig; lo
       stopped.abort()
       watcher[Symbol.dispose]()
       await reconciler.stop()
+      await opened?.[Symbol.asyncDispose]()
       http[Symbol.dispose]()
     },
   }

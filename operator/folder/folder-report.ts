@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { lineOfReason } from '../../core/crd/manifests/field-lines.ts'
 import { IN_FORCE_TEXT, type ManifestProblem, type PushReply } from '../../core/wire/operator/operator.ts'
 import type { SetResult } from '../reconcile/push-set.ts'
 import type { FolderItem } from './manifest-set.ts'
@@ -47,7 +48,10 @@ export function createFolderReport(log: Logger): FolderReport {
 
 function logReply(log: Logger, { object }: FolderItem, reply: PushReply): void {
   const place = { object: object.key, file: object.file, line: object.line }
-  for (const warning of reply.warnings) log.warn(place, `manifest warning: ${warning}`)
+  for (const warning of reply.warnings) {
+    const line = lineOfReason(object.lines, warning)
+    log.warn({ ...place, line }, `manifest warning: ${warning}`)
+  }
   if (reply.accepted) {
     log.info({ ...place, version: reply.version }, 'manifest object applied')
     return
@@ -63,10 +67,11 @@ function logReply(log: Logger, { object }: FolderItem, reply: PushReply): void {
 function refusalProblems({ object, body }: FolderItem, reply: PushReply): ManifestProblem[] {
   if (body.problems !== undefined) return []
   const { file, key } = object
-  return reply.reasons.map((reason) => {
-    const path = /^(spec(?:\.\w+)+): /.exec(reason)?.[1] ?? ''
-    return { file, line: object.lineOf(path), message: `${key} was refused: ${reason}` }
-  })
+  return reply.reasons.map((reason) => ({
+    file,
+    line: lineOfReason(object.lines, reason),
+    message: `${key} was refused: ${reason}`,
+  }))
 }
 
 /** Logs the problems that are not in `before`. Returns all problems, for the next comparison. */

@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { exposureOf, type OpenedFolder } from './file-exposure.ts'
 import type { ManifestFile } from './manifest-set.ts'
 
 const DEBOUNCE_MS = 100
@@ -9,9 +10,12 @@ const POLL_MS = 2_000
 /**
  * Reads every `*.yaml` and `*.yml` directly in the folder. Rejects when the folder cannot be listed, because an empty
  * result would remove all objects. A file that was deleted between list and read is not in the result.
+ *
+ * @param opened The folder as it was at the start, for the exposure of its files.
  */
-export async function readFolder(dir: string): Promise<ManifestFile[]> {
-  const files = await Promise.all((await manifestNames(dir)).map((file) => readManifest(dir, file)))
+export async function readFolder(dir: string, opened: OpenedFolder): Promise<ManifestFile[]> {
+  const read = (file: string) => readManifest(dir, file, opened)
+  const files = await Promise.all((await manifestNames(dir)).map(read))
   return files.filter((file) => file !== null)
 }
 
@@ -102,9 +106,12 @@ async function manifestNames(dir: string): Promise<string[]> {
   return names.filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort()
 }
 
-async function readManifest(dir: string, file: string): Promise<ManifestFile | null> {
+async function readManifest(dir: string, file: string, opened: OpenedFolder): Promise<ManifestFile | null> {
   try {
-    return { file, text: await readFile(join(dir, file), 'utf8') }
+    await using handle = await open(join(dir, file))
+    const text = await handle.readFile('utf8')
+    const exposure = await exposureOf(opened, file, await handle.stat())
+    return { file, text, ...(exposure === null ? {} : { exposure }) }
   } catch (error) {
     return codeOf(error) === 'ENOENT' ? null : { file, text: null, failure: codeOf(error) }
   }

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { localSourceOf } from '../../core/crd/local-source-spec.ts'
+import { lineOfReason } from '../../core/crd/manifests/field-lines.ts'
 import { manifestOrigin } from '../../core/crd/manifests/manifest-origin.ts'
 import type { ResourceKind } from '../../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../../core/crd/secrets.ts'
@@ -7,11 +9,17 @@ import { type ManifestOrigin, UNKNOWN_ORIGIN } from '../../core/wire/operator/or
 import { DEPENDENCY_ORDER } from '../reconcile/kind-order.ts'
 import { type ObservedManifest, pushBody } from '../reconcile/push-body.ts'
 import { illegibleHead } from './manifest-head.ts'
-import { duplicates, type ManifestObject, parseManifests } from './manifests.ts'
+import { duplicates, type ManifestObject, type ParsedManifest, parseManifests } from './manifests.ts'
 import { type BrokenFile, type RefusedPolicy, refusedPolicies } from './refused-policies.ts'
 
 /** A manifest file. `text` is null when the file cannot be read; `failure` is the reason. */
-export type ManifestFile = { readonly file: string; readonly text: string | null; readonly failure?: string }
+export type ManifestFile = {
+  readonly file: string
+  readonly text: string | null
+  readonly failure?: string
+  /** Reason why another user or program may change the file, such as its mode; absent if none is known. */
+  readonly exposure?: string
+}
 
 /** The state of the folder: the objects in force of each file, and the problems of the files. */
 export type ManifestSet = {
@@ -81,6 +89,7 @@ function objectBody(
     source: 'file',
     managedBy: object.file,
     origin: fileOrigin(object),
+    lines: object.lines,
     kind,
     metadata: { ...metadata, namespace: object.namespace },
     spec,
@@ -92,12 +101,22 @@ function objectBody(
  * Returns the body for a Policy of a broken file. The body contains the problems, so that the control plane denies the
  * scope of the Policy.
  */
-function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: RefusedPolicy): PushBody {
+function refusedBody({
+  key,
+  namespace,
+  name,
+  file,
+  lines,
+  spec,
+  problems,
+  unnamed,
+}: RefusedPolicy): PushBody {
   return withGeneration({
     uid: `file:${key}`,
     source: 'file',
     managedBy: file,
     origin: { ...UNKNOWN_ORIGIN, file },
+    lines,
     kind: 'Policy',
     metadata: { name, namespace },
     spec: spec ?? null,
@@ -151,9 +170,25 @@ function lastGood(previous: ManifestSet, file: string, taken: readonly ManifestO
 }
 
 function readFile(file: ManifestFile): ReturnType<typeof parseManifests> {
-  if (file.text !== null) return parseManifests(file.file, file.text)
+  if (file.text !== null) return withExposure(parseManifests(file.file, file.text), file)
   const message = `the file cannot be read: ${file.failure ?? 'unknown reason'}`
   return { objects: [], problems: [{ file: file.file, line: null, message }], heads: [illegibleHead(1)] }
+}
+
+/**
+ * Adds a problem for each Connector that takes its credential from the machine, in a file that others may change: they
+ * could have any command run and any file read as the user of the control plane.
+ */
+function withExposure(parsed: ParsedManifest, { file, exposure }: ManifestFile): ParsedManifest {
+  if (exposure === undefined) return parsed
+  const problems = parsed.objects.flatMap(({ resource, line, lines }) => {
+    const local = resource.kind === 'Connector' ? localSourceOf(resource.spec.credential) : null
+    if (local === null) return []
+    const field = `spec.credential.${local.kind}`
+    const message = `${field}: ${exposure}, so others could choose what is read or run as your user; put the manifest into a file that only you may change, or store the credential: credential: { vault }`
+    return [{ file, line: lineOfReason(lines, message) ?? line, message }]
+  })
+  return { ...parsed, problems: [...parsed.problems, ...problems] }
 }
 
 function rank(kind: ResourceKind): number {

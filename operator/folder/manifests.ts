@@ -3,6 +3,7 @@ import { isMap, isScalar, LineCounter } from 'yaml'
 import * as z from 'zod'
 import { fieldAdvice } from '../../core/crd/field-advice.ts'
 import { knownFields } from '../../core/crd/known-fields.ts'
+import type { FieldLines } from '../../core/crd/manifests/field-lines.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../core/crd/manifests/yaml-documents.ts'
 import {
   API_VERSION,
@@ -16,6 +17,7 @@ import {
 import { nearest } from '../../core/nearest.ts'
 import { unstorableIn } from '../../core/storable.ts'
 import type { ManifestProblem } from '../../core/wire/operator/operator.ts'
+import { fieldLines } from './field-lines.ts'
 import { DEFAULT_NAMESPACE, headOf, illegibleHead, type ManifestHead } from './manifest-head.ts'
 
 /** The object that one document of a manifest file declares, and its place. */
@@ -26,8 +28,7 @@ export type ManifestObject = {
   readonly name: string
   readonly file: string
   readonly line: number
-  /** Returns the line of a field, such as `spec.rules.0.conditions.0`, or of its nearest existing parent. */
-  readonly lineOf: (path: string) => number
+  readonly lines: FieldLines
   readonly resource: ManifestResource
 }
 
@@ -146,15 +147,11 @@ function parseValue(value: unknown, document: Document.Parsed, source: Source): 
   const { name } = resource.metadata
   const line = lineAt(document, [], source)
   const key = `${kind}/${namespace}/${name}`
-  const lineOf = (path: string) => lineAt(document, path.split('.').map(stepOf), source)
+  const lines = fieldLines(document.contents, source.lines)
   return {
-    objects: [{ key, kind, namespace, name, file: source.file, line, lineOf, resource }],
+    objects: [{ key, kind, namespace, name, file: source.file, line, lines, resource }],
     problems: [],
   }
-}
-
-function stepOf(part: string): string | number {
-  return /^\d+$/.test(part) ? Number(part) : part
 }
 
 /** Checks `kind` and `apiVersion`, which select the schema. Returns the first problem, or null. */

@@ -71,7 +71,7 @@ function placeOf(head: ManifestHead, file: string, index: number): Omit<RefusedP
       name,
       file,
       line,
-      lineOf: () => line,
+      lines: { '': line },
     },
     unnamed: isNamed ? null : kind === 'Policy' ? 'policy' : 'unknown',
   }

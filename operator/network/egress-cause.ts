@@ -53,6 +53,14 @@ export async function egressCause(
   return `egress of the pod is limited by NetworkPolicy ${someNames(names)}, and no connection to ${lacking} is admitted. Add to spec.egress:\n${missing.map(ruleText).join('\n')}`
 }
 
+/** Returns the cause of `egressCause` as text, or where to find the cause. */
+export function egressCauseText(cause: string | null): string {
+  return (
+    cause ||
+    'no NetworkPolicy explains it; the log of the container chaperone-proxy and kubectl chaperone doctor POD have the reason'
+  )
+}
+
 /** Maximum number of policies that a text names, so that an Event still has the rule. */
 const NAMED = 3
 

@@ -2,7 +2,7 @@ import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
 import type { PushBody } from '../../core/wire/operator/operator.ts'
 
 /** A manifest object as its source observed it. */
-export type ObservedManifest = Pick<PushBody, 'uid' | 'generation' | 'source' | 'origin'> & {
+export type ObservedManifest = Pick<PushBody, 'uid' | 'generation' | 'source' | 'origin' | 'lines'> & {
   readonly kind: ResourceKind
   readonly metadata: PushBody['resource']['metadata']
   /** The spec, which the control plane validates against the schema of the kind. */
@@ -24,7 +24,7 @@ export type ObservedManifest = Pick<PushBody, 'uid' | 'generation' | 'source' | 
 
 /** Builds the request body that pushes one manifest object to the control plane. */
 export function pushBody(manifest: ObservedManifest): PushBody {
-  const { uid, generation, source, managedBy, origin, kind, metadata, spec } = manifest
+  const { uid, generation, source, managedBy, origin, lines, kind, metadata, spec } = manifest
   const { credential, createdAt, problems, unnamed = null } = manifest
   return {
     uid,
@@ -32,6 +32,7 @@ export function pushBody(manifest: ObservedManifest): PushBody {
     source,
     managed_by: managedBy,
     ...(origin === undefined ? {} : { origin }),
+    ...(lines === undefined ? {} : { lines }),
     resource: { apiVersion: API_VERSION, kind, metadata, spec },
     ...(createdAt === undefined ? {} : { created_at: createdAt }),
     ...(credential === undefined ? {} : { credential }),

@@ -13,9 +13,10 @@ import { LAYERS } from '../../core/inject/interception.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
-import { causeText, type Disconnected } from '../cluster/disconnections.ts'
+import type { Disconnected } from '../cluster/disconnections.ts'
 import { isCurrent } from '../control/gateway-states.ts'
 import { keyOf } from '../kube/objects.ts'
+import { egressCauseText } from '../network/egress-cause.ts'
 import { type Verdict, verdict } from './conditions.ts'
 import type { GatewayFacts } from './status-facts.ts'
 
@@ -39,7 +40,7 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFa
   return {
     verdicts: [
       killVerdict(killSwitch, name),
-      possible(gateway.spec.interception, facts),
+      possible(gateway.spec, facts),
       detected(processes, facts.bypassing),
       floorVerdict(facts),
     ],
@@ -66,7 +67,7 @@ function layerOf({ spec }: CustomResource<'Gateway'>, { pods, notIsolatedIn }: G
   if (cooperative > 0 || notIsolatedIn.length > 0) return LAYERS.proxyEnv
   if (isolatedIn.length > 0) return LAYERS.isolated
   if (spec.interception === 'proxyEnv') return LAYERS.proxyEnv
-  return ready > 0 ? LAYERS.transparent : 'Unproven'
+  return ready > 0 ? 'Captured' : 'Unproven'
 }
 
 /**
@@ -141,12 +142,14 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly stri
 }
 
 /** Returns the `BypassPossible` condition. The widest bypass is its reason; its text names every one. */
-function possible(interception: GatewaySpec['interception'], facts: GatewayFacts): Verdict {
-  const { changingUser, unknownUser, vsock } = facts.pods
+function possible({ interception, inbound }: GatewaySpec, facts: GatewayFacts): Verdict {
+  const { changingUser, unknownUser, vsock, admittingInbound } = facts.pods
+  const admitting = inbound === 'deny' ? [...admittingInbound] : []
   const open: readonly Bypass[] = [
     ...proxiedBypasses(interception, facts),
     [unknownUser > 0, 'ImageUserUnknown', UNKNOWN_USER],
     [vsock > 0, 'VsockAdmitted', VSOCK],
+    [admitting.length > 0, 'PodsAdmitInbound', `${ADMITTING_INBOUND}: ${some(admitting)}`],
     [changingUser > 0, 'PodsChangeUser', CHANGING_USER],
   ]
   const found = open.filter(([isOpen]) => isOpen)
@@ -188,6 +191,8 @@ const UNKNOWN_USER =
   'image user unknown: pods have containers without a numeric runAsUser, and an image with the user of the proxy is not captured; set securityContext.runAsUser, which spec.hardening strict demands'
 const VSOCK =
   'vsock: the default seccomp profile of older container runtimes admits AF_VSOCK, which reaches the hypervisor of the node; set spec.agents.seccompProfile'
+const ADMITTING_INBOUND =
+  'inbound: pods were created before spec.inbound was deny, so that other pods can connect to them and receive what they answer; restart them'
 const CHANGING_USER =
   'pods run programs that change their user, for which governed containers have no capabilities; granting the capabilities would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)'
 
@@ -255,7 +260,7 @@ function causesOf(disconnected: readonly Disconnected[], namespace: string): rea
   const causes = disconnected
     .map(({ pods, cause }) => ({ pods: pods.filter(isOwn), cause }))
     .filter(({ pods }) => pods.length > 0)
-    .map(({ pods, cause }) => `${some(pods)}: ${causeText(cause)}`)
+    .map(({ pods, cause }) => `${some(pods)}: ${egressCauseText(cause)}`)
   const elsewhere = disconnected.flatMap(({ pods }) => pods.filter((pod) => !isOwn(pod)))
   if (elsewhere.length === 0) return causes
   return [...causes, `${some(elsewhere)}: Events SidecarNotConnected in their namespaces have the cause`]

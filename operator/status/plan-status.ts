@@ -48,7 +48,10 @@ function ownPart(kind: ResourceKind, object: CustomResource, facts: StatusFacts)
         ? only({})
         : gatewayPart(object as CustomResource<'Gateway'>, facts.gateway)
     case 'Connector':
-      return only({ domains: domainsOf(object as CustomResource<'Connector'>) })
+      return {
+        ...only({ domains: domainsOf(object as CustomResource<'Connector'>) }),
+        degraded: credentialVerdicts(facts),
+      }
     case 'Permission':
       return only({ rules: (object as CustomResource<'Permission'>).spec.rules.length })
     case 'Policy':
@@ -75,6 +78,13 @@ function undeclaredVerdict(kind: ResourceKind, { undeclared }: StatusFacts): Ver
   const fields = undeclared.map((field) => `status.${field}`).join(', ')
   const text = `the custom resource definition of ${kind} is older than the operator, so the status lacks ${fields}; apply the definitions of the operator's version (crds/)`
   return verdict('Degraded', 'True', ['DefinitionOutdated', text])
+}
+
+/** The text has no times, because every change of a text is a write of the status. */
+function credentialVerdicts({ credentialError }: StatusFacts): readonly Verdict[] {
+  if (credentialError === null) return []
+  const text = `the credential could not be refreshed, and the last one is sent until it expires: ${credentialError}`
+  return [verdict('Degraded', 'True', ['CredentialSourceFailed', text])]
 }
 
 const MAX_DOMAINS_TEXT = 4_096

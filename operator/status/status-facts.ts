@@ -13,6 +13,8 @@ export type StatusFacts = {
   readonly failure: string | null
   /** Credential of a Connector; null for the other kinds. */
   readonly credential: Credential | null
+  /** Error of the source of a Connector's credential, as the control plane reports it; null without one. */
+  readonly credentialError: string | null
   /** True when no replica of the control plane has answered for 30 s. */
   readonly isStale: boolean
   /** Fields of the status that the custom resource definition lacks, because it is older than the operator. */

@@ -6,10 +6,10 @@ import type { Validity } from '../metrics.ts'
 import { createCertificateStore } from './certificate-store.ts'
 import { type Certificates, createCertificates } from './certificates.ts'
 import type { WebhookTarget } from './configuration.ts'
+import { createInjectionEvents } from './injection-events.ts'
 import { createIssuedCertificates } from './issued-certificates.ts'
 import { createIssuedUids } from './issued-uids.ts'
 import type { Leaf } from './leaf.ts'
-import { createRefusalEvents } from './refusal-events.ts'
 import type { ReviewDeps } from './review-pod.ts'
 import { openWebhookServer, type WebhookDeps, type WebhookServer } from './server.ts'
 
@@ -70,7 +70,7 @@ export async function openInjector(deps: InjectorDeps): Promise<Injector> {
     server = await openWebhookServer({
       ...deps,
       uids: createIssuedUids(Date.now),
-      ...createRefusalEvents(deps.recorder),
+      ...createInjectionEvents(deps.recorder),
       leaf: certificates.leaf,
       onFailure,
     })

@@ -8,7 +8,7 @@ import type { Leaf } from './leaf.ts'
 const REFRESH_MS = 60_000
 /** Time for which a replaced CA is still trusted: every replica has read the new Secret several times by then. */
 const KEEP_MS = 10 * 60_000
-/** Attempts to read the first certificate, which its issuer may still create. */
+/** Number of attempts to read the first certificate, and the wait between two, while the issuer creates it. */
 const ATTEMPTS = { count: 60, pauseMs: 2_000 }
 
 /** Content of a Secret of the type kubernetes.io/tls with `ca.crt`, as cert-manager writes it. */

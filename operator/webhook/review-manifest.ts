@@ -7,6 +7,7 @@ import { fieldAdvice } from '../../core/crd/field-advice.ts'
 import { type FieldBelowFloor, type FloorRules, floored, floorText } from '../../core/crd/floors.ts'
 import type { GatewaySpec } from '../../core/crd/gateway-spec.ts'
 import { knownFields } from '../../core/crd/known-fields.ts'
+import { NOT_IN_CLUSTER } from '../../core/crd/local-source-spec.ts'
 import type { PolicyDocument } from '../../core/crd/policy/policy-document.ts'
 import type { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
 import { policyDocumentOf } from '../../core/crd/policy/policy-spelling.ts'
@@ -103,9 +104,14 @@ function judge(
   return { allowed: true, warnings: rules.flatMap((rule) => permissionWarnings(rule, [], rules)) }
 }
 
-function judgeConnector({ type, actions }: ConnectorSpec): AdmissionResponse {
-  const problems = checkUserRows(type, actions)
-  return problems.length > 0 ? refuse(problems.map((text) => `spec.actions: ${text}`)) : { allowed: true }
+function judgeConnector({ type, actions, credential }: ConnectorSpec): AdmissionResponse {
+  const problems = [
+    ...checkUserRows(type, actions).map((text) => `spec.actions: ${text}`),
+    ...(['env', 'exec'] as const)
+      .filter((source) => credential?.[source] !== undefined)
+      .map((source) => `spec.credential.${source}: ${NOT_IN_CLUSTER}`),
+  ]
+  return problems.length > 0 ? refuse(problems) : { allowed: true }
 }
 
 function judgePolicy(spec: PolicySpec, isOfTenant: boolean): AdmissionResponse {

@@ -138,7 +138,7 @@ function factsOf({ request, pod, gateway }: NewPod, deps: ReviewDeps): PodFacts 
   return refusal === null ? { kind: 'known', identity, ...way } : { kind: 'refused', refusal }
 }
 
-/** Refusal of a pod whose Sandbox the operator does not know. The controller of the Sandbox tries again. */
+/** Refusal of a pod whose Sandbox is not in the cache of the operator yet. The controller of the Sandbox tries again. */
 const UNKNOWN_SANDBOX = refusal(
   'metadata.ownerReferences',
   'the operator does not know the Sandbox of this pod or its SandboxTemplate yet, so the agent of the pod is not known',

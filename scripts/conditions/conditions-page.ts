@@ -1,18 +1,14 @@
 import {
-  COMPILER_FUNCTIONS,
   CONDITION_LIMITS,
-  createCelEnvironment,
-  FACT_NAMES,
   LINEAR_MATCHES,
   MAX_MATCH_STEPS,
 } from '../../core/decision/conditions/cel-environment.ts'
 import { ELEMENTS, MAX_COST, REFUSED_FUNCTIONS } from '../../core/decision/conditions/cel-shape.ts'
-import { FACT_FIELDS } from '../../core/decision/conditions/fact-shapes.ts'
-import { FACT_TYPES, type FactType } from '../../core/decision/conditions/fact-types.ts'
+import type { FactType } from '../../core/decision/conditions/fact-types.ts'
 import { FACT_BOUNDS } from '../../core/decision/facts/facts.ts'
 import { BODY_FACT_BOUNDS } from '../../core/decision/facts/request-facts.ts'
-import { FACT_TEXTS, type FactText, NOW_TEXT } from './condition-facts.ts'
-import { FUNCTION_TEXTS, OPERATOR_TEXTS } from './condition-functions.ts'
+import { OPERATOR_TEXTS } from './condition-functions.ts'
+import { type ConditionFact, conditionFacts, conditionFunctions } from './condition-language.ts'
 
 /** Generates `docs/conditions.md` from the CEL environment of policies. Throws if a fact or function has no description. */
 export function conditionsPage(): string {
@@ -27,7 +23,7 @@ fact and function that they can use; another name is an error when the Policy is
 
 | Fact | Type | Content | Example |
 |---|---|---|---|
-${[...FACT_NAMES.flatMap(factRows), row('now', 'timestamp', NOW_TEXT)].join('\n')}
+${conditionFacts().map(factRow).join('\n')}
 
 On the code host \`==\` and \`in\` compare owners, repositories and users without case, as the provider does; other functions see the
 canonical spelling in lower case, and a literal that it can never equal is an error. Environments are compared without case.
@@ -83,17 +79,8 @@ Tests of a Policy (\`tests\`) describe the action; \`chaperone explain METHOD UR
 `
 }
 
-function factRows(fact: string): readonly string[] {
-  const fields = FACT_FIELDS.get(fact) ?? Object.keys(FACT_TYPES[fact] ?? { NAME: '' })
-  return fields.map((field) => {
-    const text = FACT_TEXTS[fact]?.[field]
-    if (text === undefined) throw new Error(`scripts/conditions/condition-facts.ts has no ${fact}.${field}`)
-    return row(`${fact}.${field}`, typeText(FACT_TYPES[fact]?.[field]), text)
-  })
-}
-
-function row(name: string, type: string, { content, example }: FactText): string {
-  return `| \`${name}\` | ${type} | ${content} | ${code(example)} |`
+function factRow({ name, type, content, example }: ConditionFact): string {
+  return `| \`${name}\` | ${name === 'now' ? 'timestamp' : typeText(type)} | ${content} | ${code(example)} |`
 }
 
 function typeText(type: FactType | undefined): string {
@@ -107,36 +94,10 @@ function listed(values: readonly string[]): string {
 }
 
 function functionRows(): readonly string[] {
-  const functions = createCelEnvironment()
-    .getDefinitions()
-    .functions.filter(({ name, receiverType }) => isAvailable(name, receiverType))
-  const byName = Map.groupBy(functions, ({ name }) => name)
-  const missing = [...byName.keys()].filter((name) => FUNCTION_TEXTS[name] === undefined)
-  if (missing.length > 0)
-    throw new Error(`scripts/conditions/condition-functions.ts has no ${missing.join(', ')}`)
-  return Object.entries(FUNCTION_TEXTS).map(([name, { content, example }]) => {
-    const overloads = byName.get(name)
-    if (overloads === undefined) throw new Error(`conditions have no function ${name}`)
-    const signatures = [...new Set(overloads.map(({ signature }) => plainSignature(signature)))]
-    return `| \`${name}\` | ${signatures.map(code).join(', ')} | ${content} | ${code(example)} |`
-  })
-}
-
-/** Reports whether conditions can call the function: optional values are off, and some names are of the compiler alone. */
-function isAvailable(name: string, receiverType: string | null): boolean {
-  if (COMPILER_FUNCTIONS.has(name) || REFUSED_FUNCTIONS.has(name)) return false
-  return receiverType === null || !/^optional|^OptionalNamespace/.test(receiverType)
-}
-
-/** Shortens the signatures of the library: `google.protobuf.Timestamp` is `timestamp`, `list<dyn>` is `list`. */
-function plainSignature(signature: string): string {
-  if (signature.startsWith('type(')) return 'type(any): type'
-  return signature
-    .replaceAll(/google\.protobuf\.(\w+)/g, (_, name: string) => name.toLowerCase())
-    .replaceAll(/<dyn(, dyn)?>/g, '')
-    .replaceAll('ast, ast', 'NAME, EXPRESSION')
-    .replaceAll('EXPRESSION, ast', 'EXPRESSION, EXPRESSION')
-    .replaceAll('(ast)', '(FIELD)')
+  return conditionFunctions().map(
+    ({ name, signatures, content, example }) =>
+      `| \`${name}\` | ${signatures.map(code).join(', ')} | ${content} | ${code(example)} |`,
+  )
 }
 
 function code(text: string): string {

@@ -5,7 +5,7 @@ import { editorSchema } from '../../core/crd/editor-schema.ts'
 import { actionsIndex, actionsPage } from './actions-page.ts'
 import { effectsPage } from './effects-page.ts'
 import { heldRequestsPage } from './held-requests-page.ts'
-import { httpApiPage } from './http-api-page.ts'
+import { httpApiPages } from './http-api-page.ts'
 import { providerSidePage } from './provider-side-page.ts'
 
 /**
@@ -26,7 +26,7 @@ export function writeDocs(root: string, folder: string): void {
 function generatedFiles(): ReadonlyArray<readonly [path: string, text: string]> {
   return [
     ['schema/manifest.schema.json', editorSchema()],
-    ['http-api.md', httpApiPage()],
+    ...httpApiPages(),
     ['actions/README.md', actionsIndex(BUILT_IN)],
     ['actions/effects.md', effectsPage(BUILT_IN)],
     ['actions/provider-side.md', providerSidePage()],

@@ -13,4 +13,5 @@ export const IDLE_GAUGES: Gauges = {
   capture: { state: null, isBypassDetected: false },
   configuration: { version: 1, lostForSeconds: 0 },
   certificate: null,
+  narrowedTokens: 0,
 }

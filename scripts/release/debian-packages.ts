@@ -7,7 +7,7 @@ export type DebianPackage = {
   readonly name: string
   readonly version: string
   readonly architecture: string
-  /** The control file of the package (`deb-control(5)`), by which scanners of images know it. */
+  /** The control file of the package (`deb-control(5)`), by which scanners of images identify the package. */
   readonly control: string
   readonly file: string
 }

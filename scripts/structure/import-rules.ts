@@ -71,9 +71,14 @@ const LAYERS: readonly Layer[] = [
   {
     from: /^sidecar\/(pipeline|listener)\//,
     except: /^sidecar\/pipeline\/stages\/forward[^/]*\.ts$/,
-    mayNot: /^sidecar\/upstream\/(?!abort-reason\.ts$)/,
+    mayNot: /^sidecar\/upstream\//,
     because: 'only the forward stage talks upstream',
     allowsTypes: true,
+  },
+  {
+    from: /^sidecar\/upstream\//,
+    mayNot: /^sidecar\/(pipeline|listener|messages)\//,
+    because: 'an upstream returns an answer, and does not know the exchange',
   },
   {
     from: /^sidecar\/pipeline\/stages\//,

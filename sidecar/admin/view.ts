@@ -42,6 +42,8 @@ export type ViewDeps = {
   readonly cancellations: Pick<Cancellations, 'report'>
   /** Returns the number of record batches that the ingest quota refused. */
   readonly deferrals: () => number
+  /** Returns the number of cached tokens that are narrowed to one request. */
+  readonly narrowedTokens: () => number
   readonly journalMaxBytes: number
   readonly capture: () => CaptureGauges
   /** Returns the certificate with which a sidecar signs; null without one. */
@@ -101,6 +103,7 @@ export function createView(deps: ViewDeps): GatewayView {
       connectors: connectors().size,
       uptimeSeconds: uptime(),
       deferredBatches: deps.deferrals(),
+      narrowedTokens: deps.narrowedTokens(),
       hostedWork: deps.hostedWork,
       capture: deps.capture(),
       ...stateGauges(deps),

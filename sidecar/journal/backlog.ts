@@ -98,7 +98,7 @@ export function createBacklog(left: readonly LeftSegment[], files: JournalFiles 
     list: () => active.values(),
     async next(max) {
       for (const segment of [...closed]) {
-        // This segment may have lost its last result, and its file, while another segment was read.
+        // While another segment was read, the upload of the last result of this segment may have deleted its file.
         if (segment.count === 0) continue
         const results = await load(segment)
         if (results.size > 0) return take(results, max)

@@ -3,7 +3,7 @@ import type { ChaperoneError } from '../../core/errors.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { AfterRecord, AggregateRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
-import { recordJson } from '../pipeline/record/record-json.ts'
+import { encodeRecord } from '../pipeline/record/record-json.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { JournalBatch, JournalDeps, JournalState } from './journal-deps.ts'
@@ -143,10 +143,9 @@ export class Journal implements JournalPort {
 
   intent(record: TrafficRecord): OpenIntent {
     if (!this.isWritable) throw this.#unavailable()
-    const json = recordJson(record)
-    const open = this.#open.add(json)
+    const open = this.#open.add(record)
     this.#sequence.written(record.seq)
-    this.#buffer('intent', json)
+    this.#buffer('intent', encodeRecord(record))
     return open
   }
 
@@ -230,7 +229,7 @@ export class Journal implements JournalPort {
     logRecovered(this.#deps.log, { unknown, lost })
   }
 
-  #buffer(phase: 'intent' | 'result', json: string | Buffer): void {
+  #buffer(phase: 'intent' | 'result', json: Buffer): void {
     this.#lines.add(phase, json)
     this.#turn.schedule()
   }

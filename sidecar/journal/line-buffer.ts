@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { lineEnd, type Phase } from './line.ts'
 
 const PREFIX = {
@@ -5,6 +6,11 @@ const PREFIX = {
   result: Buffer.from('{"phase":"result","record":'),
 } as const satisfies Partial<Record<Phase, Buffer>>
 const FIRST_BYTES = 64 * 1024
+/** End of a line, with the digits of the checksum of no bytes. */
+const END = Buffer.from(lineEnd(''))
+const CRC_AT = END.indexOf('0')
+const CRC_DIGITS = 8
+const HEX = Buffer.from('0123456789abcdef')
 
 /**
  * Buffer of pending lines as bytes. Every write reuses it, because strings would be concatenated, flattened and encoded
@@ -18,12 +24,13 @@ export class LineBuffer {
     return this.#used
   }
 
-  add(phase: 'intent' | 'result', recordJson: string | Buffer): void {
+  add(phase: 'intent' | 'result', recordJson: Buffer): void {
     const from = this.#used
     this.#put(PREFIX[phase])
-    if (typeof recordJson === 'string') this.#putText(recordJson)
-    else this.#put(recordJson)
-    this.#putText(lineEnd(this.#space.subarray(from, this.#used)))
+    this.#put(recordJson)
+    const crc = crc32(this.#space.subarray(from, this.#used))
+    this.#put(END)
+    this.#setCrc(this.#used - END.length + CRC_AT, crc)
   }
 
   /** Adds complete lines. */
@@ -42,6 +49,12 @@ export class LineBuffer {
     this.#reserve(bytes.length)
     this.#space.set(bytes, this.#used)
     this.#used += bytes.length
+  }
+
+  /** Replaces the checksum at the offset. Digits that are set one by one need no string. */
+  #setCrc(from: number, crc: number): void {
+    for (let at = 0; at < CRC_DIGITS; at++)
+      this.#space[from + at] = HEX[(crc >>> (4 * (CRC_DIGITS - 1 - at))) & 15] ?? 0
   }
 
   /** Adds text as UTF-8. Reserves three bytes for each UTF-16 code unit, the maximum of UTF-8. */

@@ -1,20 +1,19 @@
-import * as z from 'zod'
 import type { ChaperoneError } from '../../core/errors.ts'
+import type { TrafficRecord } from '../../core/record.ts'
 import { Registry, type RegistryHandle } from '../collections/registry.ts'
 import type { OpenIntent } from '../pipeline/ports.ts'
+import { recordJson } from '../pipeline/record/record-json.ts'
 import { line } from './line.ts'
 
 /** The intents of one turn of the event loop, which share one write and the outcome of that write. */
 export type IntentGroup = {
-  readonly handles: RegistryHandle<string>[]
+  readonly handles: RegistryHandle<TrafficRecord>[]
   readonly written: PromiseWithResolvers<undefined>
 }
 
-const Identified = z.object({ id: z.string(), seq: z.number() })
-
 /** Intents without a result. A new segment begins with copies of them, so that older segments can be deleted. */
 export class OpenIntents {
-  readonly #open = new Registry<string>()
+  readonly #open = new Registry<TrafficRecord>()
   #group: IntentGroup | null = null
   /** Ids of intents that were written but not flushed. Their requests were refused. */
   #rejected: string[] = []
@@ -24,8 +23,8 @@ export class OpenIntents {
   }
 
   /** Adds an intent to the group of this turn of the event loop. */
-  add(json: string): OpenIntent {
-    const handle = this.#open.add(json)
+  add(record: TrafficRecord): OpenIntent {
+    const handle = this.#open.add(record)
     this.#group ??= { handles: [], written: Promise.withResolvers() }
     this.#group.handles.push(handle)
     return { handle, written: this.#group.written.promise }
@@ -46,7 +45,7 @@ export class OpenIntents {
   reject({ handles, written }: IntentGroup, error: ChaperoneError): readonly number[] {
     const unwritten = handles.flatMap((handle) => {
       if (handle.item === null) return []
-      const { id, seq } = Identified.parse(JSON.parse(handle.item))
+      const { id, seq } = handle.item
       this.#open.remove(handle)
       this.#rejected.push(id)
       return [seq]
@@ -58,7 +57,7 @@ export class OpenIntents {
   /** Returns lines with all open intents, for a new segment. */
   carried(): string {
     const dropped = this.#rejected.map((id) => line('dropped', JSON.stringify({ id })))
-    return [...this.#open.all().map((json) => line('intent', json)), ...dropped].join('')
+    return [...this.#open.all().map((record) => line('intent', recordJson(record))), ...dropped].join('')
   }
 
   /** Discards the ids of rejected intents. Call it when the lines of `carried` are in the active segment. */

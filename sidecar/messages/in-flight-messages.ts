@@ -1,6 +1,6 @@
 import type { MessageEvent } from '../../core/connectors/message-protocol.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { errorTypeOf } from '../upstream/error-type.ts'
+import { errorTypeOf } from '../pipeline/response/error-type.ts'
 import type { MessageReply } from './message-exchange.ts'
 
 type Flight = {

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import type { MessageProtocol } from '../../core/connectors/message-protocol.ts'
 import type { Exchange, InnerExchanges } from '../pipeline/exchange.ts'
-import type { IdleWatch, Watched } from '../upstream/idle.ts'
-import type { SpliceCounts, SpliceEnd } from '../upstream/splice.ts'
+import type { IdleWatch, Watched } from '../pipeline/response/idle.ts'
+import type { SpliceCounts, SpliceEnd } from '../pipeline/tunnel/splice.ts'
 import { MessageSocket } from './message-socket.ts'
 
 export type Served = {

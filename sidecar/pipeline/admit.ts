@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { findConnector, prefersHttp1 } from '../../core/connectors/registry.ts'
 import { decideUnowned } from '../../core/decision/egress.ts'
 import { normaliseHost } from '../../core/request/authority.ts'
+import { GATEWAY_HOST } from '../../core/request/gateway-host.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { identify } from '../identity.ts'
 import type { Credentials } from './exchange.ts'
@@ -17,19 +18,24 @@ export type ConnectTarget = { readonly host: string; readonly port: number }
 export type Admit = (target: ConnectTarget, credentials: Credentials) => 'intercept' | 'refuse' | 'pipeline'
 
 /**
- * Creates the function that selects how a CONNECT is handled. `canRefuseInside` is true when clients of `chaperone run`
- * trust this gateway's certificates for every name. `canRefuseInside` is false in pods, and where the certificate
- * authority has name constraints.
+ * Creates the function that selects how a CONNECT is handled. Some clients, such as undici, request plain HTTP by CONNECT,
+ * too, so the gateway's own host is intercepted on port 80. `canRefuseInside` is true when clients of `chaperone run` trust
+ * this gateway's certificates for every name. `canRefuseInside` is false in pods, and where the certificate authority has
+ * name constraints.
  */
 export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>, canRefuseInside = false): Admit {
   return ({ host, port }, credentials) => {
     const snapshot = ports.snapshot()
     if (snapshot === null || identify(credentials, snapshot)?.status !== 'active') return 'pipeline'
     const bound = findConnector(snapshot.hosts, host, port)
-    if (bound?.entry.tlsMode === 'intercept') return 'intercept'
+    if (bound?.entry.tlsMode === 'intercept' || isGatewayItself(host, port)) return 'intercept'
     const canTell = bound === null && canRefuseInside && isStartedByRun(credentials)
     return canTell && isRefusedOnWebPort(snapshot, host, port) ? 'refuse' : 'pipeline'
   }
+}
+
+function isGatewayItself(host: string, port: number): boolean {
+  return host === GATEWAY_HOST && port === 80
 }
 
 /**

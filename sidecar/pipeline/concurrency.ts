@@ -13,18 +13,18 @@ export type Concurrency = {
 
 export function createConcurrency(limit: number = LIMITS.maxConcurrentPerAgent): Concurrency {
   const counts = new Map<string, number>()
-  const admitted = new WeakSet<Exchange>()
   return {
     admit(exchange) {
       const name = exchange.agent?.name ?? ''
       const now = counts.get(name) ?? 0
       if (now >= limit) return false
       counts.set(name, now + 1)
-      admitted.add(exchange)
+      exchange.isAdmitted = true
       return true
     },
     release(exchange) {
-      if (!admitted.delete(exchange)) return
+      if (!exchange.isAdmitted) return
+      exchange.isAdmitted = false
       const name = exchange.agent?.name ?? ''
       // The entry stays at 0 instead of being deleted, because there are few agents and they return.
       counts.set(name, (counts.get(name) ?? 1) - 1)

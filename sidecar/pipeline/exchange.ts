@@ -16,7 +16,7 @@ import type { OrderedAction } from './classification/ordered-action.ts'
 import type { ProvisionalClassification } from './classification/provisional-classification.ts'
 import { type Evaluation, NOT_EVALUATED } from './evaluation.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
-import type { AfterRecord, OpenIntent } from './ports.ts'
+import type { AfterRecord, NarrowedAnswer, OpenIntent } from './ports.ts'
 import type { RefusalRecord } from './record/refusal-record.ts'
 import type { Reply } from './reply.ts'
 import type { RequestBody } from './request-body.ts'
@@ -73,9 +73,7 @@ export type Outcome = {
   errorType: string | null
   note: string | null
   reason: string | null
-  /**
-   * Monotonic times in ms: start of the upstream request (ends the gateway's overhead), arrival of the response head.
-   */
+  /** Monotonic times in ms: start of the upstream request (ends the gateway's overhead), arrival of the response head. */
   upstreamStartedAt: number | null
   upstreamHeadAt: number | null
   /** Milliseconds for which the request waited for an approver. */
@@ -153,7 +151,6 @@ export class Exchange {
   readonly system: SystemOrder | undefined
   /** WebSocket connection of a message; set only for messages. */
   readonly channel: MessageChannel | undefined
-
   /** Results for requests with an equal head on the same connection; null where there are none. */
   readonly template: RequestTemplate | null
   /** The request as parsed, with all that it contained. */
@@ -185,6 +182,10 @@ export class Exchange {
   /** True while the request waits for an approver. The value stays true for the record of an abandoned hold. */
   isWaiting: boolean | undefined = undefined
   outbound: OutboundEdit | undefined = undefined
+  /** Narrowed token of the exchange, or the reason why it has none; null for a connector without such tokens. */
+  narrowed: Exclude<NarrowedAnswer, { kind: 'unavailable' }> | null = null
+  /** True when the request is sent again because the upstream refused its short-lived secret. It is sent again once. */
+  isRepeated = false
   /** Masks the injected credential in the response. Set when the credential is injected. */
   echoMask: EchoMask | null | undefined = undefined
   /** Id and sequence number of the record, which are set with the intent, so that intent and result are one record. */
@@ -206,6 +207,8 @@ export class Exchange {
   tunnelBytes: { up: number; down: number } | undefined = undefined
   /** Handles that the provider gave to the agent in its response. */
   given: GivenHandle[] | undefined = undefined
+  /** True while the exchange counts for the limit of concurrent exchanges of its agent. */
+  isAdmitted = false
   /** Called with the beginning of every response message on a WebSocket. */
   onAnswerMessage: ((head: string) => void) | undefined = undefined
   /** Number of tools that were removed from the response to `tools/list`. */
@@ -290,7 +293,7 @@ export type InnerExchanges = {
 export type StageResult = 'continue' | 'responded'
 export type Stage = {
   readonly name: string
-  /** True for a stage without work of its own: the clock is not read for it, which saves 0.2 us. */
+  /** True for a stage without long synchronous work. The clock is not read for it, which saves 0.2 us. */
   readonly isQuick?: boolean
   /** Runs the stage. A promise of `undefined` means `continue`, so that many requests can share one promise object. */
   run(exchange: Exchange): StageResult | Promise<StageResult | undefined>

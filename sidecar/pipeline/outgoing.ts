@@ -1,9 +1,10 @@
 import type { AuthScheme, OutboundEdit } from '../../core/connectors/connector.ts'
+import { connectorScheme } from '../../core/connectors/credentials/connector-scheme.ts'
 import { stripCredentials, withoutReplaced } from '../../core/connectors/credentials/credentials.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
-import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from './exchange.ts'
+import { sentTokenOf } from './sent-token.ts'
 
 /** Outbound headers and target of a request. `injected` is the credential to inject; null when none is injected. */
 export type Outgoing = {
@@ -16,42 +17,29 @@ export type Outgoing = {
 /** Returns the outbound headers and target, without the agent's own credentials. Approvals are bound to this result. */
 export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: CanonicalRequest): Outgoing {
   const edit: OutboundEdit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
-  const { secret } = bound.entry
-  const scheme = connectorScheme(bound)
+  const secret = sentTokenOf(exchange)?.secret ?? bound.entry.secret
   if (passesAgentCredential(exchange, bound)) return { edit, injected: null, passesAgentCredential: true }
   stripCredentials(edit, bound.connector, bound.entry.keepQuery)
-  if (secret === null || scheme.type === 'none' || needsNone(bound, request))
+  if (secret === null || injectsNone(bound, request))
     return { edit, injected: null, passesAgentCredential: false }
+  const scheme = connectorScheme(bound)
   edit.rawHeaders = withoutReplaced(edit.rawHeaders, scheme)
   return { edit, injected: { secret, scheme }, passesAgentCredential: false }
 }
 
 /**
  * Returns true when the agent's own credential is forwarded: at the enforcement level `monitor`, for a connector
- * without a credential.
+ * without a credential. A connector with minted secrets has one, also while its source fails.
  */
 export function passesAgentCredential({ snapshot }: Exchange, bound: BoundConnector): boolean {
-  const isMissing = bound.entry.secret === null && connectorScheme(bound).type !== 'none'
+  const { secret, minted } = bound.entry
+  const isMissing = secret === null && minted === undefined && connectorScheme(bound).type !== 'none'
   return snapshot?.gateway.level === 'monitor' && isMissing
 }
 
-function needsNone({ connector, config }: BoundConnector, request: CanonicalRequest): boolean {
+/** Returns true when the request leaves without the secret of the connector. */
+export function injectsNone(bound: BoundConnector, request: CanonicalRequest): boolean {
+  const { connector, config } = bound
+  if (connectorScheme(bound).type === 'none') return true
   return !request.isUpgrade && connector.needsNoCredential?.(request, config) === true
-}
-
-/**
- * Returns the authentication scheme of the connector. The default of the connector's type completes the scheme of its
- * entry.
- */
-export function connectorScheme({ entry, connector }: BoundConnector): AuthScheme {
-  const { type, header, username } = entry.auth
-  if (type === 'header') {
-    const fallback = connector.defaultAuth.type === 'header' ? connector.defaultAuth.header : 'Authorization'
-    return { type, header: header ?? fallback }
-  }
-  return type === 'basic' && username !== undefined ? { type, username } : plain(type)
-}
-
-function plain(type: Exclude<ConnectorEntry['auth']['type'], 'header'>): AuthScheme {
-  return { type }
 }

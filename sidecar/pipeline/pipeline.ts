@@ -3,13 +3,14 @@ import { type BodyBudgetOptions, createBodyBudget } from './body/body-budget.ts'
 import { createInflateBudget } from './body/inflate-budget.ts'
 import { createConcurrency } from './concurrency.ts'
 import type { Exchange, InnerExchanges, Stage } from './exchange.ts'
+import { createAnswer } from './gateway-host/answer-agent.ts'
 import { killedBy } from './kill-switch.ts'
 import { createPacer } from './pacer.ts'
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record/record.ts'
 import { isEventful } from './record/record-audit.ts'
 import { createRecordBytes } from './record/record-bytes.ts'
-import { recordJson } from './record/record-json.ts'
+import { encodeRecord } from './record/record-json.ts'
 import { refuseFailure, refuseKilled } from './refusal/refuse.ts'
 import { createStageClock, type StageClock } from './stage-clock.ts'
 import { createStageRunner } from './stage-runner.ts'
@@ -67,10 +68,11 @@ export function createPipeline(
   const clearing = [
     createOverride(ports, budget),
     createHold(ports, { budget, pacer }, { evaluate, renew }),
-    createCredential(budget),
+    createCredential(ports, budget),
   ] as const
   const clear = (exchange: Exchange) => runner.run(clearing, exchange)
-  const sending = [createIntent(ports), createForward(ports, { upstream, pacer, budget })] as const
+  const renewing = createRenew(ports, { evaluate: renew, clear })
+  const sending = [createIntent(ports), createForward(ports, { upstream, pacer, budget, renewing })] as const
   const stages: readonly Stage[] = [
     createIdentify(ports),
     normalise,
@@ -79,12 +81,13 @@ export function createPipeline(
     // limit of the agent.
     route,
     createGuards(ports, concurrency),
+    createAnswer({ ports, pacer }),
     { name: 'evaluate', isQuick: true, run: evaluate },
     { name: 'clear', isQuick: true, run: clear },
-    createRenew(ports, { evaluate: renew, clear }),
+    renewing,
     ...sending,
   ]
-  const ofGateway = [...systemStages(ports), createCredential(budget), ...sending]
+  const ofGateway = [...systemStages(ports), createCredential(ports, budget), ...sending]
 
   const inner: InnerExchanges = {
     run: handle,
@@ -129,7 +132,7 @@ function endFailed(exchange: Exchange, error: unknown): void {
   } else refuseFailure(exchange, error)
 }
 
-function finish(exchange: Exchange, ports: PipelinePorts, bytesOf: (json: string) => Buffer): void {
+function finish(exchange: Exchange, ports: PipelinePorts, bytesOf: (json: Uint8Array) => Buffer): void {
   const kill = killedBy(exchange)
   if (kill !== null && exchange.outcome.denyReason === null) {
     exchange.outcome.note = 'aborted by a kill switch'
@@ -138,7 +141,7 @@ function finish(exchange: Exchange, ports: PipelinePorts, bytesOf: (json: string
   if (ports.refusals.finished(exchange)) return
   if (isEventful(exchange)) exchange.actId ??= ports.newId('actionRequest')
   const record = buildRecord(exchange, ports)
-  const json = bytesOf(recordJson(record))
+  const json = bytesOf(encodeRecord(record))
   ports.events.finished(exchange, record, json)
   ports.journal.result(record, json, exchange.intent)
 }

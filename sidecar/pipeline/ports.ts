@@ -1,3 +1,4 @@
+import type { NeededAction, TokenNeed } from '../../core/connectors/credentials/token-need.ts'
 import type { Handle } from '../../core/connectors/handles/handle.ts'
 import type { StartedWork } from '../../core/connectors/hosted-work/started-work.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
@@ -6,10 +7,10 @@ import type { OwnRecord, TrafficRecord } from '../../core/record.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../core/state/lease.ts'
 import type { Taken } from '../../core/state/sliding-window.ts'
-import type { HoldBody } from '../../core/wire/gateway/hold.ts'
+import type { HoldBody, HoldReply } from '../../core/wire/gateway/hold.ts'
 import type { Instance } from '../../core/wire/gateway/instance.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
-import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
+import type { AgentEntry, ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { RegistryHandle } from '../collections/registry.ts'
 import type { LookUpPort } from '../upstream/look-ups.ts'
 import type { Exchange } from './exchange.ts'
@@ -27,6 +28,8 @@ export type PipelinePorts = {
   readonly journal: JournalPort
   readonly holds: HoldPort
   readonly lookUps: LookUpPort
+  readonly credentials: CredentialPort
+  readonly narrowed: NarrowedTokenPort
   readonly live: LiveExchangePort
   readonly events: EventPort
   readonly refusals: RefusalPort
@@ -53,7 +56,7 @@ export type KillPort = {
 /** An intent in the journal that has no result yet. */
 export type OpenIntent = {
   /** Handle of the intent in the registry of open intents. */
-  readonly handle: RegistryHandle<string>
+  readonly handle: RegistryHandle<TrafficRecord>
   /** Resolves when the intent is in the journal (with `audit: sync` on disk). Rejects with `journal_unavailable`. */
   readonly written: Promise<undefined>
 }
@@ -116,8 +119,19 @@ export type HoldPort = {
   /**
    * Waits for the verdict of an approver. Resolves early when the signal fires. Rejects with a ChaperoneError (503,
    * 429).
+   *
+   * @param problem Returns the reason why the request could not be sent now; null when it can. With a reason the
+   *   approval is not spent.
+   * @param prepare Fetches what the request needs to be sent, before `problem` is called. Never rejects.
    */
-  wait(hold: HoldBody, signal: ExchangeSignal): Promise<HoldOutcome>
+  wait(
+    hold: HoldBody,
+    signal: ExchangeSignal,
+    problem?: () => string | null,
+    prepare?: () => Promise<void>,
+  ): Promise<HoldOutcome>
+  /** Opens the card of an access request, for which no request waits. Rejects as `wait` does. */
+  open(hold: HoldBody): Promise<HoldReply>
 }
 
 export type HoldOutcome =
@@ -127,6 +141,8 @@ export type HoldOutcome =
       readonly approvalId: string
       readonly note: string | null
     }
+  /** The request cannot be sent for the reason in `note`. The approval is not spent, and releases the next request. */
+  | { readonly kind: 'unavailable'; readonly approvalId: string; readonly note: string }
   /**
    * The approval was created for an order. The gateway does not wait, because the control plane delivers its verdict
    * later.
@@ -153,6 +169,72 @@ export type HostedWorkPort = {
   ended(bound: BoundConnector, kind: string, ids: readonly string[]): void
   /** Reports that work may have started whose id is not known, because the response was cut or has another format. */
   unidentified(): void
+}
+
+/** A short-lived secret that the upstream refused, and the host and port of the request that carried it. */
+export type RefusedSecret = {
+  readonly connectorId: string
+  readonly serial: number
+  readonly host: string
+  readonly port: number
+}
+
+export type CredentialPort = {
+  /** Returns false while the Connector had its last refresh too recently for another one. */
+  mayRefresh(refused: RefusedSecret): boolean
+  /** Reports that a repeated request was refused too. If its secret was new, that secret is not refreshed. */
+  refusedAgain(refused: RefusedSecret): void
+  /**
+   * Has the control plane replace the secret. Resolves when the snapshot has another one, and after a few seconds
+   * without one. All requests of a Connector share one refresh. Never rejects.
+   */
+  refresh(refused: RefusedSecret): Promise<void>
+  /**
+   * Resolves when `isSettled` returns true, evaluated for each snapshot, when the signal fires, and after a few seconds;
+   * at once while the control plane is not connected. Never rejects.
+   */
+  untilSettled(isSettled: () => boolean, signal: ExchangeSignal): Promise<void>
+}
+
+/** A token that is narrowed to the actions of one request. */
+export type NarrowedSecret = {
+  /** Id in records and audit events. */
+  readonly id: string
+  readonly secret: string
+  /** Number of the secret of the Connector when the token was issued. */
+  readonly serial: number
+  /** Hash of the specification and the stored secret. */
+  readonly source: string
+  /** Repositories and permissions of the token. */
+  readonly scope: readonly string[]
+  readonly expiresAtMs: number
+}
+
+/** Request for a token: the entry of the Connector, the actions of the request, and what they need together. */
+export type TokenRequest = {
+  readonly entry: ConnectorEntry
+  readonly actions: readonly NeededAction[]
+  readonly need: TokenNeed
+}
+
+/** `whole`: the token of the Connector is to be sent, for the reason in `reason`. */
+export type NarrowedAnswer =
+  | { readonly kind: 'token'; readonly token: NarrowedSecret }
+  | { readonly kind: 'whole'; readonly reason: string }
+  | { readonly kind: 'unavailable'; readonly reason: string }
+
+export type NarrowedTokenPort = {
+  /** Returns the answer of the cache, which is counted; null when the control plane has to be called. */
+  cached(request: TokenRequest): NarrowedAnswer | null
+  /**
+   * Returns the state of the cache. `outdated`: a token that is sent only while the control plane has no other one.
+   */
+  state(request: TokenRequest): 'current' | 'outdated' | 'whole' | 'missing'
+  /**
+   * Requests a token from the control plane. If that fails, returns the last token while it is valid. Requests with one
+   * need share a call. Resolves within a few seconds; never rejects.
+   */
+  fetch(request: TokenRequest): Promise<NarrowedAnswer>
 }
 
 export type LiveExchangePort = {

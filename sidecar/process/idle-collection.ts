@@ -44,9 +44,17 @@ export function createIdleCollection({ live, clock, collect }: IdleCollectionDep
   return { check, close: () => clearInterval(timer) }
 }
 
-/** Returns a function that collects all garbage of the process; null without the flag `--expose-gc`. */
+/**
+ * Returns a function that collects all garbage of the process; null without the flag `--expose-gc`. One callback is in the
+ * queue of `process.nextTick` during the collection, because V8 discards hidden classes without objects, and
+ * `process.nextTick` would lose the inline caches of its object literal (computed keys) for the lifetime of the process. A
+ * call then takes 0.5 us instead of 0.12 us.
+ */
 export function garbageCollector(): (() => void) | null {
   const { gc } = globalThis
   if (gc === undefined) return null
-  return () => void gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  return () => {
+    process.nextTick(() => undefined)
+    gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  }
 }

@@ -1,24 +1,5 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
-
-/** Hop-by-hop fields (RFC 9110, section 7.6.1). The gateway does not forward them. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
-/**
- * Response headers that are not forwarded. Alt-Svc would lead the agent to another host or to QUIC, which are not
- * governed.
- */
-const ANSWER_ONLY: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'alt-svc'])
-const ANSWER_LENGTHS: ReadonlySet<number> = new Set([...ANSWER_ONLY].map((name) => name.length))
+import { connectionTokens, HOP_BY_HOP } from '../http/hop-by-hop.ts'
 
 /**
  * Request headers that are not forwarded. The gateway sets Host from the target, answers Expect itself, and does not
@@ -42,46 +23,4 @@ export function outboundHeaders(raw: RawHeaders, host: string, length: number | 
     out.push(name, raw[at + 1] ?? '')
   }
   return out
-}
-
-/** Returns the end-to-end headers of the response, without framing headers. */
-export function inboundHeaders(raw: RawHeaders): string[] {
-  const named = connectionTokens(raw)
-  const out: string[] = []
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = raw[at] ?? ''
-    if (endsHere(name) || named?.has(name.toLowerCase()) === true) continue
-    out.push(name, raw[at + 1] ?? '')
-  }
-  return out
-}
-
-/** Returns the headers of a 101 response: Upgrade and Connection, and the end-to-end headers of the upstream. */
-export function switchingHeaders(raw: RawHeaders): string[] {
-  return ['Upgrade', 'websocket', 'Connection', 'Upgrade', ...inboundHeaders(raw)]
-}
-
-/**
- * Returns true when the gateway does not forward the header. A comparison of lengths excludes most names without a
- * comparison of text.
- */
-function endsHere(name: string): boolean {
-  return (ANSWER_LENGTHS.has(name.length) && ANSWER_ONLY.has(name.toLowerCase())) || OURS.test(name)
-}
-
-/**
- * Matches headers of the gateway's own responses. Agents and tests read from these headers which component refused a
- * request, so an upstream must not set them.
- */
-const OURS = /^x[-_]service[-_]/i
-
-function connectionTokens(raw: RawHeaders): Set<string> | null {
-  let tokens: Set<string> | null = null
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = raw[at] ?? ''
-    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue
-    tokens ??= new Set()
-    for (const token of (raw[at + 1] ?? '').split(',')) tokens.add(token.trim().toLowerCase())
-  }
-  return tokens
 }

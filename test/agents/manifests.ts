@@ -17,16 +17,12 @@ const CREDENTIALS = {
 export const TOOL_REASON = 'Issues are closed for the release check'
 export const MODEL_REASON = 'Models are closed for the release check'
 
-type Upstream = { readonly port: number; readonly ca: string; readonly programs: readonly AgentProgram[] }
+type StandInAddress = { readonly port: number; readonly ca: string }
+type Upstream = StandInAddress & { readonly programs: readonly AgentProgram[] }
 
 /** The manifests of a first start and all starters, with the stand-in behind the connectors, and one policy for the modes. */
 export function manifestsOf({ port, ca, programs }: Upstream): Readonly<Record<string, string>> {
-  const upstream = `  upstream:
-    url: https://127.0.0.1:${port}
-    allowPrivateAddresses: true
-    caBundle: |
-      ${ca.trim().replaceAll('\n', '\n      ')}
-`
+  const upstream = upstreamOf({ port, ca })
   const connected = (text: string): string =>
     text
       .replace(/^ {2}credential: .*\n/gm, '')
@@ -38,6 +34,21 @@ export function manifestsOf({ port, ca, programs }: Upstream): Readonly<Record<s
     ...filesIn(STARTERS, open),
     'release-check.yaml': [secret(), mcp, MCP_PERMISSION, policy(programs)].join('---\n'),
   }
+}
+
+/** Puts the stand-in behind the Connectors of a starter file, whose credentials stay. */
+export function behindStandIn(text: string, { port, ca }: StandInAddress): string {
+  const upstream = upstreamOf({ port, ca })
+  return text.replace(/^ {2}type: (codehost|llm_[abc])\n/gm, (line) => line + upstream)
+}
+
+function upstreamOf({ port, ca }: StandInAddress): string {
+  return `  upstream:
+    url: https://127.0.0.1:${port}
+    allowPrivateAddresses: true
+    caBundle: |
+      ${ca.trim().replaceAll('\n', '\n      ')}
+`
 }
 
 function filesIn(folder: string, change: (text: string) => string): Readonly<Record<string, string>> {

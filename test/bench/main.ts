@@ -20,6 +20,9 @@ import { governedPods } from './benches/b14-pods.ts'
 import { limits } from './benches/b15-limits.ts'
 import { journal } from './benches/b16-journal.ts'
 import { manifests } from './benches/b17-manifests.ts'
+import { narrowedTokens } from './benches/b18-narrowed-tokens.ts'
+import { fleet } from './benches/fleet.ts'
+import type { FleetSize } from './fleet/fleet-bed.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
 import { whyNotTheSameJob } from './support/same-job.ts'
@@ -34,6 +37,7 @@ export type BenchContext = {
   readonly isQuick: boolean
   /** Subjects that failed during this bench: whatever was measured of them does not count. */
   readonly failed: Set<string>
+  readonly fleet: FleetSize
 }
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -54,12 +58,15 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B15: limits,
   B16: journal,
   B17: manifests,
+  B18: narrowedTokens,
+  fleet,
 }
 
 /** Those that measure nothing beside the other proxies. */
-const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13', 'B14', 'B15', 'B16', 'B17']
+const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13', 'B14', 'B15', 'B16', 'B17', 'B18', 'fleet']
 
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
+npm run bench -- fleet [--streams 100] [--replicas 1]
 
 Measures the gateway beside other proxies on this machine and prints one table. Ratios of one run count, not absolute
 numbers. Every subject first proves that it does the whole job (not with --quick).\nBenches: ${Object.keys(BENCHES).join(' ')}. Subjects: ${Object.keys(SUBJECTS).join(', ')}.
@@ -70,6 +77,8 @@ const { values, positionals } = parseArgs({
   options: {
     quick: { type: 'boolean' },
     subjects: { type: 'string' },
+    streams: { type: 'string', default: '100' },
+    replicas: { type: 'string', default: '1' },
     help: { type: 'boolean', short: 'h' },
   },
 })
@@ -88,12 +97,13 @@ try {
   const isUnproven = values.quick === true || wanted.every((name) => ALONE.includes(name))
   const subjects = isUnproven ? named : await thoseWithTheSameJob(named, bed)
   const rows: Row[] = []
+  const fleetSize = { streams: Number(values.streams), replicas: Number(values.replicas) }
   for (const name of wanted) {
     const bench = BENCHES[name]
     if (bench === undefined) throw new Error(`no bench ${name}; there are ${Object.keys(BENCHES).join(', ')}`)
     console.error(`bench: ${name} ...`)
     const failed = new Set<string>()
-    const measured = await bench({ bed, subjects, isQuick: values.quick === true, failed })
+    const measured = await bench({ bed, subjects, isQuick: values.quick === true, failed, fleet: fleetSize })
     const found = measured.filter((row) => !failed.has(row.peer))
     rows.push(...found)
     printTable(found)

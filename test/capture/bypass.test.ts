@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { noNamespaces, type Ran } from './network.ts'
@@ -226,14 +230,25 @@ describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
     await eventually('ready', async () => ((await pod.health('/ready')).status === 200 ? true : null))
     const seen = () => pod.fake.statuses.flatMap(({ conditions = [] }) => conditions)
     expect(seen()).toEqual([])
-    const open =
-      'import socket,time\ns=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(("",5000))\ntime.sleep(9)'
-    const opened = pod.network.exec(['/usr/bin/python3', '-c', open], { uid: PROXY_UID })
-    await eventually('reported', () => seen().includes('BypassDetected/ProxyUser') || null)
-    expect(seen()).toContain('BypassDetected')
-    await opened
-    expect(pod.log()).toContain('another process of the pod runs as the user of the proxy')
-  }, 60_000)
+    const end = join(tmpdir(), `chaperone-end-${randomUUID()}`)
+    const open = [
+      'import os,socket,time',
+      's=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)',
+      's.bind(("",5000))',
+      `while not os.path.exists("${end}"): time.sleep(.1)`,
+    ].join('\n')
+    const opened = pod.network.exec(['/usr/bin/python3', '-c', open], { uid: PROXY_UID, timeoutMs: 80_000 })
+    try {
+      await eventually('reported', () => seen().includes('BypassDetected/ProxyUser') || null)
+      expect(seen()).toContain('BypassDetected')
+      const message = 'another process of the pod runs as the user of the proxy'
+      await eventually('logged', () => pod.log().includes(message) || null)
+    } finally {
+      writeFileSync(end, '')
+      await opened
+      rmSync(end)
+    }
+  })
 
   test('one removed rule makes it not ready', async () => {
     await using pod = await startGovernedPod({ hasIpv6: false })

@@ -20,7 +20,7 @@ describe.skipIf(reason !== null)(
           }),
         }),
       })
-      const names = [HOST, 'a.allowed.test', 'db.test', 'allowed.test', 'evil.test']
+      const names = [HOST, 'a.allowed.test', 'db.test', 'allowed.test', 'evil.test', 'chaperone.internal']
       const ran = await pod.network.exec(['/usr/bin/python3', '-c', lookUp(names)], { uid: AGENT_UID })
       expect(ran.stdout.trim().split('\n')).toEqual([
         `${HOST} yes`,
@@ -28,7 +28,17 @@ describe.skipIf(reason !== null)(
         'db.test yes',
         'allowed.test no',
         'evil.test no',
+        'chaperone.internal yes',
       ])
+      const path = 'chaperone.internal/.well-known/chaperone'
+      const curl = ['curl', '-sS', '-m', '8']
+      const answer = await pod.network.exec([...curl, `http://${path}`], { uid: AGENT_UID })
+      expect(JSON.parse(answer.stdout)).toMatchObject({ agent: AGENT, mcp: 'http://chaperone.internal/mcp' })
+      // The gateway has no certificate for its name.
+      const env = trustVariables(pod.trustDir)
+      const tls = await pod.network.exec([...curl, `https://${path}`], { uid: AGENT_UID, env })
+      expect(tls.stdout).not.toContain('mcp')
+      expect(pod.upstream.connections).toBe(0)
     })
 
     test('a host that passes undecrypted shows its own certificate, and its tunnel is one record', async () => {

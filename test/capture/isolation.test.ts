@@ -149,7 +149,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
     expect(stdout + stderr).not.toContain(MARK)
     expect(stdout + stderr).toContain('admin.token')
     expect(stdout).not.toContain('sessions.json')
-  }, 60_000)
+  })
 
   test('is not started in a masked folder', async () => {
     const command = [process.execPath, CLI, 'run', '--data', laptop.data, '--capture', '--', 'true']

@@ -139,10 +139,10 @@ print("ready",flush=True);sys.stdin.read()`
 
   test('hides the files of other runs from captured commands', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'seen-'))
-    const shell = `touch ${dir}/started; until [ -e ${dir}/ended ]; do grep -hsF ${laptop.data} ${tmpdir()}/chaperone-inside-*/*; done; true`
+    const shell = `touch ${dir}/started; until [ -e ${dir}/ended ]; do grep -hsF ${laptop.data} ${tmpdir()}/chaperone-inside-*/*; sleep 0.02; done; true`
     const watching = run('sh', '-c', shell)
     try {
-      await eventually('started', () => existsSync(join(dir, 'started')) || null, 25_000)
+      await eventually('started', () => existsSync(join(dir, 'started')) || null)
       expect((await run('true')).code).toBe(0)
       writeFileSync(join(dir, 'ended'), '')
       expect(await watching).toMatchObject({ code: 0, stdout: '' })

@@ -64,14 +64,10 @@ function problem(): string | null {
 }
 
 export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetwork> {
-  const id = freeId()
-  const name = `chap-${id}-${randomInt(1e6)}`
-  const [outer, inner] = [`chv${id}`, 'eth0']
+  const inner = 'eth0'
+  const { id, name, outer } = addNamespace(inner)
   const host = { v4: `10.199.${id}.1`, v6: `fd99:${id.toString(16)}::1` }
   const own = { v4: `10.199.${id}.2`, v6: `fd99:${id.toString(16)}::2` }
-  const ip = (...args: string[]): void => void execFileSync('ip', args)
-  ip('netns', 'add', name)
-  ip('link', 'add', outer, 'type', 'veth', 'peer', 'name', inner, 'netns', name)
   ip('addr', 'add', `${host.v4}/24`, 'dev', outer)
   ip('link', 'set', outer, 'up')
   ip('-n', name, 'addr', 'add', `${own.v4}/24`, 'dev', inner)
@@ -188,12 +184,23 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
   }
 }
 
-/** Returns an unused name for a veth pair, because other tests may have created some. */
-function freeId(): number {
-  const taken = execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })
-  for (;;) {
+const ip = (...args: readonly string[]): void => void execFileSync('ip', args, { stdio: 'pipe' })
+
+/** Adds a network namespace and a veth pair, whose end in the namespace is `inner`. */
+function addNamespace(inner: string): { readonly id: number; readonly name: string; readonly outer: string } {
+  for (let attempt = 1; ; attempt++) {
     const id = randomInt(1, 250)
-    if (!taken.includes(` chv${id}@`)) return id
+    const name = `chap-${id}-${randomInt(1e6)}`
+    const outer = `chv${id}`
+    ip('netns', 'add', name)
+    try {
+      ip('link', 'add', outer, 'type', 'veth', 'peer', 'name', inner, 'netns', name)
+      return { id, name, outer }
+    } catch (error) {
+      // Another test has a pair of this name.
+      ip('netns', 'del', name)
+      if (attempt === 50) throw error
+    }
   }
 }
 

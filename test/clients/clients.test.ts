@@ -121,13 +121,13 @@ beforeAll(async () => {
   makeRepository()
   vendors = await startVendors({ gitRoot: join(folder, 'git') })
   laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
-}, 180_000)
+})
 
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
   rmSync(folder, { recursive: true, force: true })
-}, 90_000)
+})
 
 function makeRepository(): void {
   const bare = join(folder, 'git/acme/site.git')
@@ -307,6 +307,59 @@ describe('other clients', () => {
     const rows = await records('codehost.pr.merge', merges + 1)
     expect(rows).toHaveLength(merges + 1)
     expect(rows[0]).toMatchObject({ note: 'approved' })
+  })
+
+  test('the MCP SDK reads at the gateway itself what passes and why not, and asks for access', async () => {
+    const before = vendors.recorder.seen.length
+    const { ok, value } = resultOf(await run(['node', join(AGENTS, 'gateway-mcp.mjs'), 'all'])) as {
+      readonly ok: boolean
+      readonly value: Record<'may' | 'denied' | 'unknown' | 'asked', { text: string; isError: boolean }>
+    }
+    expect({ ok, ...value }).toMatchObject({
+      ok: true,
+      tools: ['what_may_i_do', 'explain', 'request_access'],
+      may: { isError: false, text: expect.stringContaining('codehost.issue.create') },
+      denied: { isError: false, text: expect.stringMatching(/^DENY: /) },
+      unknown: { isError: true, text: expect.stringContaining('no connector of type no') },
+      asked: { isError: false, text: expect.stringContaining('Nothing is granted yet') },
+    })
+    expect(seenSince(before)).toHaveLength(0)
+    await answerPending('codehost.branch.delete', false)
+  })
+
+  test('curl reads every kind of refusal: plain, of a host, by a rule, of the gateway itself, after a denial, under a kill switch', async () => {
+    const before = vendors.recorder.seen.length
+    const curl = 'curl -sS -m 30'
+    const merge = `${curl} -X PUT -d '{}' -H 'content-type: application/json' https://api.github.com/repos/acme/site/pulls/9/merge`
+    const lines = [
+      `${curl} http://nobody.example/x`,
+      `${curl} https://nobody.example/x`,
+      `${curl} --http2 -X DELETE https://api.github.com/repos/acme/site/git/refs/heads/x`,
+      `${curl} http://chaperone.internal/nothing`,
+      merge,
+    ]
+    const running = run(['sh', '-c', lines.join('; echo; ')])
+    await answerPending('codehost.pr.merge', false)
+    const [plain = '', connect = '', decrypted = '', own = '', denied = ''] = (await running).stdout
+      .split('\n')
+      .filter((line) => line !== '')
+    const messageOf = (text: string) => (JSON.parse(text) as { message: string }).message
+    expect(messageOf(plain)).toContain('nobody.example')
+    expect(messageOf(connect)).toContain('nobody.example')
+    expect(messageOf(decrypted)).toContain('codehost.branch.delete')
+    expect(messageOf(own)).toContain('GET /.well-known/chaperone')
+    expect(messageOf(denied)).toContain('test')
+    const kill = (active: boolean) =>
+      laptop.api('POST', '/api/dashboard/kill-switch', {
+        active,
+        scope: 'agent:dev',
+        reason: 'curl reads it',
+      })
+    await kill(true)
+    const killed = await run(['sh', '-c', `${curl} https://api.github.com/user`])
+    await kill(false)
+    expect(messageOf(killed.stdout)).toContain('curl reads it')
+    expect(seenSince(before)).toHaveLength(0)
   })
 
   test('openai streams event by event', async () => {

@@ -15,11 +15,11 @@ let laptop: Laptop
 beforeAll(async () => {
   vendors = await startVendors()
   laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
-}, 180_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 90_000)
+})
 
 type Card = {
   readonly id: string

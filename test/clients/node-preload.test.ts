@@ -81,7 +81,7 @@ afterAll(async () => {
   await upstream?.close()
   await vendors?.recorder.close()
   rmSync(folder, { recursive: true, force: true })
-}, 90_000)
+})
 
 const run = (command: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> =>
   laptop.cli(['run', '--', ...command], { env })

@@ -32,11 +32,11 @@ let laptop: Laptop
 beforeAll(async () => {
   upstreams = await startUpstreams()
   laptop = await startLaptop({ database: 'worker', manifests: { 'upstreams.yaml': upstreams.manifests } })
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await upstreams?.recorder.close()
-}, 90_000)
+})
 
 type Called = {
   readonly call: SdkCall

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { attempt, connect, PRIVILEGES, WAYS_OUT } from '../support/hostile-attempts.ts'
 import {
   agentPod,
   CALLS,
@@ -45,15 +46,6 @@ async function expectNothingLeft(pod = POD): Promise<void> {
   if (left !== null) expect(left).toEqual([])
 }
 
-const attempt = (statement: string) => `
-import os, socket, ctypes
-try:
-  ${statement}
-  print('DONE')
-except Exception as e:
-  print(type(e).__name__, e)
-`
-
 describe('root in the agent’s container', () => {
   test('cannot become the proxy, whose uid it can read nowhere but in its annotation', async () => {
     const uid = await proxyUidOf(POD)
@@ -61,21 +53,7 @@ describe('root in the agent’s container', () => {
     expect(await python(attempt('os.setgid(12345)'))).toMatch(/PermissionError|OSError/)
   })
 
-  test.each([
-    ['open a raw socket', 'socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'],
-    ['open a packet socket', 'socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 3)'],
-    ['mark its packets', 's = socket.socket(); s.setsockopt(socket.SOL_SOCKET, 36, 1)'],
-    ['enter another network', "import os; os.setns(os.open('/proc/1/ns/net', os.O_RDONLY), 0)"],
-    ['have a network of its own', 'os.unshare(0x40000000)'],
-    [
-      'mount',
-      "assert ctypes.CDLL(None, use_errno=True).mount(b'x', b'/mnt', b'tmpfs', 0, None) == 0, os.strerror(ctypes.get_errno())",
-    ],
-    [
-      'trace the proxy',
-      'assert ctypes.CDLL(None, use_errno=True).ptrace(16, 7, 0, 0) == 0, os.strerror(ctypes.get_errno())',
-    ],
-  ])('cannot %s', async (_what, statement) => {
+  test.each(PRIVILEGES)('cannot %s', async (_what, statement) => {
     expect(await python(attempt(statement))).not.toContain('DONE')
   })
 
@@ -90,39 +68,8 @@ describe('root in the agent’s container', () => {
   })
 })
 
-const connect = (family: string, address: string, port: number) =>
-  attempt(
-    `s = socket.socket(socket.${family}); s.settimeout(2); s.connect(('${address}', ${port})); s.sendall(b'hello\\n'); print('ANSWER', s.recv(99))`,
-  )
-const datagram = (family: string, address: string, port: number) =>
-  attempt(
-    `s = socket.socket(socket.${family}, socket.SOCK_DGRAM); s.settimeout(1); s.sendto(b'x' * 40, ('${address}', ${port})); print('ANSWER', s.recv(99))`,
-  )
-
 describe('no packet leaves', () => {
-  test.each([
-    ['TCP to an address, any port', connect('AF_INET', '198.51.100.7', 22)],
-    ['TCP to an address, 443', connect('AF_INET', '198.51.100.7', 443)],
-    ['TCP to an address, 80', connect('AF_INET', '198.51.100.7', 80)],
-    ['TCP over IPv6', connect('AF_INET6', '2001:db8:ffff::7', 443)],
-    ['DNS over TLS', connect('AF_INET', '198.51.100.7', 853)],
-    ['UDP', datagram('AF_INET', '198.51.100.7', 5000)],
-    ['QUIC', datagram('AF_INET', '198.51.100.7', 443)],
-    ['UDP over IPv6', datagram('AF_INET6', '2001:db8:ffff::7', 443)],
-    ['DNS to a server of its own', datagram('AF_INET', '198.51.100.7', 53)],
-    [
-      'SCTP',
-      attempt(
-        "s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132); s.settimeout(2); s.connect(('198.51.100.7', 443))",
-      ),
-    ],
-    [
-      'ICMP',
-      attempt(
-        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 1); s.settimeout(1); s.sendto(bytes([8,0,0,0,0,0,0,0]), ('198.51.100.7', 0)); s.recv(99)",
-      ),
-    ],
-  ])('by %s', async (_what, program) => {
+  test.each(WAYS_OUT)('by %s', async (_what, program) => {
     const said = await python(program)
     expect(said).not.toContain("ANSWER b'h")
     await expectNothingLeft()

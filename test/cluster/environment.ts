@@ -10,6 +10,11 @@ export type ClusterEnvironment = {
   readonly hostAddress: string
   /** File with a JSON line for every packet that left a pod for nowhere; null where nobody writes one. */
   readonly outsideRecord: string | null
+  /**
+   * Shell command that adds gVisor to the container runtime of every node: the folder `$1` has its programs and the
+   * configuration for containerd. Null: the tests of gVisor do not run.
+   */
+  readonly runtimeInstaller: string | null
   /** File with the audit events of the API server, a JSON line each; null where it cannot be read. */
   readonly auditRecord: string | null
 }
@@ -29,6 +34,7 @@ export function clusterEnvironment(): ClusterEnvironment {
     ),
     agentImage: env['CHAPERONE_AGENT_IMAGE'] || 'node:24',
     outsideRecord: env['CHAPERONE_OUTSIDE_RECORD'] || null,
+    runtimeInstaller: env['CHAPERONE_RUNTIME_INSTALLER'] || null,
     auditRecord: env['CHAPERONE_AUDIT_RECORD'] || null,
   }
 }

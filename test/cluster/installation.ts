@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { baseLayers } from '../../scripts/release/base-layers.ts'
 import { packTree } from '../../scripts/release/file-tree.ts'
 import { IMAGE_RUN, ownArchitecture, programTree } from '../../scripts/release/image-layers.ts'
 import { imageLayout, layerOf } from '../../scripts/release/oci-layout.ts'
-import { replaceSidecar } from '../skew/frozen-image.ts'
+import { replacePrograms } from '../skew/frozen-image.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { type ClusterEnvironment, clusterEnvironment } from './environment.ts'
 import { apply, get, helm, kube, run } from './kubectl.ts'
@@ -16,6 +16,8 @@ import { assemblePostgresImage } from './postgres/postgres-image.ts'
 export const SYSTEM = 'chaperone-system'
 /** Whose Secrets the operator may read; the tests' Gateways live there. */
 export const AGENTS = 'chaperone-test-agents'
+/** Secret with the URL of the database of `frozenVersion`. */
+const UPGRADED_DATABASE = 'database-upgraded'
 const ROOT = join(import.meta.dirname, '../..')
 export const CHART = join(ROOT, 'helm')
 
@@ -29,6 +31,10 @@ declare module 'vitest' {
 export type Installation = {
   readonly image: string
   readonly values: readonly string[]
+  /** URL of the database for a superuser, for this machine. */
+  readonly adminUrl: string
+  /** URL of the database of `frozenVersion` and `upgradedVersion`, for this machine. */
+  readonly upgradedUrl: string
   readonly environment: ClusterEnvironment
 }
 
@@ -36,40 +42,94 @@ export type Installation = {
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const environment = clusterEnvironment()
   const image = `chaperone:test-${randomBytes(4).toString('hex')}`
+  const startedAt = performance.now()
   await loadImages(environment, image)
+  console.log(`images built and loaded after ${Math.round((performance.now() - startedAt) / 1_000)} s`)
   const postgres = await startPostgres()
-  const url = new URL((await postgres.createDatabase()).url)
-  const databasePort = url.port
-  url.hostname = environment.hostAddress
+  const { url, adminUrl } = await postgres.createDatabase()
+  const { url: upgradedUrl } = await postgres.createDatabase()
+  const fromPods = (local: string) => {
+    const { username, password, port, pathname } = new URL(local)
+    return `postgres://${username}:${password}@${environment.hostAddress}:${port}${pathname}`
+  }
   await restrictedNamespace(SYSTEM)
   await apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: AGENTS } },
-    secret(SYSTEM, 'database', { url: url.href }),
+    secret(SYSTEM, 'database', { url: fromPods(url) }),
+    secret(SYSTEM, UPGRADED_DATABASE, { url: fromPods(upgradedUrl) }),
   )
   const installation: Installation = {
     image,
     environment,
-    values: await chartValues(image, databasePort),
+    adminUrl,
+    upgradedUrl,
+    values: await chartValues(image, new URL(url).port),
   }
   provide('installation', installation)
   return async () => {
-    await kube(['delete', 'namespace', AGENTS, '--ignore-not-found', '--timeout=90s'])
-    await uninstall()
+    await Promise.all([
+      kube(['delete', 'namespace', AGENTS, '--ignore-not-found', '--timeout=90s']),
+      uninstall(),
+    ])
     // Made by the chart's job and kept on purpose; the database that they belong to ends here.
     await kube(['delete', 'namespace', SYSTEM, '--ignore-not-found', '--timeout=90s'])
     await postgres.stop()
   }
 }
 
-/** The same installation, whose new pods get sidecars of the frozen version. */
-export function withFrozenSidecars({ values, image }: Installation): Pick<Installation, 'values'> {
-  return { values: [...values, '--set', `image.repository=${frozenImage(image).split(':')[0]}`] }
+/**
+ * Control plane and sidecars of the frozen version, under the operator of this tree, on a database of their own: its schema
+ * is that of the frozen version until the upgrade.
+ */
+export function frozenVersion(installation: Installation): Pick<Installation, 'values'> {
+  const { values } = upgradedVersion(installation)
+  return { values: [...values, '--set', `image.repository=${frozenImage(installation.image).split(':')[0]}`] }
 }
 
-/** Installs the chart, or leaves the installation that is there. */
+/** The programs of this tree on the database of `frozenVersion`. */
+export function upgradedVersion({ values }: Installation): Pick<Installation, 'values'> {
+  return { values: [...values, '--set', `database.urlSecret.name=${UPGRADED_DATABASE}`] }
+}
+
+/**
+ * Installs the chart, or waits for the installation that is there if it has these values: an upgrade would run the chart's
+ * jobs and change nothing.
+ */
 export async function install({ values }: Pick<Installation, 'values'>): Promise<void> {
+  const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex')
+  const release = await releaseUid()
+  if (release !== '' && (await installedBefore()) === `${digest} ${release}`) {
+    await kube(['wait', 'deployment', '--all', '-n', SYSTEM, '--for=condition=Available', '--timeout=180s'])
+    return
+  }
   const arguments_ = ['chaperone', CHART, '-n', SYSTEM, ...values]
   await helm(['upgrade', '--install', ...arguments_, '--wait', '--timeout', '180s'])
+  await kube(['annotate', 'namespace', SYSTEM, '--overwrite', `${INSTALLED}=${digest} ${await releaseUid()}`])
+}
+
+/** Annotation of the namespace: the values of the last installation and its release. */
+const INSTALLED = 'chaperone.test/installed'
+
+async function installedBefore(): Promise<string | undefined> {
+  type Annotated = { readonly metadata: { readonly annotations?: Readonly<Record<string, string>> } }
+  const namespace = await get<Annotated>('namespace', SYSTEM)
+  return namespace?.metadata.annotations?.[INSTALLED]
+}
+
+/** UID of the deployed release, which another upgrade, rollback or installation changes; empty without one. */
+async function releaseUid(): Promise<string> {
+  const release = 'owner=helm,name=chaperone,status=deployed'
+  const uid = await kube([
+    'get',
+    'secret',
+    '-n',
+    SYSTEM,
+    '-l',
+    release,
+    '-o',
+    'jsonpath={.items[*].metadata.uid}',
+  ])
+  return uid.trim()
 }
 
 export async function uninstall(): Promise<void> {
@@ -80,28 +140,40 @@ export function secret(namespace: string, name: string, stringData: Readonly<Rec
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData }
 }
 
+/** Packs an image while the one before is loaded. */
 async function loadImages({ imageLoader }: ClusterEnvironment, image: string): Promise<void> {
-  const dist = mkdtempSync(join(tmpdir(), 'chaperone-image-'))
+  const folder = mkdtempSync(join(tmpdir(), 'chaperone-image-'))
+  // The build empties its folder.
+  const dist = join(folder, 'dist')
+  let loading: Promise<void> = Promise.resolve()
   try {
-    const built = await run(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', dist], '')
+    const building = run(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', dist], '')
+    const { architecture, layers } = await baseLayers(ownArchitecture(), join(folder, 'base'), 0)
+    const built = await building
     if (built.code !== 0) throw new Error(`the image's folder was not built: ${built.stderr}`)
     assemblePostgresImage(join(dist, 'postgres-image'))
-    const { architecture, layers } = await baseLayers(ownArchitecture(), join(dist, 'base'), 0)
-    const load = async (folder: string, name: string) => {
-      const programs = await layerOf(folder, programTree(join(dist, folder)), 0)
+    const load = async (from: string, name: string) => {
+      const programs = await layerOf(from, programTree(join(dist, from)), 0)
       const facts = { name, timeS: 0, labels: {}, run: IMAGE_RUN }
       const { tree } = imageLayout(facts, [{ architecture, layers: [...layers, programs] }])
-      const archive = join(dist, 'image.oci.tar')
-      writeFileSync(archive, await packTree(tree, 0))
-      const loaded = await run('sh', ['-c', imageLoader, 'loader', archive, name], '')
-      if (loaded.code !== 0) throw new Error(`CHAPERONE_IMAGE_LOADER: ${loaded.stderr}`)
+      const archive = await packTree(tree, 0)
+      await loading
+      const path = join(folder, 'image.oci.tar')
+      writeFileSync(path, archive)
+      loading = run('sh', ['-c', imageLoader, 'loader', path, name], '').then((loaded) => {
+        if (loaded.code !== 0) throw new Error(`CHAPERONE_IMAGE_LOADER: ${loaded.stderr}`)
+      })
+      // The next image awaits the result.
+      loading.catch(() => undefined)
     }
     await load('image', image)
     await load('postgres-image', postgresImage(image))
-    replaceSidecar(join(dist, 'image'))
+    replacePrograms(join(dist, 'image'))
     await load('image', frozenImage(image))
+    await loading
   } finally {
-    rmSync(dist, { recursive: true, force: true })
+    await loading.catch(() => undefined)
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 

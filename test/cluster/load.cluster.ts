@@ -13,13 +13,10 @@ import {
 } from './agents.ts'
 import { AGENTS, install } from './installation.ts'
 import { apply, kube } from './kubectl.ts'
+import { DEADLINE, SIZES } from './sizes.ts'
 
 const GATEWAY = 'load'
-const SIDECARS = 20
-const ROUNDS = Number(process.env['CHAPERONE_STOPS'] ?? 5)
-/** All at once for the API server; the node starts as many at a time as it has room for. */
-const STARTS = Number(process.env['CHAPERONE_STARTS'] ?? 200)
-const AT_A_TIME = Number(process.env['CHAPERONE_STARTS_AT_A_TIME'] ?? 10)
+const { stoppedAgents: SIDECARS, stops: ROUNDS, starts: STARTS, startsAtATime: AT_A_TIME } = SIZES
 let vendor: Vendor
 
 beforeAll(async () => {
@@ -35,7 +32,8 @@ afterAll(async () => {
   await vendor?.[Symbol.asyncDispose]()
 })
 
-test(`kubectl patch stops ${SIDECARS} agents, each within a second`, async () => {
+const title = `kubectl patch stops ${SIDECARS} agents, half of them within a second and the last within three`
+test(title, { ...DEADLINE, timeout: 700_000 }, async () => {
   const names = Array.from({ length: SIDECARS }, (_, at) => `watcher-${at}`)
   const pods = names.map((name) => {
     const pod = agentPod(name, GATEWAY, { command: ['node', '-e', WATCHER] })
@@ -72,10 +70,13 @@ test(`kubectl patch stops ${SIDECARS} agents, each within a second`, async () =>
   }
   const all = rounds.flat().sort((a, b) => a - b)
   console.log(`of ${all.length}: median ${all[all.length >> 1]} ms, the last ${all.at(-1)} ms`)
-  // A stop that is polled for is slow every time; a busy node is slow now and then, and slow with everything.
-  const slowestOfBest = Math.min(...rounds.map((delays) => delays.at(-1) ?? Number.POSITIVE_INFINITY))
-  expect(slowestOfBest).toBeLessThan(Math.max(1_000, 6 * Math.min(...patches)))
-}, 700_000)
+  // A stop that is polled for is slow for all agents, and an agent that missed it waits for its lease. On a busy node a few
+  // agents are slow, because they share two cores with the others.
+  const best = (of: (delays: readonly number[]) => number | undefined): number =>
+    Math.min(...rounds.map((delays) => of(delays) ?? Number.POSITIVE_INFINITY))
+  expect(best((delays) => delays[delays.length >> 1])).toBeLessThan(Math.max(1_000, 6 * Math.min(...patches)))
+  expect(best((delays) => delays.at(-1))).toBeLessThan(3_000)
+})
 
 async function setKillSwitch(active: boolean): Promise<void> {
   const patch = { spec: { killSwitch: { active, ...(active && { reason: 'drill' }) } } }

@@ -19,6 +19,8 @@ export type NodeAccess = AsyncDisposable & {
   writeSeccompProfile(name: string, profile: object): Promise<void>
   /** What the proxy's process holds in memory, in MiB. */
   proxyMemoryMib(pod: string): Promise<number>
+  /** What the larger of the operators' processes holds in memory, in MiB. */
+  operatorMemoryMib(): Promise<number>
 }
 
 export async function proxyUidOf(pod: string): Promise<number> {
@@ -84,8 +86,18 @@ export async function openNode(): Promise<NodeAccess> {
       const [, kib = ''] = /^VmRSS:\s+(\d+)/m.exec(await atProxy(pod, 'cat /proc/$1/status')) ?? []
       return Math.round(Number(kib) / 1_024)
     },
+    async operatorMemoryMib() {
+      // The brackets keep the shell itself, whose command line has this text, out.
+      const find =
+        'for p in /proc/[0-9]*; do if tr "\\0" " " < $p/cmdline | grep -q "bin/[o]perator.js"; then cat $p/status; fi; done 2> /dev/null'
+      const { stdout } = await exec({ pod: POD, namespace: NAMESPACE }, ['sh', '-c', find])
+      const held = [...stdout.matchAll(/^VmRSS:\s+(\d+)/gm)].map(([, kib]) => Number(kib))
+      if (held.length === 0) throw new Error('no operator runs on the node')
+      return Math.round(Math.max(...held) / 1_024)
+    },
     async [Symbol.asyncDispose]() {
-      await kube(['delete', 'namespace', NAMESPACE, '--wait=false'])
+      // The next file would otherwise find the pod of this one, which is Ready until it is deleted.
+      await kube(['delete', 'namespace', NAMESPACE, '--timeout=120s'])
     },
   }
 }

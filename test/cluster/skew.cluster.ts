@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
 import { afterAll, expect, inject, test } from 'vitest'
+import { readMigrations } from '../../controlplane/db/migration-files.ts'
 import { eventually } from '../support/eventually.ts'
-import { agentPod, CALLS, inAgent, inForce, running, startVendor, VENDOR, type Vendor } from './agents.ts'
+import { agentPod, CALLS, inAgent, inForce, running, startVendor, type Vendor } from './agents.ts'
+import { type Answers, caller, recordsOf, startCalling } from './calls.ts'
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
-import { AGENTS, type Installation, install, SYSTEM, withFrozenSidecars } from './installation.ts'
+import { AGENTS, frozenVersion, type Installation, install, SYSTEM, upgradedVersion } from './installation.ts'
 import { apply, get, kube } from './kubectl.ts'
 
 const GATEWAY = 'skew'
@@ -37,42 +40,13 @@ async function reinstall(installation: Pick<Installation, 'values'>): Promise<vo
   )
 }
 
-/** Starts pods with sidecars of the frozen version. */
+/** Starts a control plane of the frozen version, and pods with sidecars of it. */
 async function startFrozen(): Promise<void> {
-  await kube(['delete', 'pod', ...FROZEN, NEW, '-n', AGENTS, '--timeout=60s', '--ignore-not-found'])
-  await reinstall(withFrozenSidecars(inject('installation')))
-  await vendor?.[Symbol.asyncDispose]()
+  await reinstall(frozenVersion(inject('installation')))
   vendor = await startVendor(GATEWAY, { rateLimit: { requestsPerMinute: 100_000 } })
   await apply(...FROZEN.map((name) => agentPod(name, GATEWAY)))
   await running(...FROZEN)
   await inForce(GATEWAY)
-}
-
-/** Calls one path after the other until the file `/tmp/end` exists. Prints a line `PATH STATUS` for each. */
-function caller(method: string, prefix: string, pauseMs: number): string {
-  return `
-const { existsSync } = require('node:fs')
-async function call(n) {
-  if (existsSync('/tmp/end')) return
-  const path = '${prefix}' + n
-  const status = await fetch('https://${VENDOR}' + path, { method: '${method}' })
-    .then(async (r) => (await r.text(), r.status), (e) => e.cause?.code ?? e.message)
-  console.log(path, status)
-  setTimeout(call, ${pauseMs}, n + 1)
-}
-call(1)`
-}
-
-type Answers = ReadonlyArray<readonly [path: string, status: string]>
-
-/** Starts calling in a pod. The returned function ends it, and returns the answers. */
-function startCalling(pod: string, script: string): () => Promise<Answers> {
-  const ran = inAgent(pod, ['node', '-e', script])
-  return async () => {
-    await inAgent(pod, ['touch', '/tmp/end'])
-    const lines = (await ran).stdout.trim().split('\n')
-    return lines.map((line) => line.split(' ') as [string, string])
-  }
 }
 
 type Approval = { readonly id: string; readonly agent: string; readonly path: string | null }
@@ -83,6 +57,14 @@ async function pendingOf(plane: ControlPlane, pod: string): Promise<readonly App
     `${APPROVALS}?status=pending`,
   )
   return list.approvals.filter(({ agent }) => agent === `${AGENTS}/${pod}`)
+}
+
+/** Waits until the control plane has an approval for a request of the pod. */
+async function isHeld(pod: string): Promise<void> {
+  await using plane = await openControlPlane()
+  await eventually('the request is held', async () =>
+    (await pendingOf(plane, pod)).length > 0 ? true : null,
+  )
 }
 
 /** Every third request is denied. */
@@ -121,38 +103,6 @@ async function inTime<T>(call: Promise<T>): Promise<T> {
   return Promise.race([call, late])
 }
 
-type Row = {
-  readonly path: string | null
-  readonly decision: string
-  readonly note: string | null
-  readonly status: number | null
-}
-
-type Expected = { readonly pod: string; readonly run: string; readonly atLeast: number }
-
-/** Records of the agent of a pod in a run, as `PATH STATUS`, when there are at least so many. */
-async function recordsOf(plane: ControlPlane, { pod, run, atLeast }: Expected): Promise<readonly string[]> {
-  type Page = { readonly traffic: readonly Row[]; readonly next_cursor: string | null }
-  const rows = await eventually(
-    `${pod} has ${atLeast} records`,
-    async () => {
-      const found: Row[] = []
-      for (let cursor = ''; ; ) {
-        const page = await plane.call<Page>(
-          'GET',
-          `/api/dashboard/traffic?limit=500&agent=${encodeURIComponent(`${AGENTS}/${pod}`)}${cursor}`,
-        )
-        found.push(...page.traffic.filter(({ path }) => path?.startsWith(run)))
-        if (page.next_cursor === null) break
-        cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`
-      }
-      return found.length < atLeast ? null : found
-    },
-    30_000,
-  )
-  return rows.map(({ path, status }) => `${path} ${status}`)
-}
-
 async function sidecarOf(pod: string): Promise<{ readonly image: string; readonly restarts: number }> {
   type Named = { readonly name: string }
   type Pod = {
@@ -169,20 +119,63 @@ async function sidecarOf(pod: string): Promise<{ readonly image: string; readonl
   }
 }
 
-/** Upgrades to the image of this tree, and starts a sidecar of it beside those of the frozen version. */
+/** Whether each replica of the control plane is of the frozen version. */
+async function frozenReplicas(): Promise<readonly boolean[]> {
+  type Pods = {
+    readonly items: ReadonlyArray<{
+      readonly metadata: { readonly deletionTimestamp?: string }
+      readonly spec: { readonly containers: ReadonlyArray<{ readonly image: string }> }
+    }>
+  }
+  const component = 'app.kubernetes.io/component=control-plane'
+  const { items } = JSON.parse(
+    await kube(['get', 'pods', '-n', SYSTEM, '-l', component, '-o', 'json']),
+  ) as Pods
+  return items
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map(({ spec }) => spec.containers.some(({ image }) => image.includes('-frozen:')))
+}
+
+/** Numbers of the migrations that the database has. */
+async function migrations(): Promise<readonly number[]> {
+  const client = new pg.Client({ connectionString: inject('installation').upgradedUrl })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ number: number }>(
+      'select number from schema_migrations order by number',
+    )
+    return rows.map(({ number }) => number)
+  } finally {
+    await client.end()
+  }
+}
+
+/**
+ * Upgrades control plane and operator to this tree, one replica after the other, and starts a sidecar of it beside those of
+ * the frozen version.
+ */
 async function upgrade(path: string): Promise<void> {
-  await reinstall(inject('installation'))
+  expect(await frozenReplicas()).toEqual([true, true])
+  const before = await migrations()
+  await reinstall(upgradedVersion(inject('installation')))
+  expect(await frozenReplicas()).toEqual([false, false])
+  const after = await migrations()
+  console.log(`migrations of the upgrade: ${after.filter((number) => !before.includes(number)).join(' ')}`)
+  const { migrations: known } = await readMigrations()
+  expect(after).toEqual(known.map(({ number }) => number))
+  expect(after.slice(0, before.length)).toEqual(before)
   await apply(agentPod(NEW, GATEWAY))
   await running(NEW)
   await inForce(GATEWAY)
   expect((await inAgent(NEW, CALLS.node('GET', path))).stdout).toBe('200 {"ok":true}\n')
 }
 
-test('sidecars of the frozen version work on through an upgrade: no call fails, no decision is lost', async () => {
+test('the control plane is upgraded under sidecars of the frozen version: no call fails, no decision is lost', async () => {
   await startFrozen()
   // Records outlive the pods of an earlier attempt.
   const run = `/${randomBytes(4).toString('hex')}`
   const held = inAgent('waits', CALLS.node('POST', `${run}/held`))
+  await isHeld('waits')
   const stopReading = startCalling('reads', caller('GET', `${run}/get/`, 200))
   const stopAsking = startCalling('asks', caller('POST', `${run}/post/`, 0))
   const end = new AbortController()

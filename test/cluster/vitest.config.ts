@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { FileOrder } from './file-order.ts'
+import { FileTimes } from './file-times.ts'
 
 /** Against a real cluster, one file at a time: they share one installation. */
 export default defineConfig({
@@ -11,8 +12,6 @@ export default defineConfig({
     pool: 'forks',
     fileParallelism: false,
     sequence: { sequencer: FileOrder },
-    // A node of two cores that starts pods by the dozen misses a deadline now and then; what is broken fails twice.
-    retry: 1,
-    reporters: ['verbose'],
+    reporters: ['verbose', new FileTimes()],
   },
 })

@@ -46,14 +46,14 @@ describe.skipIf(whySkipped !== null)('uses of the owner token of a cluster', { t
       workerBrowser(),
     ])
     expect((await register(here.plane.call, OWNER)).status).toBe(200)
-  }, 120_000)
+  })
   afterAll(async () => {
     await closeVisits(browser)
     await here?.[Symbol.asyncDispose]()
     kube?.closeAllConnections()
     kube?.close()
     await rm(folder, { recursive: true, force: true })
-  }, 90_000)
+  })
 
   test('are shown as a warning on Overview with their count and last use, and as audit events', async () => {
     const { page, context, complaints } = await visit(browser)

@@ -33,8 +33,8 @@ describe.skipIf(whySkipped !== null)('information on the pages', { timeout: 60_0
     // For the last test: the response of this request never arrives.
     await waiting.context.route('**/api/dashboard/agents', () => undefined)
     await go(waiting, 'agents')
-  }, 120_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
+  })
+  afterAll(async () => stage?.[Symbol.asyncDispose]())
 
   test('the sign-in page shows an error for a wrong password and accepts the right one', async () => {
     const { page, context } = await visit(stage.browser)

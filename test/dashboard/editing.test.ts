@@ -27,8 +27,8 @@ describe.skipIf(whySkipped !== null)(
       stage = await startStage({ env: { DASHBOARD_EDITING: 'yaml' } })
       await registerOwner(stage)
       stage.laptop.writeManifest('guard.yaml', MANAGED)
-    }, 120_000)
-    afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
+    })
+    afterAll(async () => stage?.[Symbol.asyncDispose]())
 
     test.each(viewsOf('narrow'))(
       'show the manifest to commit instead of saving at $width px, $scheme',

@@ -15,8 +15,8 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
   beforeAll(async () => {
     stage = await startStage()
     owner = await visit(stage.browser)
-  }, 90_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
+  })
+  afterAll(async () => stage?.[Symbol.asyncDispose]())
 
   test('the owner link registers the owner, by keyboard only', async () => {
     const { page, complaints } = owner
@@ -62,10 +62,14 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     await page.getByRole('button', { name: 'Test connection' }).click()
     await page.getByText('Connected, connectors').waitFor()
     await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('Enter the name of the agent.').waitFor()
     await page.getByLabel('Name').fill('pilot')
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('button', { name: 'Any HTTP API' }).click()
     await page.getByLabel('Token', { exact: false }).first().fill('secret-of-the-tool')
+    await page.getByLabel('Name', { exact: true }).fill('Tool')
+    await page.getByText('The name can contain only lower-case letters').first().waitFor()
+    await page.getByLabel('Name', { exact: true }).fill('tool')
     await page.getByRole('combobox', { name: 'Hosts' }).fill('tool.example')
     await page.keyboard.press('Enter')
     await page.getByRole('radio', { name: 'Custom' }).check()
@@ -73,13 +77,15 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     await page.getByRole('combobox', { name: 'Pattern 1' }).fill('generic.get')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Continue' }).click()
-    await page.getByText('generic.get: allow').waitFor()
+    await page.getByText('tool.example: generic.get: allow').waitFor()
     await page.getByRole('button', { name: 'Create' }).click()
     const key = (await page.getByLabel('key', { exact: true }).textContent())?.trim() ?? ''
     expect(key).toMatch(/^svc_(test|live)_/)
     expect(await page.getByLabel('command, on this machine', { exact: true }).textContent()).toContain(
-      'chaperone run --agent pilot -- ',
+      './scripts/chaperone.sh run --agent pilot -- ',
     )
+    // The gateway of this installation listens on loopback only.
+    expect(await page.getByLabel('command, on another machine').count()).toBe(0)
     await page.getByText('Waiting for the first request of pilot').waitFor()
     const url = new URL(stage.laptop.ready.gateway_url)
     url.username = 'pilot'
@@ -97,7 +103,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     await page.getByText('First request received').waitFor()
     await page.getByRole('link', { name: 'Show decision' }).click()
     await page.getByText('Decision under the current rules').waitFor()
-    await page.getByLabel('explanation', { exact: true }).waitFor()
+    await page.getByText('Output of chaperone explain').waitFor()
     await page.keyboard.press('Escape')
   })
 
@@ -151,6 +157,39 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     expect(seen()).toBe(before)
   })
 
+  test('"Grant for a time" approves the request and later ones like it, until it is revoked', async () => {
+    const { page } = owner
+    const held = stage.merge('{"commit_title":"third"}')
+    const card = cards(page).filter({ hasText: 'third' })
+    await card.getByRole('button', { name: 'Grant for a time' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Grant for a time' })
+    await dialog.getByRole('checkbox', { name: /commit_title/ }).uncheck()
+    await dialog.getByRole('textbox', { name: 'Further requests' }).fill('2')
+    await dialog.getByRole('button', { name: 'Approve and grant' }).click()
+    expect(await held).toMatchObject({ status: 200, body: { merged: true } })
+    await page.locator('[data-result]:focus').getByRole('button', { name: 'Dismiss' }).click()
+    const merge = encodeURIComponent('https://api.github.com/repos/acme/site/pulls/7/merge')
+    const explained = () =>
+      stage.laptop.api('GET', `/api/dashboard/explain?method=PUT&agent=dev&url=${merge}`)
+    expect((await explained()).body['text']).toMatch(/grant {7}grt_\w+ approves holds of .*2 of 2 uses left/)
+    const kill = (active: boolean) =>
+      stage.laptop.api('POST', '/api/dashboard/kill-switch', { active, scope: 'agent:dev', reason: 'test' })
+    await kill(true)
+    expect(await stage.merge('{"commit_title":"killed"}')).toMatchObject({ status: 403 })
+    await kill(false)
+    expect(await stage.merge('{"commit_title":"fourth"}')).toMatchObject({ status: 200 })
+    await page.getByRole('link', { name: 'Permissions' }).click()
+    const grants = page.getByRole('region', { name: 'Grants' })
+    await grants.getByText('1 of 2').waitFor()
+    await grants.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await grants.getByText('Revoked').waitFor()
+    await page.getByRole('link', { name: 'Approvals' }).click()
+    const again = stage.merge('{"commit_title":"fifth"}')
+    await cards(page).filter({ hasText: 'fifth' }).getByRole('button', { name: 'Deny' }).click()
+    expect(await again).toMatchObject({ status: 403 })
+  })
+
   test('"Always allow" shows the permission before it saves it', async () => {
     const { page } = owner
     const permissions = async () =>
@@ -188,6 +227,63 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     })
   })
 
+  test('"Always allow" shows an exception in the policy that requires approval, and the saved exception has an effect', async () => {
+    const { page } = owner
+    const issue = (repository: string) =>
+      stage.agent.json({
+        method: 'POST',
+        host: 'api.github.com',
+        target: `/repos/acme/${repository}/issues`,
+        headers: [['Content-Type', 'application/json']],
+        body: '{"title":"asked"}',
+      })
+    const policyYaml =
+      'scope:\n  actions: [codehost.issue.create]\nrules:\n  - name: asked\n    decision: require_approval\n'
+    const made = await stage.laptop.api('POST', '/api/dashboard/policies', { name: 'issues', policyYaml })
+    const id = String(made.body['policy_id'])
+    const stored = async () => {
+      const { body } = await stage.laptop.api('GET', '/api/dashboard/policies')
+      return (body['policies'] as { id: string; version: number }[]).find((policy) => policy.id === id)
+    }
+    await page.getByRole('link', { name: 'Approvals' }).click()
+    const card = cards(page).filter({ hasText: 'issue.create' })
+    /** Sends the request; null when no card holds it. */
+    const heldIssue = async () => {
+      const request = issue('site')
+      const shown = card.waitFor().then(
+        () => true,
+        () => false,
+      )
+      return (await Promise.race([request.then(() => false), shown])) ? { request } : null
+    }
+    const held = await eventually('the policy holds the request', heldIssue)
+    await card.getByRole('button', { name: 'Always allow' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Always allow' })
+    const difference = dialog.getByRole('region', { name: 'Difference' })
+    await difference.getByText('+ - name: asked-exception', { exact: true }).waitFor()
+    await difference.getByText('resource.target == "acme/site"').waitFor()
+    await dialog.getByText('Passed').waitFor()
+    expect(await stored()).toMatchObject({ version: 1 })
+    await dialog.getByRole('button', { name: 'Save exception' }).click()
+    await dialog.getByText('The exception is saved.').waitFor()
+    expect(await stored()).toMatchObject({ version: 2, active_version: 2 })
+    await dialog.getByRole('button', { name: 'Close' }).first().click()
+    await card.getByRole('button', { name: 'Deny' }).click()
+    expect(await held.request).toMatchObject({ status: 403, body: { error: 'approval denied' } })
+    await page.locator('[data-result]:focus').getByRole('button', { name: 'Dismiss' }).click()
+    await eventually('the next request for this target passes', async () => {
+      const again = await heldIssue()
+      if (again === null) return true
+      await card.getByRole('button', { name: 'Deny' }).click()
+      await again.request
+      return null
+    })
+    const other = issue('docs')
+    await cards(page).filter({ hasText: 'acme/docs' }).getByRole('button', { name: 'Deny' }).click()
+    expect(await other).toMatchObject({ status: 403 })
+    await stage.laptop.api('DELETE', `/api/dashboard/policies?policy_id=${id}`)
+  })
+
   test('traffic updates live, filters are in the URL, and each request shows its decision', async () => {
     const { page } = owner
     await page.getByRole('link', { name: 'Traffic' }).click()
@@ -216,6 +312,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
       .getByText(/risk \d/)
       .first()
       .waitFor()
+    await drawer.getByText('Output of chaperone explain').click()
     await drawer.getByLabel('explanation', { exact: true }).waitFor()
     expect(await drawer.innerText()).toContain('DELETE api.github.com/repos/acme/site/git/refs/heads/main')
     expect(page.url()).toContain('record=rec_')
@@ -232,10 +329,11 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     await page.getByRole('combobox', { name: 'Agent' }).fill('dev')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Explain' }).click()
+    await page.getByText('Output of chaperone explain').click()
     const told = (await page.getByLabel('explanation', { exact: true }).textContent()) ?? ''
     const cli = await stage.laptop.cli([
       'explain',
-      'DELETE',
+      'GET',
       'https://api.github.com/repos/acme/site',
       '--agent',
       'dev',

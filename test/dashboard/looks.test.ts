@@ -17,10 +17,11 @@ const VIEWS = ALL_VIEWS.slice(0, size(1, 2))
 const PLACES = [
   ['overview', 'Most frequent denials'],
   ['approvals', 'Approve'],
+  ['approvals?view=list', 'Expires'],
   ['approvals?tab=answered', 'Denied'],
   ['traffic', 'issue.create'],
   ['explain', 'Test a request'],
-  ['explain?method=DELETE&url=https://api.github.com/repos/acme/site&agent=dev', 'snapshot'],
+  ['explain?method=DELETE&url=https://api.github.com/repos/acme/site&agent=dev', 'Decided by'],
   ['explain?mode=action', 'Action spec'],
   ['get-started', 'Existing gateway'],
 ] as const
@@ -57,8 +58,8 @@ describe.skipIf(whySkipped !== null)('layout and accessibility of the pages', { 
     stage = await startStage()
     await registerOwner(stage)
     await fillWithHostileText(stage)
-  }, 120_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
+  })
+  afterAll(async () => stage?.[Symbol.asyncDispose]())
 
   const go = async ({ page }: Visitor, place: string, landmark: string) => {
     await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)
@@ -109,7 +110,7 @@ describe.skipIf(whySkipped !== null)('layout and accessibility of the pages', { 
     beforeAll(async () => {
       for (const text of LONGEST) await submit(stage, text)
       visitor = await stage.signedIn(OWNER, '', view)
-    }, 60_000)
+    })
     afterAll(async () => {
       expect(visitor?.complaints).toEqual([])
       await visitor?.context.close()

@@ -48,11 +48,11 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     owner = await visit(stage.browser)
     await owner.page.goto(base)
     await signIn(owner.page)
-  }, 90_000)
+  })
   afterAll(async () => {
     preview?.server.close()
     await stage?.[Symbol.asyncDispose]()
-  }, 90_000)
+  })
 
   async function signIn(page: Page): Promise<void> {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()

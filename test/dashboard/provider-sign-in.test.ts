@@ -22,11 +22,11 @@ describe.skipIf(whySkipped !== null)(
       await buildDashboard()
       ;[stage, browser] = await Promise.all([startOidcStage(), workerBrowser()])
       base = stage.here.plane.url
-    }, 120_000)
+    })
     afterAll(async () => {
       await closeVisits(browser)
       await stage?.[Symbol.asyncDispose]()
-    }, 90_000)
+    })
 
     const button = (page: Page) => page.getByRole('button', { name: 'Continue with Example SSO' })
 

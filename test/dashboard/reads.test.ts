@@ -26,11 +26,11 @@ beforeAll(async () => {
   cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
   viewer = await here.plane.signIn('eve@example.com')
   db = await openDb({ url: here.database.url, log: pino({ level: 'silent' }) })
-}, 60_000)
+})
 afterAll(async () => {
   await db?.close()
   await here?.[Symbol.asyncDispose]()
-}, 90_000)
+})
 
 const store = async (...rows: Partial<TrafficRecord>[]) =>
   insertTraffic(db, (await getOrg(db)).id, rows.map(record))
@@ -89,19 +89,21 @@ describe('reads of the pages', () => {
       { id: 'b', decision: 'DENY', reason: 'permission', latency_ms: 30, why: WHY },
       { id: 'c', decision: 'DENY', reason: 'permission' },
       { id: 'd', would: 'DENY', agent: 'other' },
+      { id: 'held', decision: 'HOLD', agent: 'other', approval_id: 'apv_1', latency_ms: 90_000 },
       { id: 'old', time: new Date(now - 7_200_000).toISOString() },
     )
     const { body } = await viewer('GET', '/api/dashboard/activity?seconds=3600')
     const activity = ActivityReply.parse(body)
-    const { buckets } = activity
+    const { buckets, latency } = activity
+    expect(latency).toEqual({ p50_ms: 10, p95_ms: expect.closeTo(27), p99_ms: expect.closeTo(29.4) })
     expect(buckets).toHaveLength(60)
     const sum = (key: 'allow' | 'deny' | 'hold' | 'would_block') =>
       buckets.reduce((all, one) => all + one[key], 0)
-    expect([sum('allow'), sum('hold'), sum('deny'), sum('would_block')]).toEqual([2, 0, 2, 1])
+    expect([sum('allow'), sum('hold'), sum('deny'), sum('would_block')]).toEqual([2, 1, 2, 1])
     const steps = buckets.slice(1).map(({ time }, n) => Date.parse(time) - Date.parse(buckets[n]?.time ?? ''))
     expect(new Set(steps)).toEqual(new Set([60_000]))
     expect(activity.denials).toMatchObject([
-      { action_type: 'codehost.pr.merge', reason: 'permission', count: 2 },
+      { action_type: 'codehost.pr.merge', reason: 'permission', count: 2, agent_count: 2 },
     ])
     expect(activity.agents).toMatchObject([
       { agent: 'dev', allow: 1, deny: 2 },

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPageRoutes } from '../../controlplane/http/page-routes.ts'
@@ -16,8 +17,8 @@ let here: TestInstallation
 beforeAll(async () => {
   await buildDashboard()
   here = await startTestInstallation()
-}, 60_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 90_000)
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 
 const fetched = (path: string, encoding = 'identity') =>
   fetch(here.plane.url + path, { headers: { 'accept-encoding': encoding } })
@@ -67,6 +68,55 @@ describe('the page', () => {
     const answer = (await first?.handler({} as never)) as { body: string; headers: Record<string, string> }
     expect(answer.body).toContain('npm start')
     expect(answer.headers['content-security-policy']).toContain("default-src 'none'")
+  })
+})
+
+describe('the service worker', () => {
+  type Shown = { readonly title: string; readonly options: { tag: string; body: string; data: unknown } }
+
+  /** Runs the script that the server sends, with the events that it has asked for. */
+  async function startWorker() {
+    const answer = await fetched('/service-worker.js')
+    const listeners = new Map<string, (event: object) => void>()
+    const [shown, opened]: [Shown[], string[]] = [[], []]
+    const self = {
+      location: { origin: 'https://chaperone.example' },
+      registration: {
+        showNotification: async (title: string, options: Shown['options']) =>
+          void shown.push({ title, options }),
+      },
+      clients: { matchAll: async () => [], openWindow: async (url: string) => void opened.push(url) },
+      skipWaiting: async () => undefined,
+      addEventListener: (type: string, listener: (event: object) => void) => listeners.set(type, listener),
+    }
+    runInNewContext(await answer.text(), { self })
+    const send = async (type: string, event: object) => {
+      const work: Promise<unknown>[] = []
+      listeners.get(type)?.({ ...event, waitUntil: (each: Promise<unknown>) => work.push(each) })
+      await Promise.all(work)
+    }
+    const push = (data: unknown) => send('push', { data: { json: () => data } })
+    return { answer, send, push, shown, opened }
+  }
+
+  test('comes from the root under a policy that permits it no request, and is asked for again', async () => {
+    const { answer } = await startWorker()
+    expect(answer.headers.get('content-type')).toContain('text/javascript')
+    expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'")
+    expect(answer.headers.get('cache-control')).toBe('no-cache')
+  })
+
+  test.each([
+    [{ count: 1, link: '/#/approvals' }, '1 pending approval'],
+    [{ count: 3, link: 'https://elsewhere.example/' }, '3 pending approvals'],
+    [{ count: null, link: '/#/approvals' }, 'Chaperone test message'],
+  ])('shows %j as "%s", and opens this site only', async (message, title) => {
+    const worker = await startWorker()
+    await worker.push(message)
+    expect(worker.shown).toMatchObject([{ title, options: { tag: 'chaperone-approvals' } }])
+    const data = worker.shown[0]?.options.data
+    await worker.send('notificationclick', { notification: { data, close: () => undefined } })
+    expect(worker.opened).toEqual(['https://chaperone.example/#/approvals'])
   })
 })
 

@@ -1,3 +1,4 @@
+import { createECDH, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { viewsOf, violations } from './browser.ts'
@@ -12,8 +13,8 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
   beforeAll(async () => {
     stage = await startStage({ approvalSeconds: HOLD_S })
     await registerOwner(stage)
-  }, 90_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
+  })
+  afterAll(async () => stage?.[Symbol.asyncDispose]())
 
   test('an expired card shows it, cannot be answered, and stays until it is dismissed', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/approvals')
@@ -57,6 +58,88 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     expect(await held).toMatchObject({ status: 403, body: { error: 'approval denied' } })
     // Intercepted reads can be in flight when the context closes.
     await context.unrouteAll({ behavior: 'wait' })
+    await context.close()
+  })
+
+  test('an approval that was not used yet can be undone at its result and in the list of answers', async () => {
+    const { page, context } = await stage.signedIn(OWNER, '#/approvals')
+    const made = await stage.laptop.api('POST', '/api/dashboard/agents', {
+      ...{ name: 'undone', runtime: 'test', environment: 'production' },
+    })
+    expect(made.status, JSON.stringify(made.body)).toBe(200)
+    const submit = async () => {
+      const resource = { provider: 'codehost', target: 'acme/site', environment: 'production' }
+      const action_spec = { type: 'codehost.pr.merge', resource, parameters: { number: 7 } }
+      const reply = await fetch(`${stage.laptop.ready.base_url}/api/v1/actions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${made.body['api_key']}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ action_spec }),
+      })
+      const text = await reply.text()
+      expect(reply.status, text).toBe(200)
+      const { action_request_id: id, status } = JSON.parse(text)
+      expect(status).toBe('pending_approval')
+      return async () => {
+        const path = `${stage.laptop.ready.base_url}/api/v1/actions/${id}`
+        const read = await fetch(path, { headers: { authorization: `Bearer ${made.body['api_key']}` } })
+        return ((await read.json()) as { status: string }).status
+      }
+    }
+    const card = cards(page).filter({ hasText: 'undone' })
+    const statusOfFirst = await submit()
+    await card.getByRole('button', { name: 'Approve' }).click()
+    const result = page.locator('[data-result]:focus')
+    await result.getByRole('button', { name: 'Undo' }).click()
+    await result.getByText('The approval is withdrawn.').waitFor()
+    expect(await statusOfFirst()).toBe('cancelled')
+    await result.getByRole('button', { name: 'Dismiss' }).click()
+    const statusOfSecond = await submit()
+    await card.getByRole('button', { name: 'Approve' }).click()
+    await page.locator('[data-result]:focus').waitFor()
+    await page.getByRole('tab', { name: 'Answered' }).click()
+    const undo = page.locator('[data-answered]').getByRole('button', { name: 'Undo' })
+    await undo.click()
+    await undo.waitFor({ state: 'detached' })
+    expect(await statusOfSecond()).toBe('cancelled')
+    await context.close()
+  })
+
+  test('a user turns Web Push on in a browser, sends a test, and turns it off', async () => {
+    const { page, context } = await stage.signedIn(OWNER, '#/approvals')
+    const p256dh = createECDH('prime256v1').generateKeys('base64url')
+    const keys = { p256dh, auth: randomBytes(16).toString('base64url') }
+    const endpoint = 'https://fcm.googleapis.com/fcm/send/canary'
+    // No push service can be reached here. The service worker is the real one.
+    await context.addInitScript(`
+      Notification.requestPermission = async () => 'granted'
+      let subscription = null
+      PushManager.prototype.getSubscription = async () => subscription
+      PushManager.prototype.subscribe = async (options) => {
+        globalThis.subscribedWith = options
+        const unsubscribe = async () => { subscription = null; return true }
+        return (subscription = { endpoint: '${endpoint}', unsubscribe,
+          toJSON: () => ({ endpoint: '${endpoint}', keys: ${JSON.stringify(keys)} }) })
+      }`)
+    await context.route('**/push-subscriptions/test', (route) =>
+      route.fulfill({ json: { ok: true, error: null } }),
+    )
+    await page.reload()
+    await page.getByRole('button', { name: 'Notifications', exact: true }).click()
+    const section = page.getByRole('dialog', { name: 'Notifications' }).getByRole('region', {
+      name: 'When no page is open',
+    })
+    await section.getByRole('button', { name: 'Turn on in this browser' }).click()
+    await section.getByText('This browser', { exact: true }).waitFor()
+    await section.getByText('fcm.googleapis.com').waitFor()
+    const subscribedWith = await page.evaluate('globalThis.subscribedWith')
+    expect(subscribedWith).toEqual({ userVisibleOnly: true, applicationServerKey: expect.any(String) })
+    expect(await page.evaluate('navigator.serviceWorker.ready.then(({ active }) => active.scriptURL)')).toBe(
+      `${stage.laptop.ready.base_url}/service-worker.js`,
+    )
+    await section.getByRole('button', { name: 'Send a test' }).click()
+    await section.getByText('The test message was delivered.').waitFor()
+    await section.getByRole('button', { name: 'Remove' }).click()
+    await section.getByRole('button', { name: 'Turn on in this browser' }).waitFor()
     await context.close()
   })
 

@@ -148,6 +148,11 @@ const CASES: readonly Case[] = [
     labels: { channel: 'email' },
   },
   {
+    alert: 'ChaperoneCredentialSourceFails',
+    ...one('svc_minted_credential_failing{connector="default/codehost"}', 0, 1),
+    labels: { connector: 'default/codehost' },
+  },
+  {
     alert: 'ChaperoneUpstreamErrors',
     sound: { 'svc_connector_errors_total{connector="codehost",error_type="500"}': '0+15x120' },
     broken: { 'svc_connector_errors_total{connector="codehost",error_type="500"}': '0+60x120' },

@@ -64,4 +64,39 @@ describe.skipIf(helmProgram === null)('the certificate of the webhook (helm)', (
       /duration/,
     )
   })
+
+  test('for the host of the dashboard comes from an issuer of the cluster, and the control plane serves it beside its own', async () => {
+    const publicHost = [
+      '--set',
+      'controlPlane.publicUrl=https://chaperone.example.com:8443,controlPlane.tlsSecret=public-tls',
+    ]
+    const certificates = (all: readonly Resource[]) =>
+      all.filter(
+        ({ kind, metadata }) => kind === 'Certificate' && metadata.name === 'chaperone-control-plane',
+      )
+    const issuer = ['--set', 'certManager.issuerRef.name=corporate']
+    const all = await resources(...CERT_MANAGER, ...issuer, ...publicHost)
+    expect(certificates(all).map(({ spec }) => spec)).toEqual([
+      expect.objectContaining({
+        secretName: 'public-tls',
+        dnsNames: ['chaperone.example.com'],
+        issuerRef: expect.objectContaining({ name: 'corporate' }),
+      }),
+    ])
+    for (const found of [all, await resources(...LEAST, ...publicHost)]) {
+      const pod = podsOf(found).find(({ name }) => name === 'Deployment chaperone-control-plane')
+      const env = new Map(pod?.spec.containers[0]?.env?.map(({ name, value }) => [name, value]))
+      expect([env.get('TLS_CERT_FILE'), env.get('TLS_KEY_FILE')]).toEqual([
+        '/etc/chaperone/tls/tls.crt',
+        '/etc/chaperone/tls/tls.key',
+      ])
+      expect(env.get('TLS_HOSTS')).not.toContain('chaperone.example.com')
+      expect(JSON.stringify(pod?.spec)).toContain('"secretName":"public-tls"')
+    }
+    expect(certificates(await resources(...LEAST, ...publicHost))).toEqual([])
+    expect(certificates(await resources(...CERT_MANAGER, ...issuer))).toEqual([])
+    await expect(template(...LEAST, '--set', 'controlPlane.tlsSecret=public-tls')).rejects.toThrow(
+      /publicUrl is empty/,
+    )
+  })
 })

@@ -300,6 +300,19 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     for (const line of byDefault ?? []) expect(line).toContain('"chaperone-system"')
   })
 
+  test('lists the directories for files of credentials to the control plane, and none by default', async () => {
+    const values = async (...set: string[]) =>
+      [...(await template(...LEAST, ...set)).matchAll(/name: CREDENTIAL_FILE_DIRS, value: "([^"]*)"/g)].map(
+        ([, value]) => value,
+      )
+    expect(await values()).toEqual([])
+    const dirs = 'controlPlane.credentialFileDirs={/mnt/credentials,/mnt/other}'
+    expect(await values('--set', dirs)).toEqual(['/mnt/credentials,/mnt/other'])
+    await expect(values('--set', 'controlPlane.credentialFileDirs={mnt}')).rejects.toThrow(
+      'credentialFileDirs',
+    )
+  })
+
   test('grants access to Secrets only in the configured namespaces', async () => {
     const bindings = (all: readonly Resource[]) =>
       all

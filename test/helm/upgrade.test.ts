@@ -58,7 +58,7 @@ describe.skipIf(kubeAssets() === null || helmProgram === null)(
       cluster = openCluster(server)
       await cluster.namespace(SYSTEM)
       await cluster.namespace('team')
-    }, 120_000)
+    })
     afterAll(async () => {
       cluster?.[Symbol.dispose]()
       await server?.[Symbol.asyncDispose]()

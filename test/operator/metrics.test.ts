@@ -65,6 +65,7 @@ const NO_PODS: PodFacts = {
   notReady: [],
   captureFailures: [],
   sharedAgents: [],
+  admittingInbound: new Set(),
 }
 
 test('pods are counted by Gateway; a Gateway that does not exist is no label, and a deleted one goes', async () => {

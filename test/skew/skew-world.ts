@@ -3,11 +3,15 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
+import { GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import { withoutDefaults } from '../../operator/reconcile/without-defaults.ts'
+import { isBeforeConfiguration } from '../support/agent.ts'
 import { type AgentLine, connectLine } from '../support/agent-line.ts'
 import { eventually } from '../support/eventually.ts'
 import { allowAll, type Everything, resource, startEverything } from '../support/every-connector.ts'
 import { databasesFolder } from '../support/memory-folder.ts'
 import { PROGRAM_ENV } from '../support/program-env.ts'
+import { queueLookups } from '../support/proof.ts'
 import { requestBytes, sendRaw } from '../support/raw-http.ts'
 import { openSocket, type Target } from '../support/tunnel.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
@@ -18,22 +22,27 @@ type Json = Readonly<Record<string, unknown>>
 /** A control plane and a gateway of two versions, with connectors of every type in front of one recorder. */
 export type SkewWorld = AsyncDisposable & {
   readonly everything: Everything
-  /** A line of the agent, whom the rules allow everything. */
+  /** Agents whom the rules allow everything, each with a line. */
+  readonly agents: readonly SkewAgent[]
+  /** The line of the first agent. */
   readonly line: AgentLine
   api(path: string): Promise<Json>
   log(): string
 }
 
+export type SkewAgent = { readonly name: string; readonly line: AgentLine }
+
 export type SkewOptions = {
   readonly controlPlane: Programs
   readonly gateway: Programs
+  /** Number of agents; default 1, whose name is `agent`. */
+  readonly agents?: number
   /** Fields that a newer control plane adds. */
   readonly newer?: readonly NewerField[]
   /** Members that a newer gateway writes into its records. */
   readonly words?: Json
 }
 
-const AGENT = 'agent'
 /** A policy that looks at parameters makes the gateway read every body, as the corpora expect. */
 const READING = resource(
   'Policy',
@@ -47,8 +56,9 @@ export async function startSkewWorld(options: SkewOptions): Promise<SkewWorld> {
   try {
     const root = mkdtempSync(join(databasesFolder(), 'chaperone-skew-'))
     stack.defer(() => rmSync(root, { recursive: true, force: true }))
+    const names = Array.from({ length: options.agents ?? 1 }, (_, at) => (at === 0 ? 'agent' : `agent-${at}`))
     const everything = await startEverything({
-      rules: { [AGENT]: allowAll() },
+      rules: Object.fromEntries(names.map((name) => [name, allowAll()])),
       extra: READING,
       gatewaySpec: '  rateLimit: { requestsPerMinute: 1000000 }\n  egress: { unmatchedHosts: tunnel }',
     })
@@ -63,28 +73,35 @@ export async function startSkewWorld(options: SkewOptions): Promise<SkewWorld> {
     stack.defer(() => programs[Symbol.asyncDispose]())
     const call = createCall(`http://127.0.0.1:${plane.port}`, root)
     await pushManifests(call, everything.manifests)
-    const agent = await call('POST', '/api/dashboard/agents', {
-      name: AGENT,
-      runtime: 'test',
-      environment: 'test',
-    })
-    const key = Buffer.from(`${AGENT}:${String(agent['api_key'])}`).toString('base64')
-    const target: Target = {
-      ...{ port: gateway.port, via: 'connect', proxyAuthorization: `Basic ${key}` },
-      ca: readFileSync(join(root, 'gateway/ca.crt'), 'utf8'),
-    }
-    const line = connectLine(target)
-    stack.defer(() => line.close())
-    await isInForce(target)
+    const targetOf = createTargets(call, gateway.port, root)
+    const targets = await queueLookups(names, 1, targetOf)
+    const lines = targets.map((target) => connectLine(target))
+    for (const line of lines) stack.defer(() => line.close())
+    await Promise.all(targets.map(isInForce))
+    const agents = lines.map((line, at) => ({ name: names[at] ?? '', line }))
+    const [line] = lines
+    if (line === undefined) throw new Error('a world has at least one agent')
     const kept = stack.move()
     return {
-      ...{ everything, line, log: programs.log },
+      ...{ everything, agents, line, log: programs.log },
       api: (path) => call('GET', path),
       [Symbol.asyncDispose]: () => kept.disposeAsync(),
     }
   } catch (error) {
     await stack.disposeAsync()
     throw error
+  }
+}
+
+/** Returns a function that creates an agent, and returns the gateway as that agent reaches it. */
+function createTargets(call: Call, port: number, root: string): (name: string) => Promise<Target> {
+  return async (name) => {
+    const agent = await call('POST', '/api/dashboard/agents', { name, runtime: 'test', environment: 'test' })
+    const key = Buffer.from(`${name}:${String(agent['api_key'])}`).toString('base64')
+    return {
+      ...{ port, via: 'connect', proxyAuthorization: `Basic ${key}` },
+      ca: readFileSync(join(root, 'gateway/ca.crt'), 'utf8'),
+    }
   }
 }
 
@@ -191,7 +208,7 @@ type Manifest = {
   readonly stringData?: Readonly<Record<string, string>>
 }
 
-/** Pushes the manifests as the operator of a folder does. */
+/** Pushes the manifests as an operator does. */
 async function pushManifests(call: Call, text: string): Promise<void> {
   const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest)
   const secrets = Object.assign({}, ...manifests.map(({ stringData = {} }) => stringData)) as Record<
@@ -204,7 +221,12 @@ async function pushManifests(call: Call, text: string): Promise<void> {
       const key = spec?.credential?.secretRef.key
       return {
         ...{ uid: `file:${kind}/${metadata.name}`, generation: 1, source: 'file', managed_by: 'all.yaml' },
-        resource: { apiVersion, kind, metadata: { ...metadata, namespace: 'default' }, spec },
+        resource: {
+          apiVersion,
+          kind,
+          metadata: { ...metadata, namespace: 'default' },
+          spec: stored(kind, spec),
+        },
         ...(key === undefined ? {} : { credential: secrets[key] ?? null }),
       }
     })
@@ -213,6 +235,11 @@ async function pushManifests(call: Call, text: string): Promise<void> {
   }
   const refused = replies.filter(({ accepted }) => !accepted)
   if (refused.length > 0) throw new Error(`manifests refused: ${JSON.stringify(refused)}`)
+}
+
+/** A spec as the operator pushes what the API server stores, with the defaults of this tree. */
+function stored(kind: string, spec: unknown): unknown {
+  return kind === 'Gateway' ? withoutDefaults(kind, GatewaySpec.parse(spec)) : spec
 }
 
 /** Host of the probe, which no connector owns: its records are none of the test's. */
@@ -227,6 +254,6 @@ async function isInForce({ port, proxyAuthorization }: Target): Promise<void> {
   await eventually('the gateway knows the agent', async () => {
     const socket = await openSocket(port)
     const { status } = await sendRaw(socket, probe).finally(() => socket.destroy())
-    return status === 407 ? null : status
+    return isBeforeConfiguration(status) ? null : status
   })
 }

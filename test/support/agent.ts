@@ -71,9 +71,14 @@ export async function keyedAgent(laptop: Laptop, name: string): Promise<TestAgen
   await eventually(`the gateway knows ${name}`, async () => {
     const socket = await openSocket(agent.target.port)
     const { status } = await sendRaw(socket, probe).finally(() => socket.destroy())
-    return status === 407 ? null : status
+    return isBeforeConfiguration(status) ? null : status
   })
   return agent
+}
+
+/** Reports whether the gateway has no configuration yet (503), or one without the agent (407). */
+export function isBeforeConfiguration(status: number): boolean {
+  return status === 503 || status === 407
 }
 
 /** Creates an agent with a proxy port of its own. */

@@ -6,7 +6,7 @@
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null> | T | null,
-  timeoutMs = 25_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const began = performance.now()
   for (;;) {

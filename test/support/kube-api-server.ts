@@ -125,18 +125,18 @@ async function start({ assets, folder, programs, options }: Start): Promise<Kube
     ...(options.args ?? []),
   ])
   const certFile = join(folder, 'certs', 'apiserver.crt')
-  const caPem = await eventually('the API server writes its certificate', () => readOrNull(certFile), 60_000)
+  const caPem = await eventually('the API server writes its certificate', () => readOrNull(certFile))
   await writeFile(kubeconfigPath, kubeconfig(url, caPem, adminToken), { mode: 0o600 })
   const isReady = (path: string) => async () => {
     if (apiServer.hasEnded()) throw new Error(`kube-apiserver ended; see ${folder}/api-server.log`)
     return (await statusOf(`${url}${path}`, caPem, adminToken)) === 200 ? true : null
   }
-  await eventually('the API server is ready', isReady('/readyz'), 60_000)
-  await eventually('the namespace default exists', isReady('/api/v1/namespaces/default'), 30_000)
+  await eventually('the API server is ready', isReady('/readyz'))
+  await eventually('the namespace default exists', isReady('/api/v1/namespaces/default'))
   if (options.withControllers) {
     run('controller-manager', controllerManager(assets), controllerArgs(folder, kubeconfigPath))
     const account = '/api/v1/namespaces/default/serviceaccounts/default'
-    await eventually('the controllers are at work', isReady(account), 60_000)
+    await eventually('the controllers are at work', isReady(account))
   }
   return {
     url,

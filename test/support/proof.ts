@@ -20,13 +20,13 @@ export async function queueLookups<T, R>(
 ): Promise<R[]> {
   const results: R[] = Array.from({ length: items.length })
   let next = 0
-  const lane = async () => {
+  const worker = async () => {
     while (next < items.length) {
       const index = next++
       results[index] = await work(items[index] as T, index)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane))
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
   return results
 }
 

@@ -17,6 +17,8 @@ export type Seen = {
   readonly rawHeaders: readonly string[]
   readonly httpVersion: string
   readonly servername: string | null
+  /** When the head arrived, in milliseconds of `performance.now()`. */
+  readonly atMs: number
   readonly body: Buffer
   readonly isComplete: boolean
   /** True when the client closed the connection before the response was complete. */
@@ -108,7 +110,7 @@ export async function startRecorder(options: RecorderOptions = {}): Promise<Reco
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
 
-  const received = (count: number, timeoutMs = 25_000) =>
+  const received = (count: number, timeoutMs = 60_000) =>
     new Promise<readonly Seen[]>((resolve, reject) => {
       const check = () => {
         if (entries.filter((entry) => entry.isComplete).length < count) return
@@ -295,6 +297,7 @@ function newEntry(request: IncomingMessage): Entry {
     target: request.url ?? '',
     rawHeaders: [...request.rawHeaders],
     httpVersion: request.httpVersion,
+    atMs: performance.now(),
     servername: typeof socket.servername === 'string' ? socket.servername : null,
     chunks,
     get body() {

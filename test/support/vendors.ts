@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { runGitBackend } from './git-backend.ts'
 import type { Recorder } from './recorder.ts'
 import { type Answer, replyJson, startRecorder } from './recorder.ts'
 import { createTestCa } from './test-ca.ts'
@@ -45,7 +45,7 @@ export async function startVendors(options: { readonly gitRoot?: string } = {}):
 function vendorAnswer(gitRoot: string | undefined): Answer {
   return (request, response, seen) => {
     const host = request.headers.host?.split(':')[0]
-    if (host === 'github.com' && gitRoot !== undefined) return gitBackend(gitRoot, request, response)
+    if (host === 'github.com' && gitRoot !== undefined) return runGitBackend(gitRoot, request, response)
     if (host === 'mcp.tools.example') return mcpServer(request, response, seen)
     return answerOf(request)(request, response, seen)
   }
@@ -145,43 +145,6 @@ function mcpResult(message: { method: string; params?: Record<string, unknown> }
     return { tools: [tool('read_note'), tool('write_note'), tool('delete_note')] }
   }
   return { content: [{ type: 'text', text: 'done' }] }
-}
-
-/** Runs `git http-backend`, git's smart HTTP server, as a CGI program. */
-function gitBackend(root: string, request: IncomingMessage, response: ServerResponse): void {
-  const url = new URL(request.url ?? '/', 'http://git')
-  const backend = spawn('git', ['http-backend'], {
-    env: {
-      ...process.env,
-      GIT_PROJECT_ROOT: root,
-      GIT_HTTP_EXPORT_ALL: '1',
-      PATH_INFO: url.pathname,
-      QUERY_STRING: url.search.slice(1),
-      REQUEST_METHOD: request.method ?? 'GET',
-      CONTENT_TYPE: request.headers['content-type'] ?? '',
-      HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
-      HTTP_GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-      REMOTE_USER: 'agent',
-      REMOTE_ADDR: '127.0.0.1',
-    },
-  })
-  request.pipe(backend.stdin)
-  backend.stdin.on('error', () => undefined)
-  const chunks: Buffer[] = []
-  backend.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
-  backend.on('close', () => cgiAnswer(Buffer.concat(chunks), response))
-}
-
-function cgiAnswer(output: Buffer, response: ServerResponse): void {
-  const end = output.indexOf('\r\n\r\n')
-  const headers: Record<string, string> = {}
-  for (const line of output.subarray(0, Math.max(end, 0)).toString('latin1').split('\r\n')) {
-    const colon = line.indexOf(':')
-    headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
-  }
-  const status = Number(headers['status']?.split(' ')[0] ?? 200)
-  delete headers['status']
-  response.writeHead(end === -1 ? 500 : status, headers).end(output.subarray(end + 4))
 }
 
 type ConnectorText = { name: keyof typeof SECRETS; type: string; extra?: string }

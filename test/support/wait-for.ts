@@ -5,5 +5,5 @@ export function waitFor<T>(
   check: () => T | Promise<T>,
   options: { readonly interval?: number; readonly timeout?: number } = {},
 ): Promise<T> {
-  return vi.waitFor(check, { timeout: 25_000, ...options })
+  return vi.waitFor(check, { timeout: 60_000, ...options })
 }

@@ -37,12 +37,12 @@ beforeAll(async () => {
   bin = mkdtempSync(join(tmpdir(), 'chaperone-bin-'))
   writeFileSync(join(bin, 'claude'), '#!/bin/sh\necho "$CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"\n')
   chmodSync(join(bin, 'claude'), 0o755)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
   rmSync(bin, { recursive: true, force: true })
-}, 90_000)
+})
 
 const claude = () =>
   laptop.cli(['run', '--', 'claude'], { env: { PATH: `${bin}${delimiter}${process.env['PATH']}` } })

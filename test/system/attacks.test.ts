@@ -53,12 +53,12 @@ beforeAll(async () => {
   })
   agent = await portAgent(laptop, 'attacker')
   line = connectLine(agent.target)
-}, 60_000)
+})
 afterAll(async () => {
   line?.close()
   await laptop?.stop()
   await everything?.recorder.close()
-}, 90_000)
+})
 
 async function sent(request: AgentRequest): Promise<{ status: number; text: string; seen: readonly Seen[] }> {
   const from = everything.recorder.seen.length

@@ -31,11 +31,11 @@ beforeAll(async () => {
     manifests: { 'vendors.yaml': vendors.manifests, 'base.yaml': base },
   })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 90_000)
+})
 
 const FILE = 'case.yaml'
 const write = (text: string) => writeFileSync(join(laptop.manifests, FILE), text)
@@ -70,7 +70,7 @@ beforeEach(async () => {
   rmSync(join(laptop.manifests, FILE), { force: true })
   await view('the manifests without the case', (seen) => isSound(seen) && !hasCase(seen))
   expect([await verdict(READ), await verdict(DELETE)]).toEqual(['allowed', 'allowed'])
-}, 60_000)
+})
 
 async function good(text: string | null): Promise<void> {
   if (text === null) return

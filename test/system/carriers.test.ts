@@ -31,12 +31,12 @@ beforeAll(async () => {
     .set('connect-h1', connectLine(target))
     .set('connect-h2', http2Line(target))
     .set('absolute', absoluteLine(target))
-}, 60_000)
+})
 afterAll(async () => {
   for (const line of lines.values()) line.close()
   await laptop?.stop()
   await everything?.recorder.close()
-}, 90_000)
+})
 
 const JSON_TYPE = ['Content-Type', 'application/json'] as const
 const FORM_TYPE = ['Content-Type', 'application/x-www-form-urlencoded'] as const
@@ -248,7 +248,7 @@ describe.each(['connect-h1', 'connect-h2', 'absolute'])('over %s', (way) => {
     const own = way === 'absolute' ? all.filter(([, name]) => name !== 'Proxy-Authorization:') : all
     expect(EVERYWHERE.length).toBeGreaterThanOrEqual(30)
     expect(await sendAll(way, [...own, ...BY_CONNECTOR])).toEqual([])
-  }, 60_000)
+  })
 })
 
 const LOOK_ALIKES: ReadonlyArray<readonly [type: ConnectorType, what: string, change: Change]> = [

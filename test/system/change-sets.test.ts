@@ -27,11 +27,11 @@ beforeAll(async () => {
     },
   })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 90_000)
+})
 
 /** What is allowed and what is denied of it, in one file, under names of its own. */
 const file = (turn: number) => `${HEAD}

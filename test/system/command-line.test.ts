@@ -15,11 +15,11 @@ let laptop: Laptop
 beforeAll(async () => {
   vendors = await startVendors()
   laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 90_000)
+})
 
 const API = 'https://api.github.com/repos/acme/site'
 const curl = (...args: string[]) => ['curl', '-sS', '-o', '/dev/null', '-w', '%{http_code}', ...args]
@@ -70,7 +70,7 @@ test('an agent works from its creation until it is suspended or revoked, by the 
   expect((await laptop.cli(['agent', 'list'])).stdout).toMatch(/^triage +revoked /m)
   expect(vendors.recorder.seen.length).toBe(seen + 1)
   expect((await laptop.cli(['agent', 'list', '--json'])).stdout).not.toContain(key)
-}, 60_000)
+})
 
 test('traffic -f shows each request as it comes; a held one is listed, denied by its id, and shown refused', async () => {
   const env = { ...process.env, XDG_STATE_HOME: join(laptop.data, '..', 'state') }
@@ -105,4 +105,4 @@ test('traffic -f shows each request as it comes; a held one is listed, denied by
   } finally {
     following.kill()
   }
-}, 60_000)
+})

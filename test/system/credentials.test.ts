@@ -16,7 +16,7 @@ beforeAll(async () => {
   recorder = providers.recorder
   laptop = await startLaptop({ database: 'worker', manifests: providers.manifests })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await recorder?.close()
@@ -89,7 +89,7 @@ test('each credential is set from standard input, tested, and sent with the next
   expect(at(body, 'events', 0)).toMatchObject({ details })
   expect((await read('codehost')).status).toBe(200)
   expect(recorder.seen.at(-1)?.header('authorization')).toBe(`token ${keyOf('codehost')}`)
-}, 60_000)
+})
 
 test('a kill switch stops a test, and nothing is sent', async () => {
   await laptop.cli(['kill', 'on', '--scope', 'connector:default/codehost'])

@@ -31,12 +31,12 @@ beforeAll(async () => {
     manifests: { 'ticketing.yaml': manifests(recorder.port, ca.cert) },
   })
   agent = testAgent(laptop)
-}, 180_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await recorder?.close()
   checkout?.remove()
-}, 90_000)
+})
 
 /** The one file of the connector, and its registration. */
 function register(root: string): void {

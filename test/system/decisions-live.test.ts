@@ -89,7 +89,7 @@ beforeAll(() => {
 afterAll(async () => {
   await laptop?.stop()
   rmSync(folder, { recursive: true, force: true })
-}, 90_000)
+})
 
 /** One installation for all corpora: the rules of one are replaced by those of the next, as its owner would. */
 async function underRules(manifests: string): Promise<Laptop> {
@@ -119,11 +119,11 @@ describe.each(FILES)('%s', (file) => {
     everything = await startEverything({ ...manifestsOf(corpus.rules), rules: {} })
     here = await underRules(everything.manifests)
     for (const name of AGENTS) lines.set(name, connectLine((await portAgent(here, name)).target))
-  }, 60_000)
+  })
   afterAll(async () => {
     for (const line of lines.values()) line.close()
     await everything?.recorder.close()
-  }, 90_000)
+  })
 
   test('most cases can be asked for by a request', () => {
     expect(cases.length).toBeGreaterThanOrEqual(6)

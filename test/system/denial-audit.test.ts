@@ -69,11 +69,11 @@ beforeAll(async () => {
     (await events(5)).some(({ event_type }) => event_type === 'action.denied') ? true : null,
   )
   v1 = caller(laptop.ready.base_url, { authorization: `Bearer ${key}` })
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await everything?.recorder.close()
-}, 90_000)
+})
 
 let isStopped = false
 afterEach(async () => {
@@ -324,7 +324,7 @@ test('approval_denied and approval_expired end the chain of what was held, which
       risk_score: 50,
     })
   }
-}, 90_000)
+})
 
 test('what cannot be read, and what nobody judged, is traffic alone', async () => {
   const last = await newestId()

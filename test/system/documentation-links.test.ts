@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { httpApiPage } from '../../scripts/docs/http-api-page.ts'
+import { httpApiPages } from '../../scripts/docs/http-api-page.ts'
 import { buildSite } from '../../scripts/docs/site/build-site.ts'
 import { headingSlug } from '../../scripts/docs/site/heading-slug.ts'
 import { navigationOf } from '../../scripts/docs/site/navigation.ts'
@@ -63,13 +63,42 @@ test('the navigation has each page once', () => {
   expect(links.sort()).toEqual(docs.filter((name) => name !== 'README.md').sort())
 })
 
-test('the page of the HTTP API has every operation with its right', () => {
-  const page = httpApiPage()
-  expect(page).toMatch(/^\| `POST \/api\/v1\/actions` \| .+ \| agentKey \|/m)
-  expect(page).toMatch(
-    /^\| `POST \/api\/v1\/approvals\/\{approvalId\}\/respond` \| .+ \| session, approverKey \| `approvals\/answer` \|$/m,
-  )
-  expect(page.match(/^\| `/gm)?.length).toBeGreaterThan(90)
+describe('the pages of the HTTP API', () => {
+  const apiPages = new Map(httpApiPages())
+  const overview = apiPages.get('http-api.md') ?? ''
+  const v1 = apiPages.get('http-api/v1.md') ?? ''
+  const section = (title: string) => v1.split(`## \`${title}\`\n`)[1]?.split(/^## /m)[0] ?? ''
+
+  test('have every operation with its right, and a link to it', () => {
+    expect(overview).toMatch(
+      /^\| \[`POST \/api\/v1\/actions`\]\(http-api\/v1\.md#[\w-]+\) \| .+ \| agentKey \|/m,
+    )
+    expect(overview).toMatch(
+      /^\| \[`POST \/api\/v1\/approvals\/\{approvalId\}\/respond`\]\(.+\) \| .+ \| session, approverKey \| `approvals\/answer` \|$/m,
+    )
+    const links = [...overview.matchAll(/\]\((http-api\/[\w.-]+\.md)#([\w-]+)\)/g)]
+    expect(links.length).toBeGreaterThan(90)
+    for (const [link, path = '', anchor = ''] of links) {
+      const headings = [...(apiPages.get(path) ?? '').matchAll(/^## (.+)$/gm)].map(([, text = '']) =>
+        headingSlug(text),
+      )
+      expect(headings, link).toContain(anchor)
+    }
+  })
+
+  test('have the parameters, request, reply and errors of an operation', () => {
+    const create = section('POST /api/v1/actions')
+    expect(create).toMatch(/^### Request\n\n\| Field .*[\s\S]*^\| `action_spec\.resource\.target`/m)
+    expect(create).toMatch(/^### Reply\n[\s\S]*^\| `decision`/m)
+    expect(create).toMatch(/^### Errors\n\n400 `.+`, 401 `.+`, .*429 `/m)
+    expect(section('POST /api/v1/approvals/{approvalId}/respond')).toMatch(
+      /^\| `approvalId` \(required\) \| path \| string \|/m,
+    )
+  })
+
+  test('have text in every table cell that names a type', () => {
+    for (const [path, text] of apiPages) expect(text, path).not.toMatch(/undefined|\[object Object\]/)
+  })
 })
 
 // Installs packages.
@@ -77,7 +106,13 @@ describe.runIf(IS_FULL)('the site', () => {
   test('builds without dead links', () => {
     const folder = join(ROOT, 'node_modules/.cache/chaperone/docs-site-test')
     buildSite(ROOT, folder)
-    for (const page of ['index.html', 'conditions.html', 'http-api.html', 'actions/codehost.html'])
+    for (const page of [
+      'index.html',
+      'conditions.html',
+      'http-api.html',
+      'http-api/v1.html',
+      'actions/codehost.html',
+    ])
       expect(existsSync(join(folder, page))).toBe(true)
   })
 })

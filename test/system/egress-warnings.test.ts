@@ -16,8 +16,8 @@ beforeAll(async () => {
     manifests: { 'gateway.yaml': gateway('listed.example', '*.wild.example:9443') },
   })
   agent = testAgent(laptop)
-}, 60_000)
-afterAll(async () => await laptop?.stop(), 90_000)
+})
+afterAll(async () => await laptop?.stop())
 
 async function connectTo(target: string): Promise<string> {
   const socket = await openSocket(agent.target.port)
@@ -32,15 +32,11 @@ async function connectTo(target: string): Promise<string> {
 type View = { readonly name: string; readonly live: { readonly warnings: readonly string[] } | null }
 
 const warningsWhen = (what: string, fits: (warnings: readonly string[]) => boolean) =>
-  eventually(
-    what,
-    async () => {
-      const { body } = await laptop.api('GET', '/api/dashboard/gateway')
-      const live = (body['gateways'] as View[]).find(({ name }) => name === 'default/local')?.live
-      return live != null && fits(live.warnings) ? live.warnings : null
-    },
-    25_000,
-  )
+  eventually(what, async () => {
+    const { body } = await laptop.api('GET', '/api/dashboard/gateway')
+    const live = (body['gateways'] as View[]).find(({ name }) => name === 'default/local')?.live
+    return live != null && fits(live.warnings) ? live.warnings : null
+  })
 
 const LISTED =
   'Agents requested listed.example:8443. egress.allowedHosts lists listed.example, which covers port 443 only: add listed.example:8443 if they need it.'
@@ -80,4 +76,4 @@ test('the gateway names entries of allowedHosts that agents used with another po
   laptop.writeManifest('gateway.yaml', gateway('listed.example', 'listed.example:8443', '*.wild.example'))
   await warningsWhen('no warning', (warnings) => warnings.length === 0)
   expect((await laptop.cli(['status'])).stdout).not.toContain('Agents asked')
-}, 60_000)
+})

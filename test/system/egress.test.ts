@@ -47,11 +47,11 @@ beforeAll(async () => {
   ].join('')
   laptop = await startLaptop({ database: 'worker', manifests: { 'egress.yaml': manifests } })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   for (const recorder of [wrongName, unknownCa, inner]) await recorder?.close()
-}, 90_000)
+})
 
 async function lastRecord(host: string): Promise<Record<string, unknown>> {
   return eventually(`a record for ${host}`, async () => {

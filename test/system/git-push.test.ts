@@ -89,12 +89,12 @@ beforeAll(async () => {
     manifests: { 'git.yaml': [vendors.manifests, ...permissions, guard].join('\n---\n') },
   })
   for (const name of Object.keys(RULES)) agents.set(name, await keyedAgent(laptop, name))
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
   rmSync(folder, { recursive: true, force: true })
-}, 90_000)
+})
 
 function commit(clone: string, text: string): string {
   writeFileSync(join(clone, 'FILE'), `${text}\n`)

@@ -59,12 +59,12 @@ beforeAll(async () => {
     env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
   })
   for (const name of [...WAYS, 'streaming', 'denied', 'listed-only']) lines.set(name, await openLine(name))
-}, 60_000)
+})
 afterAll(async () => {
   for (const line of lines.values()) line.close()
   await laptop?.stop()
   await everything?.recorder.close()
-}, 90_000)
+})
 
 async function openLine(name: string): Promise<AgentLine> {
   const { target } = await (name.startsWith('port-') ? portAgent(laptop, name) : keyedAgent(laptop, name))

@@ -22,11 +22,11 @@ beforeAll(async () => {
     env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
   })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await everything?.recorder.close()
-}, 90_000)
+})
 
 type Pairs = ReadonlyArray<readonly [string, string]>
 
@@ -178,7 +178,7 @@ test('heads that HTTP/2 forbids, or that say two things, are answered or reset, 
     if (own.some(({ decision }) => decision !== 'DENY')) faults.push(`${name}: recorded as allowed`)
   }
   expect(faults).toEqual([])
-}, 60_000)
+})
 
 const POST: Pairs = head({ ':method': 'POST', ':path': '/repos/o/r/issues' })
 

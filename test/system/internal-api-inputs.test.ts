@@ -19,11 +19,11 @@ beforeAll(async () => {
   vendors = await startVendors()
   laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
   token = readFileSync(`${laptop.data}/gateway.token`, 'utf8').trim()
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 90_000)
+})
 
 type Answer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
 

@@ -46,11 +46,11 @@ beforeAll(async () => {
   })
   agent = testAgent(laptop)
   token = readFileSync(`${laptop.data}/gateway.token`, 'utf8').trim()
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 90_000)
+})
 
 type Row = Readonly<Record<string, unknown>>
 

@@ -37,7 +37,7 @@ const pack = (out: string) => {
 
 beforeAll(() => {
   output = pack(join(folder, 'krew'))
-}, 60_000)
+})
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const manifest = () => parse(readFileSync(join(folder, 'krew/chaperone.yaml'), 'utf8')) as Manifest

@@ -19,11 +19,11 @@ beforeAll(async () => {
     manifests: { 'vendors.yaml': vendors.manifests + permission },
   })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 90_000)
+})
 
 const CHAT = requestBytes(
   'POST',

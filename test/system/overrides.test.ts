@@ -23,12 +23,12 @@ beforeAll(async () => {
   })
   laptop = await startLaptop({ database: 'worker', manifests: { 'everything.yaml': everything.manifests } })
   for (const name of ['mixed', 'open']) lines.set(name, connectLine((await portAgent(laptop, name)).target))
-}, 60_000)
+})
 afterAll(async () => {
   for (const line of lines.values()) line.close()
   await laptop?.stop()
   await everything?.recorder.close()
-}, 90_000)
+})
 
 /** Status and what the upstream saw of it. */
 async function post(agent: string, type: string, body: string) {

@@ -36,11 +36,11 @@ beforeAll(async () => {
   upstream = await startRecorder()
   laptop = await startLaptop({ database: 'worker', manifests: { 'rules.yaml': RULES } })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await upstream?.close()
-}, 90_000)
+})
 afterEach(async () => {
   for (const { id, source } of await connectors())
     if (source === 'api') await laptop.api('DELETE', `/api/dashboard/connectors?connector_id=${String(id)}`)

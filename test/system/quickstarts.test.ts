@@ -7,6 +7,8 @@ import { runCli } from '../../controlplane/cli/cli.ts'
 import { COMMANDS } from '../../controlplane/cli/commands.ts'
 import { checkManifest } from '../../controlplane/cli/manifests/manifest-files.ts'
 import { STARTER_DIR } from '../../controlplane/cli/up/starter-manifests.ts'
+import { quickstartCommands, readmeCommands } from '../agents/walk/documents.ts'
+import { unattended } from '../agents/walk/unattended.ts'
 import { hasCommand } from '../support/has-command.ts'
 import { startLaptop } from '../support/laptop.ts'
 
@@ -57,6 +59,24 @@ test.each(commands)('chaperone %s is a command with these options', async (rest)
   const file = words[words.indexOf('-f') + 1]
   if (file?.startsWith('starters/'))
     expect(checkManifest({ path: file, text: readFileSync(join(ROOT, file), 'utf8') }).problems).toEqual([])
+})
+
+// `test/agents/walk.suite.ts` runs these commands with the agent programs.
+test('the commands of the README and of the agent programs run without a terminal', () => {
+  const walk = [...readmeCommands(ROOT), ...quickstartCommands(ROOT)]
+  expect(walk.slice(0, 3)).toEqual([
+    'npm start',
+    './scripts/chaperone.sh credential set llm-b',
+    './scripts/chaperone.sh run -- claude',
+  ])
+  const agents = walk.filter((command) => / run /.test(command)).map((command) => unattended(command).command)
+  expect(agents).toEqual([
+    expect.stringMatching(/ run -- claude -p /),
+    expect.stringMatching(/ run -- claude -p /),
+    expect.stringMatching(/ run -- codex exec /),
+    'chaperone run --agent graph -- python graph.py',
+  ])
+  for (const command of walk) expect(unattended(command).command).not.toMatch(/ -f$| watch$/)
 })
 
 test('the manifests of the MCP server are valid', () => {

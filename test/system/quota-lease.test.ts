@@ -32,13 +32,13 @@ beforeAll(async () => {
     CA_BUNDLE_FILE: join(root, 'ca-bundle.crt'),
     LOG_LEVEL: 'warn',
   })
-}, 120_000)
+})
 afterAll(async () => {
   if (second !== undefined) await end(second.child)
   await laptop?.stop()
   await vendors?.recorder.close()
   rmSync(root, { recursive: true, force: true })
-}, 90_000)
+})
 
 const CHAT = requestBytes(
   'POST',

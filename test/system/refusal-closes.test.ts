@@ -14,11 +14,11 @@ beforeAll(async () => {
   everything = await startEverything()
   laptop = await startLaptop({ database: 'worker', manifests: { 'everything.yaml': everything.manifests } })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await everything?.recorder.close()
-}, 90_000)
+})
 
 test.each([
   ['Connection names an end-to-end field', '/user', 'Connection: Authorization\r\n'],
@@ -35,7 +35,7 @@ test.each([
   const answer = await sendRaw(socket, `GET ${target} HTTP/1.1\r\nHost: api.github.com\r\n${header}\r\n`)
   expect(answer.status).toBe(400)
   expect(answer.headers.get('connection')).toBe('close')
-  await eventually('the end of the connection', () => (isEnded ? true : null), 10_000)
+  await eventually('the end of the connection', () => (isEnded ? true : null))
   socket.destroy()
 })
 

@@ -15,11 +15,11 @@ beforeAll(async () => {
   vendors = await startVendors()
   laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 90_000)
+})
 
 const MERGE = {
   method: 'PUT',
@@ -48,24 +48,16 @@ test('a hold outlives the death of control plane and gateway: approved by the co
   await first
   expect(vendors.recorder.seen).toHaveLength(0)
 
-  const approved = await eventually(
-    'the command line answers',
-    async () => {
-      const result = await laptop.cli(['approvals', 'approve', card.id, '--note', 'after the crash'])
-      return result.code === 0 ? result : null
-    },
-    25_000,
-  )
+  const approved = await eventually('the command line answers', async () => {
+    const result = await laptop.cli(['approvals', 'approve', card.id, '--note', 'after the crash'])
+    return result.code === 0 ? result : null
+  })
   expect(approved.stdout).toContain('approved')
 
-  const retry = await eventually(
-    'the retry',
-    async () => {
-      const answer = await agent.send(MERGE).catch(() => null)
-      return answer !== null && answer.status !== 503 ? answer : null
-    },
-    25_000,
-  )
+  const retry = await eventually('the retry', async () => {
+    const answer = await agent.send(MERGE).catch(() => null)
+    return answer !== null && answer.status !== 503 ? answer : null
+  })
   expect(retry.status).toBe(200)
   expect(vendors.recorder.seen).toHaveLength(1)
 
@@ -75,7 +67,7 @@ test('a hold outlives the death of control plane and gateway: approved by the co
   await laptop.cli(['approvals', 'deny', anew.id])
   expect((await next).status).toBe(403)
   expect(vendors.recorder.seen).toHaveLength(1)
-}, 60_000)
+})
 
 test('the death of the gateway between intent and result leaves one record that says unknown, and nothing is sent again', async () => {
   vendors.recorder.answerWith(replyNever())
@@ -101,4 +93,4 @@ test('the death of the gateway between intent and result leaves one record that 
   expect(rows[0]).toMatchObject({ note: 'unknown', status: null })
   expect(vendors.recorder.seen.length).toBe(before + 1)
   expect(readdirSync(join(laptop.data, 'gateway/journal')).length).toBeLessThanOrEqual(2)
-}, 60_000)
+})

@@ -37,12 +37,12 @@ beforeAll(async () => {
     env: { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') },
   })
   agent = testAgent(laptop)
-}, 60_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await upstream?.close()
   rmSync(folder, { recursive: true, force: true })
-}, 90_000)
+})
 afterEach(async () => {
   const { body } = await laptop.api('GET', '/api/dashboard/connectors')
   for (const { id } of body['connectors'] as { id: string }[]) {

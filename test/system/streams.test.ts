@@ -29,11 +29,11 @@ beforeAll(async () => {
     manifests: { 'vendors.yaml': vendors.manifests, 'split.yaml': SPLIT },
   })
   agent = testAgent(laptop)
-}, 180_000)
+})
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
-}, 90_000)
+})
 
 const JSON_TYPE = [['Content-Type', 'application/json']] as const
 

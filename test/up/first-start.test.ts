@@ -32,7 +32,7 @@ test('the first start in a folder prints the data folder that it created, and no
     said += String(chunk)
   })
   try {
-    await eventually('it is ready', () => (said.includes('Stop with Ctrl-C') ? true : null), 45_000)
+    await eventually('it is ready', () => (said.includes('Stop with Ctrl-C') ? true : null))
     const named = (label: string) => new RegExp(`^  ${label} +(\\S+)`, 'm').exec(said)?.[1] ?? ''
     expect(named('Data and logs')).toBe(join(tree, '.chaperone'))
     expect(named('Manifests')).toBe(join(tree, '.chaperone/manifests'))
@@ -48,4 +48,4 @@ test('the first start in a folder prints the data folder that it created, and no
     await ended
     await postgres.stop()
   }
-}, 60_000)
+})

@@ -101,7 +101,7 @@ export function processTexts(data: string): string[] {
   return processesOf(data).map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`)
 }
 
-export async function untilNoProcess(data: string, timeoutMs = 10_000): Promise<void> {
+export async function untilNoProcess(data: string, timeoutMs = 60_000): Promise<void> {
   const deadline = performance.now() + timeoutMs
   for (let left = processTexts(data); left.length > 0; left = processTexts(data)) {
     if (performance.now() > deadline) throw new Error(`still running: ${left.join('\n')}`)

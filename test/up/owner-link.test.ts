@@ -59,7 +59,7 @@ test('the first start, owner-link and run print the owner link to a terminal onc
   const env = { ...process.env, HOME: home, XDG_STATE_HOME: join(home, 'state'), DATABASE_URL: url }
   const up = chaperone(['up', '--here', '--port', '0', '--gateway-port', '0'], env, true)
   try {
-    await eventually('it is ready', () => (up.text().includes('Stop with Ctrl-C') ? true : null), 45_000)
+    await eventually('it is ready', () => (up.text().includes('Stop with Ctrl-C') ? true : null))
     const [first = '', ...others] = links(up.text())
     expect(others).toEqual([])
     expect(up.text()).toContain(`${first} (within an hour)`)
@@ -97,4 +97,4 @@ test('the first start, owner-link and run print the owner link to a terminal onc
     expect(await up.ended).toBe(0)
     await postgres.stop()
   }
-}, 90_000)
+})

@@ -2,14 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { effectsText } from '../../../core/action/effects-text.ts'
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
+import { WithdrawReply } from '../../../core/wire/approvals.ts'
+import { accessRequestText } from '../../../core/wire/gateway/access-request-text.ts'
 import { instanceText } from '../../../core/wire/gateway/instance.ts'
 import { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
+import type { GrantBody } from '../../../core/wire/grants.ts'
 import { usageError } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { printable, table } from '../terminal/table.ts'
+import { grantOf, printGrants, revokeGrant } from './approvals-grants.ts'
 
 const PATH = '/api/dashboard/proxy-approvals'
 export const PENDING_PATH = `${PATH}?status=pending`
@@ -18,23 +22,50 @@ const Answered = z.looseObject({
   id: z.string(),
   status: z.string(),
   answered_groups: z.array(z.string()).optional(),
+  grant_id: z.string().optional(),
 })
 
 export const approvals: Command = {
   name: 'approvals',
   summary: 'List pending approvals, and approve or deny them',
-  usage: ['approvals ls [--all]', 'approvals watch', 'approvals approve|deny ID [--note TEXT]'],
+  usage: [
+    'approvals ls [--all]',
+    'approvals watch',
+    'approvals approve|deny ID [--note TEXT]',
+    'approvals approve ID --for 15m|1h|today [--uses N] [--any-target] [--parameter NAME]...',
+    'approvals withdraw ID',
+    'approvals grants',
+    'approvals revoke GRANT',
+  ],
   details:
-    'Each approver answers a request once. The request is sent when every required group has approved (MISSING lists the rest),\nand refused at the first denial. Pending approvals expire. watch prints complete cards with headers and body.',
+    'Each approver answers a request once. The request is sent when every required group has approved (MISSING lists the rest),\nand refused at the first denial. Pending approvals expire. withdraw takes back an approval that no gateway has used yet.\nwatch prints complete cards with headers and body.\n--for also grants later requests of the agent with the same action that the same rules hold; grants lists these, revoke ends one.',
   maxArguments: 2,
   options: {
     all: { type: 'boolean', help: 'include answered and expired approvals' },
     note: { type: 'string', value: 'TEXT', help: 'note for the audit log' },
+    for: { type: 'string', value: 'TIME', help: 'grant later requests for 15m, 1h or today (UTC)' },
+    uses: {
+      type: 'string',
+      value: 'N',
+      help: 'later requests that the grant approves (default 10, at most 100)',
+    },
+    'any-target': { type: 'boolean', help: 'grant any target, not only that of the request' },
+    parameter: {
+      type: 'string',
+      value: 'NAME',
+      multiple: true,
+      help: 'parameter whose value must stay the same',
+    },
   },
   examples: [
     ['chaperone approvals ls', 'list pending approvals'],
     ['chaperone approvals approve apv_1f2e --note "checked with Ada"', 'send the held request'],
     ['chaperone approvals deny apv_1f2e', 'refuse the held request'],
+    ['chaperone approvals withdraw apv_1f2e', 'take back an approval before it is used'],
+    [
+      'chaperone approvals approve apv_1f2e --for 1h --uses 5',
+      'approve it, and five later requests like it within an hour',
+    ],
     ['chaperone approvals watch', 'print each new approval until Ctrl-C'],
   ],
   run,
@@ -45,16 +76,45 @@ async function run(invocation: Invocation): Promise<number> {
   const api = userClient(invocation)
   if (verb === undefined || verb === 'ls' || verb === 'list') return await printList(invocation, api)
   if (verb === 'watch') return await watch(invocation, api)
-  if (verb !== 'approve' && verb !== 'deny')
-    throw usageError(approvals, `approvals ${verb} is not one of ls, watch, approve, deny.`)
+  if (verb === 'grants') return await printGrants(invocation, api)
+  return await answer(invocation, api, { verb, id })
+}
+
+/** Verbs that take an id. */
+const VERBS: ReadonlySet<string> = new Set(['approve', 'deny', 'withdraw', 'revoke'])
+
+/** Commands that list the ids of a verb; `ls` for the others. */
+const LISTS: Readonly<Record<string, string>> = { revoke: 'grants', withdraw: 'ls --all' }
+
+type Asked = { readonly verb: string; readonly id: string | undefined }
+
+async function answer(invocation: Invocation, api: ApiClient, { verb, id }: Asked): Promise<number> {
+  if (!VERBS.has(verb))
+    throw usageError(
+      approvals,
+      `approvals ${verb} is not one of ls, watch, approve, deny, withdraw, grants, revoke.`,
+    )
   if (id === undefined)
     throw usageError(
       approvals,
-      `Give the id of an approval: chaperone approvals ${verb} ID (chaperone approvals ls lists the ids).`,
+      `Give an id: chaperone approvals ${verb} ID (chaperone approvals ${LISTS[verb] ?? 'ls'} lists the ids).`,
     )
+  if (verb === 'withdraw') return await withdraw(invocation, api, id)
+  if (verb === 'revoke') return await revokeGrant(invocation, api, id)
   const note = text(invocation, 'note')
-  const answer = Answered.parse(await respond(api, id, verb === 'approve', note))
-  invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(answer) : answerLine(answer))
+  const grant = grantOf(approvals, invocation, verb)
+  const answered = Answered.parse(await respond(api, id, { approved: verb === 'approve', note, grant }))
+  invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(answered) : answerLine(answered))
+  return EXIT.ok
+}
+
+async function withdraw(invocation: Invocation, api: ApiClient, id: string): Promise<number> {
+  const reply = WithdrawReply.parse(await api.call('DELETE', `${PATH}?id=${encodeURIComponent(id)}`))
+  const line =
+    reply.status === 'pending'
+      ? `${id} is pending: your answer no longer counts.`
+      : `${id} is ${reply.status}. Nothing passes by it any more.`
+  invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(reply) : line)
   return EXIT.ok
 }
 
@@ -62,8 +122,18 @@ export async function pendingApprovals(api: ApiClient): Promise<readonly Approva
   return Cards.parse(await api.call('GET', PENDING_PATH)).approvals
 }
 
-export function respond(api: ApiClient, id: string, approved: boolean, note?: string): Promise<unknown> {
-  return api.call('POST', PATH, { id, approved, ...(note === undefined ? {} : { note }) })
+export function respond(
+  api: ApiClient,
+  id: string,
+  answer: {
+    readonly approved: boolean
+    readonly note?: string | undefined
+    readonly grant?: GrantBody | undefined
+  },
+): Promise<unknown> {
+  const { approved, note, grant } = answer
+  const stated = { ...(note === undefined ? {} : { note }), ...(grant === undefined ? {} : { grant }) }
+  return api.call('POST', PATH, { id, approved, ...stated })
 }
 
 async function printList(invocation: Invocation, api: ApiClient): Promise<number> {
@@ -97,6 +167,7 @@ export function cardLines(card: ApprovalCard): string[] {
   const approvers = requiredText(card.required_groups)
   return [
     `${card.id}  ${card.agent} requests ${card.action_type}${card.target === null ? '' : ` on ${card.target}`}`,
+    ...accessLines(card),
     ...instanceLines(card),
     ...(card.method === null ? [] : [`  request     ${card.method} ${card.host ?? ''}${card.path ?? ''}`]),
     ...card.headers.map(({ name, value }) => `  header      ${name}: ${value}`),
@@ -120,6 +191,11 @@ export function cardLines(card: ApprovalCard): string[] {
   ].map(printable)
 }
 
+function accessLines(card: ApprovalCard): string[] {
+  const text = accessRequestText(card)
+  return text === null ? [] : [`  access      ${text}`]
+}
+
 function instanceLines({ instance }: ApprovalCard): string[] {
   return instance === undefined ? [] : [`  instance    ${instanceText(instance)}`]
 }
@@ -133,8 +209,9 @@ function bodyLines({ unread_body, body_sha256 }: ApprovalCard): string[] {
   ]
 }
 
-function answerLine({ id, status, answered_groups }: z.infer<typeof Answered>): string {
-  if (status !== 'pending') return `${id} is ${status}.`
+function answerLine({ id, status, answered_groups, grant_id }: z.infer<typeof Answered>): string {
+  const granted = grant_id === undefined ? '' : ` Grant ${grant_id} approves later requests like it.`
+  if (status !== 'pending') return `${id} is ${status}.${granted}`
   const answered = answered_groups?.join(', ') || 'your answer'
   return `${id} is still pending: ${answered} was counted, and other groups must approve too.`
 }

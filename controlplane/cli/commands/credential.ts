@@ -8,7 +8,7 @@ import { readSecret } from '../terminal/read-secret.ts'
 import { printable, table } from '../terminal/table.ts'
 
 const PATH = '/api/dashboard/credentials'
-const VERBS = ['set', 'ls', 'test', 'rm'] as const
+const VERBS = ['set', 'ls', 'test', 'rotate', 'rm'] as const
 
 const Listed = z.object({
   credentials: z.array(
@@ -22,7 +22,10 @@ const Listed = z.object({
 })
 const Connectors = z.object({
   connectors: z.array(
-    z.object({ id: z.string(), name: z.string(), credential: z.object({ name: z.string().nullable() }) }),
+    z.object({
+      ...{ id: z.string(), name: z.string() },
+      credential: z.object({ source: z.string(), name: z.string().nullable() }),
+    }),
   ),
 })
 const Tested = z.object({ ok: z.boolean(), identity: z.string().nullable(), detail: z.string() })
@@ -30,11 +33,18 @@ const Changed = z.object({ name: z.string(), connectors: z.array(z.string()) })
 
 export const credential: Command = {
   name: 'credential',
-  summary: 'Set, list, test and delete the credentials of connectors',
-  usage: ['credential set NAME', 'credential ls', 'credential test NAME', 'credential rm NAME'],
+  summary: 'Set, list, test, rotate and delete the credentials of connectors',
+  usage: [
+    'credential set NAME',
+    'credential ls',
+    'credential test NAME',
+    'credential rotate NAME',
+    'credential rm NAME',
+  ],
   details:
-    'NAME is the name that a manifest has in credential.vault, or a connector. set reads the secret from the terminal without echo,\n' +
-    'or from standard input, never from an argument. The control plane stores it encrypted; agents never receive it.',
+    'NAME is the name that a manifest has in credential.vault, or a connector; for test and rotate also the variable, file or\n' +
+    'command that a manifest names. set reads the secret from the terminal without echo, or from standard input, never from an\n' +
+    'argument. The control plane stores it encrypted; agents never receive it.',
   maxArguments: 2,
   options: {},
   examples: [
@@ -43,6 +53,10 @@ export const credential: Command = {
     [
       'chaperone credential test codehost',
       'send a read to GitHub with the token, and print whose token it is',
+    ],
+    [
+      'chaperone credential rotate codehost',
+      'replace the short-lived secret that a connector gets for its stored credential',
     ],
     ['chaperone credential ls', 'list which connectors have a credential'],
   ],
@@ -58,6 +72,7 @@ async function run(invocation: Invocation): Promise<number> {
   if (name === undefined)
     throw usageError(credential, `Give the name of the credential: chaperone credential ${verb} NAME.`)
   if (verb === 'set') return await set(invocation, api, name)
+  if (verb === 'rotate') return await rotate(invocation, api, name)
   return verb === 'test' ? await test(invocation, api, name) : await remove(invocation, api, name)
 }
 
@@ -68,13 +83,21 @@ async function list(invocation: Invocation, api: ApiClient): Promise<number> {
   else {
     const rows = credentials.map(({ name, source, connectors, is_stored: isStored }) => [
       name,
-      isStored ? 'stored' : 'missing',
+      stateOf(source, isStored),
       source,
       connectors.join(', ') || 'none',
     ])
     for (const line of table(['NAME', 'STATE', 'SOURCE', 'CONNECTORS'], rows)) print(line)
   }
   return EXIT.ok
+}
+
+/** Sources that the control plane reads itself, whatever is stored. */
+const READ_SOURCES: readonly string[] = ['env', 'file', 'exec']
+
+function stateOf(source: string, isStored: boolean): string {
+  if (!isStored) return 'missing'
+  return READ_SOURCES.includes(source) ? 'read' : 'stored'
 }
 
 async function set(invocation: Invocation, api: ApiClient, name: string): Promise<number> {
@@ -96,6 +119,14 @@ async function remove(invocation: Invocation, api: ApiClient, name: string): Pro
   return EXIT.ok
 }
 
+async function rotate(invocation: Invocation, api: ApiClient, name: string): Promise<number> {
+  const reply = Changed.parse(await api.call('POST', `${PATH}/rotate`, { name }))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(reply))
+  else print(`The short-lived secret of ${reply.name} is being replaced${usersOf(reply)}.`)
+  return EXIT.ok
+}
+
 async function test(invocation: Invocation, api: ApiClient, name: string): Promise<number> {
   const { connectors } = Connectors.parse(await api.call('GET', '/api/dashboard/connectors'))
   const named =
@@ -108,8 +139,16 @@ async function test(invocation: Invocation, api: ApiClient, name: string): Promi
   const tested = Tested.parse(await api.call('POST', `${PATH}/test`, { connector_id: row.id }))
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(tested))
-  else print(`${row.name}: ${printable(tested.detail)}`)
+  else print(`${row.name}${sourceNote(row.credential)}: ${printable(tested.detail)}`)
   return tested.ok ? EXIT.ok : EXIT.refused
+}
+
+/** Returns the source of a credential that the control plane reads itself, such as ` (exec gh)`. */
+function sourceNote({
+  source,
+  name,
+}: z.infer<typeof Connectors>['connectors'][number]['credential']): string {
+  return READ_SOURCES.includes(source) ? ` (${source} ${printable(name ?? '')})` : ''
 }
 
 function usersOf({ connectors }: z.infer<typeof Changed>): string {

@@ -186,11 +186,15 @@ const Judged = z.looseObject({
   in_force: InForce.optional(),
   reasons: z.array(z.string()).default([]),
   warnings: z.array(z.string()).default([]),
+  reason_lines: z.array(z.number().nullable()).default([]),
+  warning_lines: z.array(z.number().nullable()).default([]),
 })
 
+type Judged = z.infer<typeof Judged>
+
 /**
- * Reads the problems and warnings of manifests. Problems of files that cannot be parsed come first, with their line. Problems
- * of refused objects follow, such as a policy whose test fails. Warnings concern accepted objects.
+ * Reads the problems and warnings of manifests. Problems of files that cannot be parsed come first. Problems of refused objects
+ * follow, such as a policy whose test fails. Each names file and line. Warnings concern accepted objects.
  */
 export async function manifestFindings(api: ApiClient): Promise<{ problems: string[]; warnings: string[] }> {
   const answer = await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests')
@@ -199,8 +203,17 @@ export async function manifestFindings(api: ApiClient): Promise<{ problems: stri
 
 function warningLines(answer: Record<string, unknown>): string[] {
   const objects = z.array(Judged).parse(answer['objects'] ?? [])
-  return objects.flatMap(({ kind, namespace, name, managed_by: file, warnings }) =>
-    warnings.map((text) => `${file ?? 'a manifest'}: ${kind} ${namespace}/${name}: ${text}`),
+  return objects.flatMap((object) => [
+    ...object.warnings.map((text, index) => `${placeOf(object, object.warning_lines[index])}: ${text}`),
+    ...unresolvedLines(object),
+  ])
+}
+
+/** Returns the reasons of an accepted object, such as a Gateway that does not exist beside one that does. */
+function unresolvedLines(object: Judged): string[] {
+  if (object.accepted === false) return []
+  return object.reasons.flatMap((reason, index) =>
+    object.warnings.includes(reason) ? [] : [`${placeOf(object, object.reason_lines[index])}: ${reason}`],
   )
 }
 
@@ -209,14 +222,25 @@ function problemLines(answer: Record<string, unknown>): string[] {
   const refused = z.array(Judged).parse(answer['objects'] ?? [])
   return [
     ...problems.map(({ file, line, message }) => `${file}${line ? `:${line}` : ''}: ${message}`),
-    ...refused.filter(({ accepted }) => accepted === false).map(refusalLine),
+    ...refused.filter(({ accepted }) => accepted === false).flatMap(refusalLines),
   ]
 }
 
-function refusalLine(judged: z.infer<typeof Judged>): string {
-  const { kind, namespace, name, managed_by: file, reasons, in_force: held } = judged
+/** Returns one line for each reason of a refusal. */
+function refusalLines(judged: Judged): string[] {
+  const { reasons, reason_lines: lines, in_force: held } = judged
   const holds = held === undefined ? '' : ` (${IN_FORCE_TEXT[held]})`
-  return `${file ?? 'a manifest'}: ${kind} ${namespace}/${name}: ${reasons.join('; ') || 'refused'}${holds}`
+  const stated = reasons.length > 0 ? reasons : ['refused']
+  return stated.map((reason, index) => `${placeOf(judged, lines[index])}: ${reason}${holds}`)
+}
+
+/** Returns file, line, kind and name of an object, such as `10-codehost.yaml:7: Connector default/codehost`. */
+function placeOf(
+  { kind, namespace, name, managed_by: file }: Judged,
+  line: number | null | undefined,
+): string {
+  const at = line === null || line === undefined ? '' : `:${line}`
+  return `${file ?? 'a manifest'}${at}: ${kind} ${namespace}/${name}`
 }
 
 function manifestVerdict(answer: Record<string, unknown>, invocation: Invocation): number {

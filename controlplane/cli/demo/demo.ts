@@ -63,7 +63,7 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 async function start(
-  { env, terminal }: Invocation,
+  { env, cwd, terminal }: Invocation,
   folder: DataFolder,
   mock: MockCodeHost,
   signal: AbortSignal,
@@ -81,6 +81,7 @@ async function start(
     withGateway: true,
     // `token` lets the demo approve a request without a user session.
     approvals: 'token' as const,
+    command: commandName(cwd),
     env: rest,
   }
   return await startInstallation({ ...options, warn: (line) => terminal.warn(`chaperone: ${line}`) }, signal)

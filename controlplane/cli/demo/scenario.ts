@@ -54,7 +54,7 @@ async function held(context: ScenarioContext): Promise<void> {
   expect(mock.received.length === before, 'nothing would be sent while the request is held')
   for (const line of cardLines(card)) print(`   ${line}`)
   const approved = await decide(context, card.id, done.signal)
-  if (approved !== null) await respond(api, card.id, approved, 'answered in the demo')
+  if (approved !== null) await respond(api, card.id, { approved, note: 'answered in the demo' })
   const answer = await answering
   if (answer.status === 200) print('   200: merged. The approved request was sent once.')
   else print(`   ${answer.status}: ${String(answer.body?.['error'])}. Nothing was sent.`)

@@ -28,7 +28,9 @@ const Connectors = z.object({
       id: z.string(),
       type: z.string(),
       has_token: z.boolean().optional(),
-      credential: z.object({ name: z.string().nullable(), remedy: z.string().nullable() }).optional(),
+      credential: z
+        .object({ source: z.string().optional(), name: z.string().nullable(), remedy: z.string().nullable() })
+        .optional(),
       auth_type: z.string().optional(),
       managed_by: z.string().nullish(),
       warnings: z.array(z.string()).default([]),
@@ -149,11 +151,30 @@ async function manifestChecks(api: ApiClient): Promise<Check[]> {
   ]
 }
 
+/** Returns the sources of the credentials with their counts, such as `; credentials: 2 vault, 1 exec (gh)`. */
+function sourcesOf(connectors: z.infer<typeof Connectors>['connectors']): string {
+  const sources = connectors.flatMap(({ credential: { source, name } = { name: null } }) => {
+    if (source === undefined || source === 'none') return []
+    return [READ_SOURCES.includes(source) ? `${source} (${name ?? 'unknown'})` : source]
+  })
+  if (sources.length === 0) return ''
+  const counted = [...Map.groupBy(sources, (source) => source)].map(
+    ([source, each]) => `${each.length} ${source}`,
+  )
+  return `; credentials: ${counted.join(', ')}`
+}
+
+/** Sources that the control plane reads itself. Their names are variables, paths and commands. */
+const READ_SOURCES: readonly string[] = ['env', 'file', 'exec']
+
 async function connectorChecks(api: ApiClient): Promise<Check[]> {
   const { connectors } = Connectors.parse(await api.call('GET', '/api/dashboard/connectors'))
   const bare = connectors.filter(({ has_token: has, auth_type: auth }) => has === false && auth !== 'none')
   const count = connectors.length - bare.length
-  const complete = count > 0 ? [ok('connectors', `${count} of ${connectors.length} are complete`)] : []
+  const complete =
+    count > 0
+      ? [ok('connectors', `${count} of ${connectors.length} are complete${sourcesOf(connectors)}`)]
+      : []
   return [
     ...complete,
     ...bare.map(({ name, type, credential }) =>

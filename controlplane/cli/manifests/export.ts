@@ -1,18 +1,21 @@
 import { type ExportEffect, readNotes } from '../../../core/crd/manifests/export-note.ts'
 import { controlPlane } from '../client/client.ts'
-import { type Command, EXIT, type Invocation } from '../command.ts'
+import { type Command, EXIT, flag, type Invocation } from '../command.ts'
 
 export const exportCommand: Command = {
   name: 'export',
   summary: 'Print gateways, connectors, permissions and policies as manifests, without credentials',
-  usage: ['export'],
+  usage: ['export [--bundle]'],
   details:
     'An empty installation makes the same decisions when they are applied. Each Connector with a credential references a Secret that\n' +
     'you create. Unchanged default policies are omitted, because every installation has them. Settings that a manifest cannot\n' +
     'express or that would be refused are listed in comments and on standard error; the exit code is then 1.',
   maxArguments: 0,
-  options: {},
-  examples: [['chaperone export > manifests.yaml', 'export the configuration that is in force']],
+  options: { bundle: { type: 'boolean', help: 'print agents and policies as JSON, for chaperone import' } },
+  examples: [
+    ['chaperone export > manifests.yaml', 'export the configuration that is in force'],
+    ['chaperone export --bundle > bundle.json', 'export agents and policies for another installation'],
+  ],
   run,
 }
 
@@ -23,7 +26,12 @@ const WARNINGS: Readonly<Record<ExportEffect, string>> = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const text = await controlPlane(invocation).text('/api/dashboard/export?format=manifests')
+  const api = controlPlane(invocation)
+  if (flag(invocation, 'bundle')) {
+    invocation.terminal.print(await api.text('/api/dashboard/export?format=json'))
+    return EXIT.ok
+  }
+  const text = await api.text('/api/dashboard/export?format=manifests')
   invocation.terminal.print(text.trimEnd())
   const notes = readNotes(text)
   for (const note of notes) invocation.terminal.warn(WARNINGS[note.effect] + note.text)

@@ -12,6 +12,8 @@ export type Addresses = {
   /** False for an installation without a gateway (`--no-gateway`). */
   readonly withGateway: boolean
   readonly approvals: 'session' | 'token'
+  /** Command line of this installation, for texts of the dashboard. */
+  readonly command: string
   /** File with the installation key, with which commands authenticate the servers. */
   readonly installationKeyFile: string
 }
@@ -44,6 +46,8 @@ export function controlPlaneEnvironment(
     ...(addresses.withGateway ? { LOCAL_GATEWAY_TOKEN_FILE: folder.enrolToken } : {}),
     OPERATOR_TOKEN_FILE: folder.operatorToken,
     APPROVALS: addresses.approvals,
+    LOCAL_CREDENTIALS: 'on',
+    CLI_COMMAND: addresses.command,
     INSTALLATION_KEY_FILE: addresses.installationKeyFile,
   }
 }

@@ -35,6 +35,8 @@ export type InstallationOptions = {
    * suffices for approvals.
    */
   readonly approvals: 'session' | 'token'
+  /** Command line of this installation, for texts of the dashboard. */
+  readonly command: string
   readonly env: NodeJS.ProcessEnv
   readonly warn: (line: string) => void
 }
@@ -96,7 +98,7 @@ async function chooseAddresses(
   options: InstallationOptions,
   installationKeyFile: Addresses['installationKeyFile'],
 ): Promise<Addresses> {
-  const { host, manifests, withGateway, approvals } = options
+  const { host, manifests, withGateway, approvals, command } = options
   return {
     host,
     port: await choosePort(host, options.port, '--port'),
@@ -104,6 +106,7 @@ async function chooseAddresses(
     manifests,
     withGateway,
     approvals,
+    command,
     installationKeyFile,
   }
 }

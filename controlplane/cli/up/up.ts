@@ -104,6 +104,7 @@ function upOptions(invocation: Invocation): InstallationOptions {
     gatewayPort: portOption(up, 'gateway-port', text(invocation, 'gateway-port'), 9443),
     withGateway: !flag(invocation, 'no-gateway'),
     approvals: approvalsMode(text(invocation, 'approvals')),
+    command: commandName(cwd),
     env,
     warn: (line) => terminal.warn(`chaperone: ${line}`),
   }

@@ -13,7 +13,14 @@ import type {
   StartSignInReply,
 } from '../../../core/wire/access/sessions.ts'
 import type { AgentList } from '../../../core/wire/agents.ts'
-import type { AnswerBody, AnswerReply, ApprovalList, ApprovalsQuery } from '../../../core/wire/approvals.ts'
+import type {
+  AnswerBody,
+  AnswerReply,
+  ApprovalList,
+  ApprovalsQuery,
+  WithdrawQuery,
+  WithdrawReply,
+} from '../../../core/wire/approvals.ts'
 import type {
   ActionsReply,
   ConnectorKindsReply,
@@ -29,7 +36,9 @@ import type {
   SetUpGatewayBody,
   SetUpGatewayReply,
 } from '../../../core/wire/gateways.ts'
+import type { GrantList, RevokeGrantQuery } from '../../../core/wire/grants.ts'
 import type { KillSwitchBody, KillSwitchReply, KillSwitchState } from '../../../core/wire/kill-switch.ts'
+import type { TestChannelReply } from '../../../core/wire/notification-channels.ts'
 import type {
   ActivityQuery,
   ActivityReply,
@@ -39,6 +48,18 @@ import type {
   OverviewReply,
 } from '../../../core/wire/overview.ts'
 import type { SetPermissionBody, SetPermissionReply } from '../../../core/wire/permissions.ts'
+import type {
+  ExceptionsParams,
+  ExceptionsQuery,
+  ExceptionsReply,
+} from '../../../core/wire/policy-exceptions.ts'
+import type {
+  PushSubscriptionBody,
+  PushSubscriptionList,
+  PushSubscriptionQuery,
+  PushSubscriptionReply,
+  TestPushBody,
+} from '../../../core/wire/push-subscriptions.ts'
 import type { RecordParams, RecordReply, TrafficQuery, TrafficReply } from '../../../core/wire/traffic.ts'
 import type {
   ApproverKeyList,
@@ -62,7 +83,19 @@ export type Operations = AdminOperations & {
   readonly 'GET /api/dashboard/events': Read<ChangesReply>
   readonly 'GET /api/dashboard/overview': Read<OverviewReply>
   readonly 'GET /api/dashboard/activity': Read<ActivityReply, ActivityQuery>
+  readonly 'GET /api/dashboard/grants': Read<GrantList>
+  readonly 'DELETE /api/dashboard/grants': Read<Ok, RevokeGrantQuery>
   readonly 'GET /api/dashboard/proxy-approvals': Read<ApprovalList, ApprovalsQuery>
+  readonly 'GET /api/dashboard/push-subscriptions': Read<PushSubscriptionList>
+  readonly 'DELETE /api/dashboard/push-subscriptions': Read<Ok, PushSubscriptionQuery>
+  readonly 'POST /api/dashboard/push-subscriptions': Write<PushSubscriptionReply, PushSubscriptionBody>
+  readonly 'POST /api/dashboard/push-subscriptions/test': Write<TestChannelReply, TestPushBody>
+  readonly 'DELETE /api/dashboard/proxy-approvals': Read<WithdrawReply, WithdrawQuery>
+  readonly 'GET /api/dashboard/proxy-approvals/{id}/exceptions': Read<
+    ExceptionsReply,
+    ExceptionsQuery,
+    ExceptionsParams
+  >
   readonly 'GET /api/dashboard/traffic': Read<TrafficReply, TrafficQuery>
   readonly 'GET /api/dashboard/unowned-hosts': Read<UnownedHostsReply, UnownedHostsQuery>
   readonly 'GET /api/dashboard/traffic/{record_id}': Read<RecordReply, undefined, RecordParams>

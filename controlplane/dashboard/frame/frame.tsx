@@ -9,6 +9,7 @@ import { ForbiddenPage } from './forbidden-page.tsx'
 import { HeaderBar } from './header-bar.tsx'
 import { KillSwitchBanner } from './kill-switch/kill-switch-banner.tsx'
 import { Navigation } from './navigation.tsx'
+import { NavigationFoot } from './navigation-foot.tsx'
 
 /** Renders the layout of every page: navigation, account menu, and kill switch. */
 export function Frame() {
@@ -35,6 +36,7 @@ export function Frame() {
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label="Pages">
         <Navigation pages={pages} current={current?.path ?? ''} />
+        <NavigationFoot />
       </AppShell.Navbar>
       <AppShell.Main className="main">
         <KillSwitchBanner />

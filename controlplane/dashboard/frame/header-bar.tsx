@@ -1,4 +1,4 @@
-import { Burger, Group, Text } from '@mantine/core'
+import { Box, Burger, Group, Text } from '@mantine/core'
 import { Icon } from '../components/layout/icon.tsx'
 import type { PageEntry } from '../pages/page-list.tsx'
 import { useSession } from '../session/session.tsx'
@@ -15,7 +15,7 @@ export function HeaderBar(props: {
 }) {
   const { may } = useSession()
   return (
-    <Group h="100%" px={{ base: 'xs', sm: 'md' }} justify="space-between" wrap="nowrap" gap="xs">
+    <Group h="100%" px={{ base: 'xs', sm: 'md' }} justify="space-between" wrap="nowrap" gap={6}>
       <Group gap="xs" wrap="nowrap">
         <Burger
           opened={props.isNavOpen}
@@ -24,15 +24,15 @@ export function HeaderBar(props: {
           size="sm"
           aria-label={props.isNavOpen ? 'Close the navigation' : 'Open the navigation'}
         />
-        <span className="brand-mark">
+        <Box component="span" className="brand-mark" visibleFrom="xs">
           <Icon name="shield" size={22} />
-        </span>
+        </Box>
         <Text fw={700} visibleFrom="xs" component="span">
           Chaperone
         </Text>
         <LiveIndicator />
       </Group>
-      <Group gap="xs" wrap="nowrap">
+      <Group gap={6} wrap="nowrap">
         <PaletteButton pages={props.pages} />
         {may('killswitches/activate') ? <KillSwitchButton /> : null}
         <ColourScheme />

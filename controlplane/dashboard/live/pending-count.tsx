@@ -57,11 +57,20 @@ function useNotification(count: number | null): void {
     if (count === null || before === null || count <= before) return
     if (!('Notification' in window) || Notification.permission !== 'granted' || document.hasFocus()) return
     const title = count === 1 ? '1 pending approval' : `${count} pending approvals`
+    showNotification(title)
+  }, [count])
+}
+
+function showNotification(title: string): void {
+  try {
     const shown = new Notification(title, { tag: 'chaperone-approvals', body: 'Open Chaperone to answer.' })
     shown.onclick = () => {
       window.focus()
       navigate('approvals')
       shown.close()
     }
-  }, [count])
+  } catch (error) {
+    // Browsers of phones only show notifications of a service worker, which Web Push uses.
+    if (!(error instanceof TypeError)) throw error
+  }
 }

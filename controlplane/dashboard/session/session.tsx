@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
 import type { Right } from '../../../core/wire/access/rights.ts'
-import type { EditingMode, MeReply } from '../../../core/wire/access/sessions.ts'
+import type { MeReply } from '../../../core/wire/access/sessions.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { call, type SignInReason, whenSignedOut } from '../api/client.ts'
 
@@ -8,6 +8,10 @@ export type Session = {
   readonly user: MeReply['user']
   /** True if edits of Gateways, Connectors, Permissions and Policies return the manifest to commit. */
   readonly isYaml: boolean
+  /** Command line of this installation, such as `./scripts/chaperone.sh` in a checkout. */
+  readonly command: string
+  /** Version of the control plane. */
+  readonly version: string
   /** Reports whether the user has a right. Pages hide controls by this result; the server enforces rights. */
   readonly may: (right: Right) => boolean
   readonly signOut: () => Promise<void>
@@ -16,7 +20,7 @@ export type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'signed_out'; readonly reason: SignInReason }
   | { readonly kind: 'unreachable'; readonly error: ApiError }
-  | { readonly kind: 'signed_in'; readonly user: MeReply['user']; readonly editing: EditingMode }
+  | ({ readonly kind: 'signed_in' } & MeReply)
 
 const SessionContext = createContext<Session | null>(null)
 const RETRY_MS = 2_000
@@ -31,8 +35,8 @@ export function useSessionState(first: Promise<MeReply>): readonly [SessionState
   const [state, setState] = useState<SessionState>({ kind: 'loading' })
   const apply = useCallback((read: Promise<MeReply>) => {
     read.then(
-      ({ user, editing }) =>
-        setState(user.restriction === 'page_secret' ? NO_SECRET : { kind: 'signed_in', user, editing }),
+      (reply) =>
+        setState(reply.user.restriction === 'page_secret' ? NO_SECRET : { kind: 'signed_in', ...reply }),
       (failure: unknown) => {
         const error = asApiError(failure)
         setState(error.status === 401 ? SIGNED_OUT : { kind: 'unreachable', error })
@@ -57,23 +61,25 @@ export function fetchCurrentUser(): Promise<MeReply> {
 }
 
 export function SessionProvider(props: {
-  readonly user: MeReply['user']
-  readonly editing: EditingMode
+  readonly signedIn: MeReply
   readonly onSignedOut: () => void
   readonly children: ReactNode
 }) {
-  const { user, editing, onSignedOut, children } = props
+  const { signedIn, onSignedOut, children } = props
+  const { user, editing, command, version } = signedIn
   const session = useMemo<Session>(
     () => ({
       user,
       isYaml: editing === 'yaml',
+      command,
+      version,
       may: (right) => user.rights?.[right] !== undefined,
       signOut: async () => {
         await call('POST /api/auth/logout', { body: {} })
         onSignedOut()
       },
     }),
-    [user, editing, onSignedOut],
+    [user, editing, command, version, onSignedOut],
   )
   return <SessionContext value={session}>{children}</SessionContext>
 }

@@ -4,13 +4,13 @@ import type { DecisionView } from '../../../core/wire/v1.ts'
 import { newId } from '../../crypto/ids.ts'
 import { rateLimited } from '../../rate-limited.ts'
 import type { AgentRow } from '../agents/rows.ts'
-import type { TokenSeed } from '../tokens/service.ts'
 import { decisionView, type Evaluated, evaluateAction } from './evaluation.ts'
 import { decidedEvents } from './events.ts'
 import { takeRefusedItems } from './refused-item-store.ts'
 import type { ActionRules } from './rules.ts'
 import { insertActions, type NewAction, type StoredAction } from './store.ts'
 import { configurationUnstable, type SubmissionDeps } from './submission.ts'
+import type { TokenSeed } from './tokens/service.ts'
 
 export type BatchItem = {
   readonly id: string

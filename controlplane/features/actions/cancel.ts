@@ -1,11 +1,12 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Query } from '../../db/query.ts'
-import { endApproval } from '../approvals/answers/store.ts'
+import { cancelApproval } from '../approvals/service.ts'
 import { recordEvent } from '../audit/events.ts'
-import { assertMovable, type OwnAction, ownAction } from '../executions/action-of-agent.ts'
-import { spendNonces } from '../tokens/nonce-store.ts'
-import { type ActionRow, getAction, moveAction } from './store.ts'
+import { assertMovable, type OwnAction, ownAction } from './executions/action-of-agent.ts'
+import { type ActionRow, getAction } from './rows.ts'
+import { moveAction } from './store.ts'
 import type { SubmissionDeps } from './submission.ts'
+import { spendNonces } from './tokens/nonce-store.ts'
 
 /**
  * Cancels an action. Execution, token verification and answers all consume the approval of the action or the nonce of
@@ -45,15 +46,7 @@ async function takeNonce(q: Query, { jti, id }: ActionRow): Promise<boolean> {
 }
 
 async function takeApproval(q: Query, { approvalId, agent }: ActionRow): Promise<boolean> {
-  if (approvalId === null) return true
-  const ended = await endApproval(q, {
-    id: approvalId,
-    status: 'cancelled',
-    by: agent,
-    via: 'api',
-    note: null,
-  })
-  return ended !== undefined
+  return approvalId === null || cancelApproval(q, approvalId, agent)
 }
 
 /** Returns the error of a cancellation that lost the race against an answer, an execution or a verification. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Db } from '../../db/query.ts'
-import { endInterrupted } from '../executions/sweeper.ts'
+import { endInterrupted } from './executions/sweeper.ts'
 
 const LOOK_MS = 15_000
 

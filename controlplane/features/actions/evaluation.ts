@@ -3,6 +3,7 @@ import { type ActionSpec, actionFromSpec, type KnownAction } from '../../../core
 import type { ExecuteSpec } from '../../../core/connectors/connector.ts'
 import { connectorsOfAction } from '../../../core/connectors/execute/execute-request.ts'
 import { withImpliedActions } from '../../../core/connectors/execute/implied-actions.ts'
+import { knownByName } from '../../../core/connectors/known-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { combineAll, combineConnectors } from '../../../core/decision/combine.ts'
 import { type DecisionRules, decide, underKillSwitch } from '../../../core/decision/decide.ts'
@@ -17,7 +18,6 @@ import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { DecisionView } from '../../../core/wire/v1.ts'
 import { entriesFor } from '../../sync/kill-switch/state.ts'
 import type { AgentRow } from '../agents/rows.ts'
-import { knownByName } from './names.ts'
 import type { ActionRules, GatewayRules } from './rules.ts'
 
 export type EvaluationDeps = {

@@ -1,4 +1,8 @@
+import type { ActionSpec } from '../../../core/action/spec.ts'
 import type { LogDecision, Outcome } from '../../../core/decision/vocabulary.ts'
+import type { ActionRequestState } from '../../../core/state/action-request.ts'
+import type { DecisionView } from '../../../core/wire/v1.ts'
+import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
@@ -43,4 +47,47 @@ async function countDecisions(q: Query, orgId: string): Promise<Readonly<Record<
     if (name in counts) counts[name as Outcome] += count
   }
   return counts
+}
+
+export type ActionRow = {
+  readonly id: string
+  readonly orgId: string
+  readonly agentId: string
+  readonly agent: string
+  readonly status: ActionRequestState
+  readonly spec: ActionSpec
+  readonly decision: DecisionView
+  readonly connector: string
+  readonly approvalId: string | null
+  readonly webhook: Sealed | null
+  readonly createdAt: Date
+  /**
+   * Id of the decision token; null when no token was issued or when retention removed its nonce. All times of the token
+   * are in epoch seconds.
+   */
+  readonly jti: string | null
+  readonly kid: string | null
+  readonly issuedAt: number | null
+  readonly expiresAt: number | null
+  readonly usedBy: 'verify' | 'execute' | 'cancel' | null
+  /** True when the decision token had expired when the row was read, by the clock of the database. */
+  readonly isExpired: boolean
+}
+
+export async function getAction(q: Query, id: string): Promise<ActionRow | undefined> {
+  const [row] = await listActions(q, [id])
+  return row
+}
+
+export async function listActions(q: Query, ids: readonly string[]): Promise<readonly ActionRow[]> {
+  if (ids.length === 0) return []
+  const { rows } = await q.query<ActionRow>(
+    `select a.id, org_id as "orgId", agent_id as "agentId", agent, status, action_spec as spec, decision, connector,
+       approval_id as "approvalId", webhook, created_at as "createdAt", jti, kid,
+       extract(epoch from issued_at)::bigint as "issuedAt", extract(epoch from expires_at)::bigint as "expiresAt",
+       used_by as "usedBy", coalesce(expires_at <= clock_timestamp(), false) as "isExpired"
+     from action_requests a left join nonces n on n.act_id = a.id where a.id = any($1::text[])`,
+    [ids],
+  )
+  return rows
 }

@@ -1,5 +1,5 @@
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
-import { compileStoredPolicy } from '../../../core/decision/policies/policy-document.ts'
+import { compileStoredPolicy } from '../../../core/decision/policies/compile-policy.ts'
 import { buildPolicyIndex, type PolicyIndex } from '../../../core/decision/policies/policy-index.ts'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'

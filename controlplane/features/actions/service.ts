@@ -1,14 +1,14 @@
 import type { ActionSpec } from '../../../core/action/spec.ts'
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import type { BatchReply, DryRunReply, StatusReply, SubmitReply } from '../../../core/wire/v1.ts'
-import { getApproval } from '../approvals/store.ts'
-import { type OwnAction, ownAction } from '../executions/action-of-agent.ts'
+import { approvalView } from '../approvals/card.ts'
+import { getApproval } from '../approvals/rows.ts'
 import { createSubmitBatch } from './batches.ts'
 import { createCancel } from './cancel.ts'
 import { decisionView, evaluateAction } from './evaluation.ts'
-import { getAction } from './store.ts'
+import { type OwnAction, ownAction } from './executions/action-of-agent.ts'
+import { getAction } from './rows.ts'
 import {
-  approvalView,
   configurationUnstable,
   createSubmit,
   expiryOf,

@@ -15,18 +15,19 @@ import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { AgentRow } from '../agents/rows.ts'
-import { shareKillLock } from '../approvals/kill-cancellation-store.ts'
-import { approvalProgress } from '../approvals/progress.ts'
-import { type ApprovalRow, insertApproval } from '../approvals/store.ts'
-import { actionBinding } from '../executions/approval-binding.ts'
+import { approvalView } from '../approvals/card.ts'
+import type { ApprovalRow } from '../approvals/rows.ts'
+import { lockForOpening, openApproval } from '../approvals/service.ts'
 import { listKillSwitches } from '../kill-switch/rows.ts'
 import type { NotifyEvent } from '../notifications/service.ts'
-import type { TokenSeed, Tokens } from '../tokens/service.ts'
 import { decisionView, type Evaluated, evaluateAction, killOf } from './evaluation.ts'
 import { decidedEvents, pendingEvents } from './events.ts'
+import { actionBinding } from './executions/approval-binding.ts'
 import { type IdempotentRequest, once } from './idempotency.ts'
+import type { ActionRow } from './rows.ts'
 import type { ActionRules, ActionRulesSource } from './rules.ts'
-import { type ActionRow, insertActions, type NewAction, type StoredAction } from './store.ts'
+import { insertActions, type NewAction, type StoredAction } from './store.ts'
+import type { TokenSeed, Tokens } from './tokens/service.ts'
 import { sealWebhook } from './webhook-address.ts'
 
 /** Enqueues the notification for the `webhook_url` of an action, in the transaction that changes its state. */
@@ -171,13 +172,11 @@ async function storePending(
 ): Promise<{ readonly submitted: Submitted; readonly approval: ApprovalRow }> {
   const { evaluated, submission } = given
   const base = baseOf(deps, given)
-  await shareKillLock(q)
+  await lockForOpening(q)
   // A kill switch was stored after the decision. The next round decides the action again and denies it.
   if (killOf(await listKillSwitches(q), given.agent, evaluated) !== null) throw OUTDATED
-  const approval = await insertApproval(q, {
+  const approval = await openApproval(q, {
     orgId: deps.orgId,
-    kind: 'action',
-    gatewayId: null,
     agent: base.agent,
     actId: base.id,
     binding: actionBinding(evaluated),
@@ -220,17 +219,6 @@ function submitted(action: NewAction, { issuedAt }: StoredAction, approval: Appr
   const { id, status, decision, token } = action
   const seed = token === null || issuedAt === null ? null : { ...token, issuedAt }
   return { id, status, decision, seed, approval: approval && approvalView(approval) }
-}
-
-export function approvalView(row: ApprovalRow): NonNullable<SubmitReply['approval']> {
-  const isPartial = row.status === 'pending' && row.answers.length > 0
-  return {
-    id: row.id,
-    status: row.status === 'pending' && row.isOverdue ? 'expired' : row.status,
-    required_approver_groups: row.requiredApproverGroups,
-    ...(isPartial ? { answered_groups: approvalProgress(row).answeredGroups } : {}),
-    expires_at: row.expiresAt.toISOString(),
-  }
 }
 
 /**

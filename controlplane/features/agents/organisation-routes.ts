@@ -7,40 +7,27 @@ import {
   AuditReply,
   KillSwitchBody,
   KillSwitchReply,
-  PoliciesReply,
   RegisterBody,
   RegisterReply,
-  RespondBody,
-  RespondParams,
-  RespondReply,
 } from '../../../core/wire/v1.ts'
 import { agentOf, requireCapability } from '../../http/auth/agent-principal.ts'
 import type { AgentPrincipal } from '../../http/auth/authenticate.ts'
 import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
-import type { Actions } from '../actions/service.ts'
-import { answererOf } from '../approvals/answers/answerer.ts'
-import type { Approvals } from '../approvals/service.ts'
 import { actorOf } from '../audit/actor.ts'
 import type { AuditReading } from '../audit/reading.ts'
 import { checkedScope, type KillChange, type KillSwitch } from '../kill-switch/service.ts'
-import type { PolicyRow } from '../policies/rows.ts'
-import type { Policies } from '../policies/service.ts'
-import { policySummary } from '../policies/view.ts'
 import type { Agents } from './service.ts'
 
 export type OrgRoutesDeps = {
   readonly agents: Agents
-  readonly policies: Policies
   readonly auditReading: AuditReading
-  readonly approvals: Approvals
   readonly killSwitch: KillSwitch
-  readonly actions: Actions
 }
 
-/** Returns the routes of the v1 API for agents, policies, the audit log, approvals and the kill switch. */
+/** Returns the routes of the v1 API for agents, the audit log and the kill switch. */
 export function createOrgRoutes(deps: OrgRoutesDeps): readonly Route[] {
-  return [register(deps), policies(deps), audit(deps), respond(deps), killSwitch(deps)]
+  return [register(deps), audit(deps), killSwitch(deps)]
 }
 
 function register({ agents }: OrgRoutesDeps): Route {
@@ -73,34 +60,6 @@ function refuseElsewhere({ name }: AgentPrincipal, registered: string): void {
   })
 }
 
-function policies({ policies: service }: OrgRoutesDeps): Route {
-  return route({
-    method: 'GET',
-    path: '/api/v1/policies',
-    auth: 'agent',
-    summary:
-      'Lists the policies, highest priority first; an agent of a namespace gets no policies of other namespaces',
-    response: PoliciesReply,
-    handler: async ({ principal }) => {
-      const rows = await policiesOf(service, namespaceOf(agentOf(principal).name))
-      return { policies: rows.map(policySummary) }
-    },
-  })
-}
-
-/**
- * Returns the policies that the caller may read. An agent of a namespace reads the policies of its namespace, and
- * policies of the API that are bound to no gateway.
- */
-async function policiesOf(service: Policies, namespace: string): Promise<readonly PolicyRow[]> {
-  const all = await service.list('all')
-  if (namespace === '') return all
-  const own = new Set((await service.list(new Set([namespace]))).map(({ id }) => id))
-  return all.filter(
-    ({ id, source, gatewayIds }) => own.has(id) || (source === 'api' && gatewayIds.length === 0),
-  )
-}
-
 function audit({ auditReading }: OrgRoutesDeps): Route {
   return route({
     method: 'GET',
@@ -115,37 +74,6 @@ function audit({ auditReading }: OrgRoutesDeps): Route {
       if (!capabilities.includes('audit:read')) return auditReading.page({ of: 'agent', key: agentId }, query)
       const key = namespaceOf(name)
       return auditReading.page(key === '' ? { of: 'all' } : { of: 'namespace', key }, query)
-    },
-  })
-}
-
-const VIA = { session: 'api', admin_token: 'cli', approver_key: 'api', cluster: 'cli' } as const
-
-function respond({ approvals, actions }: OrgRoutesDeps): Route {
-  return route({
-    method: 'POST',
-    path: '/api/v1/approvals/:approvalId/respond',
-    auth: 'approvals/answer',
-    isNamespaced: true,
-    summary:
-      'Answers the approval of an action, each user once; `pending` until every required group has answered. 409 when it has ended or the user has answered it, 410 when it has expired',
-    params: RespondParams,
-    body: RespondBody,
-    response: RespondReply,
-    statuses: [403, 404, 409, 410],
-    handler: async ({ principal, params, body }) => {
-      const user = userOf(principal)
-      const { id, status, approval, answeredGroups } = await approvals.respond({
-        id: params.approvalId,
-        kinds: ['action'],
-        approved: body.decision === 'approve',
-        note: body.reason ?? null,
-        by: answererOf(user),
-        via: VIA[user.via],
-      })
-      const token = approval.actId === null ? null : await actions.tokenOf(approval.actId)
-      const partial = status === 'pending' ? { answered_groups: answeredGroups } : {}
-      return { approval_id: id, status, decision_token: token, ...partial }
     },
   })
 }
@@ -204,9 +132,4 @@ function reachOf(principal: Principal, asked: string | undefined): Reach {
   throw new ChaperoneError('forbidden', {
     detail: `Agent ${principal.name} may set kill switches of its own namespace only. Use ${whole}, agent:${namespace}/NAME or gateway:${namespace}/NAME.`,
   })
-}
-
-function userOf(principal: Principal): Extract<Principal, { kind: 'user' }> {
-  if (principal.kind === 'user') return principal
-  throw new Error('an approver is a user')
 }

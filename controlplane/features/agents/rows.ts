@@ -101,3 +101,12 @@ export const DEMO_AGENT = {
 export function isDemoAgent(row: { readonly source: string; readonly managedBy: string | null }): boolean {
   return row.source === 'api' && row.managedBy === DEMO_AGENT.managedBy
 }
+
+/** Returns the ids of the agents with these names. Revoked agents are omitted. */
+export async function findAgentIds(q: Query, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await q.query<{ id: string; name: string }>(
+    "select id, name from agents where name = any($1::text[]) and status <> 'revoked'",
+    [names],
+  )
+  return new Map(rows.map(({ id, name }) => [name, id]))
+}

@@ -1,16 +1,26 @@
+import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import { NewAgentName } from '../../../core/wire/fields.ts'
 import { newId } from '../../crypto/ids.ts'
 import { type IssuedKey, issueAgentKey } from '../../crypto/tokens.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
+import { parseInput } from '../../http/input.ts'
 import { type Actor, originOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { defaultGateway } from '../gateways/names.ts'
 import { listRunningInstances, type RunningInstances } from '../pods/rows.ts'
 import { type AgentRow, type AgentStatus, findAgentByName, listPresentAgentsIn } from './rows.ts'
-import { insertAgent, lockAgent, updateAgent } from './store.ts'
+import {
+  type AgentChanges,
+  type AgentInput,
+  insertAgent,
+  lockAgent,
+  touchAgents,
+  updateAgent,
+} from './store.ts'
 
 export type AgentsDeps = { readonly db: Db; readonly orgId: string }
 
@@ -61,7 +71,10 @@ export function createAgents(deps: AgentsDeps): Agents {
         const agent = await existing(q, id)
         refuseRevoked(agent)
         refuseManaged(agent)
-        if (fields.name !== undefined && fields.name !== agent.name) await refuseTaken(q, fields.name)
+        if (fields.name !== undefined && fields.name !== agent.name) {
+          assertPlainName(fields.name)
+          await refuseTaken(q, fields.name)
+        }
         const details = { name: agent.name, change: 'fields', fields: Object.keys(fields) }
         return save(q, { by, agent, type: 'agent.updated', changes: fields, details })
       }),
@@ -88,7 +101,7 @@ export async function createAgent(
   if (status !== 'revoked') await refuseTaken(q, input.name)
   const key = issueAgentKey(input.environment)
   const { name, runtime, environment } = input
-  const agent = await insertAgent(q, {
+  const row: AgentInput = {
     id: newId('agent'),
     orgId,
     name,
@@ -103,11 +116,9 @@ export async function createAgent(
     source: 'api',
     managedBy: null,
     origin: originOf(by),
-  })
+  }
   const details = { name, runtime, environment, status, api_key_prefix: key.prefix, by: by.label }
-  await recordEvent(q, { orgId, actor: by, agentId: agent.id, type: 'agent.registered', details })
-  await bumpVersion(q)
-  return { agent, key }
+  return { agent: await registerAgent(q, row, { actor: by, details }), key }
 }
 
 const STATUS_EVENTS = {
@@ -158,9 +169,47 @@ function refuseManaged(agent: AgentRow): void {
   throw new ChaperoneError('conflict', { error: `Managed by ${agent.managedBy}; edit the manifest` })
 }
 
+/** Throws `validation` for a name that a new agent may not have. Known agents keep such names. */
+export function assertPlainName(name: string): void {
+  parseInput(NewName, { name })
+}
+
+const NewName = z.object({ name: NewAgentName })
+
 async function refuseTaken(q: Query, name: string): Promise<void> {
   if ((await findAgentByName(q, name)) === undefined) return
   throw new ChaperoneError('conflict', {
     detail: `An agent named ${name} already exists. Choose another name, or revoke that agent first.`,
   })
+}
+
+/** An audit event without the agent, which the operation adds. */
+export type AgentEvent = { readonly actor: Actor; readonly details: Readonly<Record<string, unknown>> }
+
+/** Inserts an agent in the caller's transaction, with its audit event. The caller has checked that its name is free. */
+export async function registerAgent(q: Query, row: AgentInput, event: AgentEvent): Promise<AgentRow> {
+  const agent = await insertAgent(q, row)
+  const of = { orgId: row.orgId, agentId: agent.id, type: 'agent.registered' as const }
+  await recordEvent(q, { ...of, ...event })
+  await bumpVersion(q)
+  return agent
+}
+
+/** Binds an agent to a gateway in the caller's transaction. `event`: null for a gateway that takes a free agent. */
+export async function bindAgent(
+  q: Query,
+  agent: AgentRow,
+  changes: Pick<AgentChanges, 'gatewayId' | 'metadata'>,
+  event: AgentEvent | null,
+): Promise<AgentRow> {
+  const bound = await updateAgent(q, agent.id, changes)
+  const of = { orgId: agent.orgId, agentId: agent.id, type: 'agent.updated' as const }
+  if (event !== null) await recordEvent(q, { ...of, ...event })
+  await bumpVersion(q)
+  return bound ?? agent
+}
+
+/** Stores that the agents with these names sent requests now. Times have a resolution of a minute. */
+export function recordActivity(q: Query, names: readonly string[]): Promise<void> {
+  return touchAgents(q, names)
 }

@@ -1,11 +1,15 @@
 import { actionSummary } from '../../../core/connectors/summary/action-summary.ts'
+import { comparableNames, grantObstacle } from '../../../core/decision/permissions/grant.ts'
+import { TOKEN_LIFE_S } from '../../../core/token.ts'
 import type { ApprovalCard, ApproverAnswer } from '../../../core/wire/gateway/internal.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { SubmitReply } from '../../../core/wire/v1.ts'
 import { approvalProgress } from './progress.ts'
-import type { ApprovalRow, StoredAnswer } from './store.ts'
+import type { ApprovalRow, StoredAnswer } from './rows.ts'
 
 /** Converts an approval to the card that approvers see. An overdue pending approval has the status `expired`. */
 export function approvalCard(row: ApprovalRow): ApprovalCard {
-  const { connector: _connector, connector_name: _name, ...facts } = row.card
+  const { connector: _connector, connector_name: _name, held_by: _heldBy, ...facts } = row.card
   const { answeredBy, answeredGroups } = approvalProgress(row)
   const summary = actionSummary(facts)
   return {
@@ -30,11 +34,35 @@ export function approvalCard(row: ApprovalRow): ApprovalCard {
     responded_via: row.via,
     note: row.note,
     left_at: row.leftAt?.toISOString() ?? null,
+    withdrawable_until: withdrawableUntil(row),
     summary: summary?.sentence ?? null,
     object_url: summary?.url ?? null,
+    ...(row.kind === 'hold' ? { grant: grantOf(row) } : {}),
   }
+}
+
+/** Returns the time until which the approval can be used, and withdrawn; null if it was used or is not approved. */
+function withdrawableUntil({ kind, status, spentAt, respondedAt }: ApprovalRow): string | null {
+  if (status !== 'approved' || spentAt !== null || respondedAt === null) return null
+  const windowS = kind === 'hold' ? LIMITS.approvedRetryWindowS : TOKEN_LIFE_S
+  return new Date(respondedAt.getTime() + windowS * 1_000).toISOString()
+}
+
+function grantOf({ card }: ApprovalRow): NonNullable<ApprovalCard['grant']> {
+  return { obstacle: grantObstacle(card), parameters: [...comparableNames(card.parameters)] }
 }
 
 function answerView({ by, approved, groups, via, note, at }: StoredAnswer): ApproverAnswer {
   return { by, approved, groups: [...groups], via, note, at }
+}
+
+export function approvalView(row: ApprovalRow): NonNullable<SubmitReply['approval']> {
+  const isPartial = row.status === 'pending' && row.answers.length > 0
+  return {
+    id: row.id,
+    status: row.status === 'pending' && row.isOverdue ? 'expired' : row.status,
+    required_approver_groups: row.requiredApproverGroups,
+    ...(isPartial ? { answered_groups: approvalProgress(row).answeredGroups } : {}),
+    expires_at: row.expiresAt.toISOString(),
+  }
 }

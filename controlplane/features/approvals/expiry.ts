@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import type { Db, Query } from '../../db/query.ts'
 import { systemActor } from '../audit/actor.ts'
 import { recordEvents } from '../audit/events.ts'
-import { type ApprovalRow, expireOverdue, hasPending } from './store.ts'
+import { expireOverdue, hasPending } from './overdue-store.ts'
+import type { ApprovalRow } from './rows.ts'
 
 export type EndedHook = ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 

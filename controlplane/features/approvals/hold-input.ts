@@ -5,8 +5,9 @@ import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { Query } from '../../db/query.ts'
+import type { HeldExecutions } from '../actions/executions/held.ts'
 import { getGateway } from '../gateways/rows.ts'
-import type { ApprovalRow, CardFacts } from './store.ts'
+import type { ApprovalRow, CardFacts } from './rows.ts'
 
 /**
  * The gateway that requests a hold. `podUid`: pod of a gateway process that authenticated with a pod token, which names
@@ -25,6 +26,12 @@ export type HoldInput = {
   readonly orgId: string
   /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
   readonly announcedKills: () => readonly KillEntry[]
+  /** Namespaces of the platform team, whose policies permit no grants. */
+  readonly platformNamespaces: ReadonlySet<string>
+  /** Ids of the grants whose answers are confirmed; null where answers need no confirmation. */
+  readonly confirmedGrants: readonly string[] | null
+  /** Executions of actions, which the holds of their own requests end. */
+  readonly executions: HeldExecutions
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 }
 
@@ -35,7 +42,7 @@ export type IdentifiedHold = HoldInput & { readonly instance: Instance | null }
 export function cardFacts({ body, instance }: Pick<IdentifiedHold, 'body' | 'instance'>): CardFacts {
   const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
   const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 } = body
-  const { unread_body, pins, effects } = body
+  const { unread_body, pins, effects, held_by, access_request } = body
   return {
     action_type,
     connector,
@@ -55,6 +62,8 @@ export function cardFacts({ body, instance }: Pick<IdentifiedHold, 'body' | 'ins
     pins,
     ...(effects === undefined ? {} : { effects }),
     ...(instance === null ? {} : { instance }),
+    ...(held_by === undefined ? {} : { held_by }),
+    ...(access_request === undefined ? {} : { access_request }),
   }
 }
 
@@ -92,5 +101,11 @@ export function pendingDetails(row: ApprovalRow, body: HoldBody) {
     host: body.host,
     path: body.path,
     expires_at: row.expiresAt.toISOString(),
+    ...accessDetails(body),
   }
+}
+
+/** Returns the detail that tells the audit events of an access request from those of a held request. */
+export function accessDetails({ access_request }: HoldBody): { readonly access_request?: true } {
+  return access_request === true ? { access_request } : {}
 }

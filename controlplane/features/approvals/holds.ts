@@ -7,18 +7,20 @@ import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { sha256Hex } from '../../crypto/sha256.ts'
 import type { Query } from '../../db/query.ts'
-import { refuseForeign } from '../agents/foreign-agents.ts'
+import { findAgentIds } from '../agents/rows.ts'
 import { agentActor } from '../audit/actor.ts'
 import { recordEvents } from '../audit/events.ts'
-import { holdOfExecution } from '../executions/holds.ts'
-import { foreignAgents } from '../gateways/agent-store.ts'
+import { findActionOwners } from '../audit/rows.ts'
+import { foreignAgents } from '../gateways/rows.ts'
+import { refuseForeign } from '../gateways/service.ts'
 import { listKillSwitches } from '../kill-switch/rows.ts'
 import { listInstances } from '../pods/rows.ts'
-import { findActionOwners, findAgentIds } from '../traffic/ingest-store.ts'
-import { addAsker, countPendingHolds, expireLeft } from './asker-store.ts'
 import { approvalCard } from './card.ts'
+import { holdOfExecution } from './execution-holds.ts'
 import { appendExpired } from './expiry.ts'
+import { releaseByGrant } from './grants/release-by-grant.ts'
 import {
+  accessDetails,
   cardFacts,
   type HoldInput,
   holdLimits,
@@ -26,16 +28,17 @@ import {
   pendingDetails,
   requiredOf,
 } from './hold-input.ts'
-import { killOfHold } from './kill-cancellation.ts'
 import { shareKillLock } from './kill-cancellation-store.ts'
+import { killOfHold } from './killed-holds.ts'
+import { expireOverdue } from './overdue-store.ts'
+import type { ApprovalRow } from './rows.ts'
+import { findPendingHold, findUnspentHold, insertApproval, lockAgentApprovals } from './store.ts'
 import {
-  type ApprovalRow,
-  expireOverdue,
-  findPendingHold,
-  findUnspentHold,
-  insertApproval,
-  lockAgentApprovals,
-} from './store.ts'
+  addWaitingRequest,
+  countAccessRequests,
+  countPendingHolds,
+  expireAbandoned,
+} from './waiting-request-store.ts'
 
 /**
  * Joins the pending hold of the same request, or opens a hold. Transactions that open holds of one agent are
@@ -54,10 +57,14 @@ export async function openHold(q: Query, given: HoldInput): Promise<HoldReply> {
   const key = { gatewayId: owner.gatewayId, binding, agent: body.agent }
   const pending = await findPendingHold(q, key)
   if (pending !== undefined) {
-    return { outcome: 'joined', approval: approvalCard(await addAsker(q, pending.id, body.asker)) }
+    return { outcome: 'joined', approval: approvalCard(await addWaitingRequest(q, pending.id, body.asker)) }
   }
   const unspent = await findUnspentHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
   if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
+  await refuseForeignAction(q, body)
+  await refuseManyAccessRequests(q, input)
+  const granted = await releaseByGrant(q, input, binding)
+  if (granted !== undefined) return { outcome: 'approved', approval: approvalCard(granted) }
   // A unique index permits only one pending hold per agent and binding (hash of the request). An overdue hold is still
   // stored as pending and would block the insert, so overdue holds are expired first.
   await appendExpired(q, await expireOverdue(q), input.onEnded)
@@ -112,6 +119,18 @@ export function bindingOf(
   return createHash('sha256').update(`${gatewayId}\n${binding}${claim}`).digest('hex')
 }
 
+/** Maximum number of open access requests of one agent. */
+const MAX_ACCESS_REQUESTS = 3
+
+async function refuseManyAccessRequests(q: Query, { body, orgId }: IdentifiedHold): Promise<void> {
+  if (body.access_request !== true) return
+  if ((await countAccessRequests(q, orgId, body.agent)) < MAX_ACCESS_REQUESTS) return
+  throw new ChaperoneError('too_many_holds', {
+    detail: `Agent ${body.agent} already has ${MAX_ACCESS_REQUESTS} open access requests. Wait for an answer.`,
+    retryAfterS: 60,
+  })
+}
+
 async function create(q: Query, input: IdentifiedHold, binding: string): Promise<ApprovalRow> {
   const { owner, body, orgId } = input
   const limits = await holdLimits(q, owner.gatewayId)
@@ -121,11 +140,10 @@ async function create(q: Query, input: IdentifiedHold, binding: string): Promise
       retryAfterS: 30,
     })
   }
-  await refuseForeignAction(q, body)
   // `countPendingHolds` excludes abandoned holds. Without this second limit, an agent could open any number of holds by
   // disconnecting.
   const left = { orgId, agent: body.agent, limit: limits.maxPendingPerAgent }
-  await appendExpired(q, await expireLeft(q, left), input.onEnded)
+  await appendExpired(q, await expireAbandoned(q, left), input.onEnded)
   const row = await insertApproval(q, {
     orgId,
     kind: 'hold',
@@ -163,6 +181,7 @@ function holdEvents(row: ApprovalRow, body: HoldBody, { orgId, owner }: Pick<Hol
     ...statedDetails('parameters', body.parameters, sha256Hex),
     risk_score: riskScore,
     ...statedDetails('risk_hints', body.risk_hints ?? {}, sha256Hex),
+    ...accessDetails(body),
   }
   return [
     { ...common, type: 'action.requested' as const, details: requested },

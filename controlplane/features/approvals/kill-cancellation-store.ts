@@ -1,5 +1,5 @@
 import type { Query } from '../../db/query.ts'
-import type { ApprovalRow } from './store.ts'
+import type { ApprovalRow } from './rows.ts'
 import { notifyAnswer } from './store.ts'
 
 const LOCK = "hashtextextended('approvals and stops', 0)"

@@ -1,17 +1,17 @@
-import { killReason, matchKill } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Query } from '../../db/query.ts'
-import { entriesFor } from '../../sync/kill-switch/state.ts'
+import type { ActionCancellation } from '../actions/cancellation.ts'
 import type { ActionKillChecks } from '../actions/kill-checks.ts'
-import { type ActionRow, listActions, moveActions } from '../actions/store.ts'
+import { type ActionRow, listActions } from '../actions/rows.ts'
 import type { Notify } from '../actions/submission.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvents } from '../audit/events.ts'
 import { listConnectorNames } from '../connectors/rows.ts'
-import { cancelNonces } from '../tokens/nonce-store.ts'
 import { cancelApprovals, lockUsableApprovals, type UsableApproval } from './kill-cancellation-store.ts'
+import { type HoldSubject, killOfHold } from './killed-holds.ts'
 
 export type Stop = Pick<KillEntry, 'scope' | 'source' | 'reason'> & { readonly by: Actor }
 
@@ -21,6 +21,7 @@ export type CancelKilled = (q: Query, stop: Stop) => Promise<void>
 export type CancelKilledDeps = {
   readonly orgId: string
   readonly killChecks: Pick<ActionKillChecks, 'of'>
+  readonly actions: ActionCancellation
   readonly notify: Notify
 }
 
@@ -38,24 +39,9 @@ export function createCancelKilled(deps: CancelKilledDeps): CancelKilled {
       const action = actions.get(approval.actId ?? '')
       return action !== undefined && deps.killChecks.of(action, [entry]) !== null
     }
-    const cancelled = await withoutUsed(q, usable.filter(isStopped))
+    const cancelled = await withoutUsed(q, deps.actions, usable.filter(isStopped))
     await cancel(q, deps, { cancelled, actions, stop })
   }
-}
-
-/** The agent, its instance, connectors and gateway of a hold. The scopes of kill switches are matched against these names. */
-export type HoldSubject = {
-  readonly gateway: string
-  readonly agent: string
-  readonly agentId: string | null
-  readonly instance: Instance | null
-  /** The connector type, followed by the names of the Connectors that the request may be for. */
-  readonly connectors: readonly string[]
-}
-
-/** Returns the kill switch that covers the hold, or null. */
-export function killOfHold(kills: readonly KillEntry[], subject: HoldSubject): KillEntry | null {
-  return matchKill(entriesFor(kills, subject.gateway), subject)
 }
 
 /**
@@ -88,10 +74,11 @@ function isUnnamed({ kind, card }: UsableApproval): boolean {
  */
 async function withoutUsed(
   q: Query,
+  { cancelTokens }: ActionCancellation,
   approvals: readonly UsableApproval[],
 ): Promise<readonly UsableApproval[]> {
   const approved = approvals.filter(({ kind, status }) => kind === 'action' && status === 'approved')
-  const unused = new Set(await cancelNonces(q, actionsOf(approved)))
+  const unused = new Set(await cancelTokens(q, actionsOf(approved)))
   return approvals.filter((one) => !approved.includes(one) || unused.has(one.actId ?? ''))
 }
 
@@ -110,7 +97,7 @@ async function cancel(q: Query, deps: CancelKilledDeps, given: Cancelled): Promi
     cancelled.map(({ id }) => id),
     { by: stop.by.label, via: VIA, note },
   )
-  await moveActions(q, actionsOf(cancelled), 'cancelled')
+  await deps.actions.cancel(q, actionsOf(cancelled))
   await recordEvents(
     q,
     cancelled.map(({ id, agentId, actId, status, card }) => ({

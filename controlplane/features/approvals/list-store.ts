@@ -1,7 +1,6 @@
 import type { ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
-import { HAS_LEFT } from './asker-store.ts'
-import { APPROVAL_COLUMNS, type ApprovalKind, type ApprovalRow } from './store.ts'
+import { APPROVAL_COLUMNS, type ApprovalKind, type ApprovalRow, IS_ABANDONED } from './rows.ts'
 
 export type ApprovalFilter = {
   readonly status?: ApprovalStatus | undefined
@@ -44,7 +43,7 @@ export async function listApprovals(
     (within) => `with page as (
        select id as of_id, octet_length(card::text) as size, total, row_number() over newest as place
        from (select id, created_at, card, count(*) over ()::int as total from approvals
-         where org_id = $1 and ($2::text is null or (${SHOWN_STATUS} = $2 and not ($2 = 'pending' and ${HAS_LEFT}))) and ($3::text is null or kind = $3)
+         where org_id = $1 and ($2::text is null or (${SHOWN_STATUS} = $2 and not ($2 = 'pending' and ${IS_ABANDONED}))) and ($3::text is null or kind = $3)
            and ($4::text is null or gateway_id = $4)
            and ${within.name('agent')}
          order by created_at desc, id desc limit $5 offset $6) as asked

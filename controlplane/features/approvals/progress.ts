@@ -3,7 +3,7 @@ import { satisfiedBy } from '../../../core/state/approver-answers.ts'
 import { type ApproverIdentity, areDistinctApprovers } from '../../../core/state/approver-identity.ts'
 import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import { identityOf } from './answers/answering-user.ts'
-import type { ApprovalRow } from './store.ts'
+import type { ApprovalRow } from './rows.ts'
 
 /** Progress of an approval: which of its required sets of approver groups have an answer. */
 export type ApprovalProgress = {

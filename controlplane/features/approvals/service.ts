@@ -6,26 +6,44 @@ import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
+import type { CancelApprovedAction } from '../actions/cancellation.ts'
+import type { HeldExecutions } from '../actions/executions/held.ts'
+import type { Actor } from '../audit/actor.ts'
 import type { ClusterGroups } from './answers/answerable-sets.ts'
 import type { ConfirmAnswer } from './answers/earlier-answers.ts'
 import { type Respond, type Response, respond } from './answers/service.ts'
-import { removeAsker } from './asker-store.ts'
+import { endApproval } from './answers/store.ts'
+import { type Withdrawal, withdraw } from './answers/withdrawal.ts'
 import { approvalCard } from './card.ts'
+import { confirmGrants } from './grants/confirm-grants.ts'
+import { endGrant } from './grants/end-grant.ts'
+import { findGrants, type GrantQuestion, type GrantRow, getGrant, listGrants } from './grants/store.ts'
 import type { HoldOwner } from './hold-input.ts'
 import { bindingOf, instanceOf, openHold } from './holds.ts'
+import { shareKillLock } from './kill-cancellation-store.ts'
 import { type ApprovalFilter, listApprovals } from './list-store.ts'
-import type { ApprovalRow } from './store.ts'
-import { getApproval, spendHold } from './store.ts'
+import type { ApprovalRow } from './rows.ts'
+import { getApproval } from './rows.ts'
+import { type ApprovalInput, insertApproval, spendHold } from './store.ts'
+import { removeWaitingRequest } from './waiting-request-store.ts'
 
 export type ApprovalsDeps = {
   readonly db: Db
   readonly orgId: string
   /** Resolves whether RBAC of the cluster lets an approver group answer. Absent outside a cluster. */
   readonly clusterGroups?: ClusterGroups | undefined
-  /** Confirms earlier answers before an approving answer. Default: earlier answers count without a confirmation. */
+  /**
+   * Confirms earlier answers before an approving answer, and the answers of grants before a hold. Default: answers count
+   * without a confirmation.
+   */
   readonly confirmAnswer?: ConfirmAnswer | undefined
   /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
   readonly announcedKills: () => readonly KillEntry[]
+  /** Namespaces of the platform team, whose policies permit no grants. */
+  readonly platformNamespaces: ReadonlySet<string>
+  readonly executions: HeldExecutions
+  /** Cancels the action of a withdrawn approval. Without it, approvals of actions cannot be withdrawn. */
+  readonly cancelAction?: CancelApprovedAction | undefined
   /**
    * Called in the transaction that ends an approval by an answer or by expiry. Updates the action request of the
    * approval.
@@ -75,13 +93,29 @@ export type Approvals = {
    * group).
    */
   respond(answer: Respond): Promise<Response>
+  /**
+   * Withdraws an approval that no gateway has used yet, or the user's own answer to an approval that is still pending. Returns
+   * the status afterwards. Throws `not_found`, and `conflict` if nothing can be withdrawn any more.
+   */
+  withdraw(withdrawal: Withdrawal): Promise<ApprovalStatus>
   /** Lists the approvals of agents in the given namespaces. */
   list(
     namespaces: Namespaces,
     filter: ApprovalFilter,
   ): Promise<{ readonly approvals: ApprovalCard[]; readonly total: number }>
   get(id: string): Promise<ApprovalRow | undefined>
+  /** Lists the grants of agents in the given namespaces. */
+  grants(namespaces: Namespaces): Promise<readonly GrantRow[]>
+  /** Returns the usable grants that may approve a held request; parameters and rules are not compared. */
+  grantsFor(asked: GrantQuestion): Promise<readonly GrantRow[]>
+  /**
+   * Revokes a grant, and cancels the holds that it released and that no request has used. Throws `not_found` for one of another namespace, `conflict` for a revoked
+   * one.
+   */
+  revokeGrant(namespaces: Namespaces, revoked: RevokedGrant): Promise<void>
 }
+
+export type RevokedGrant = { readonly id: string; readonly by: string; readonly actor: Actor }
 
 export type { ApprovalFilter, Respond, Response }
 
@@ -89,7 +123,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { db, orgId, onEnded } = deps
   return {
     async hold(owner, body) {
-      const reply = await db.tx((q) => openHold(q, { ...deps, owner, body, onEnded }))
+      const confirmedGrants = await confirmGrants(db, { owner, body }, deps.confirmAnswer)
+      const reply = await db.tx((q) => openHold(q, { ...deps, owner, body, onEnded, confirmedGrants }))
       if (reply.outcome === 'created' || reply.outcome === 'deferred') deps.onOpened?.(reply.approval)
       return reply
     },
@@ -109,15 +144,36 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const { gatewayId } = holder
       await statusOfHold(db, holder, id)
       const bound = await bindingOfHolder(db, holder, binding)
-      await removeAsker(db, { id, gatewayId, binding: bound, asker })
+      await removeWaitingRequest(db, { id, gatewayId, binding: bound, asker })
     },
     respond: (answer) => respond(deps, answer),
+    withdraw: (withdrawal) => db.tx((q) => withdraw(q, deps, withdrawal)),
     async list(namespaces, filter) {
       const { rows, total } = await listApprovals(createScopedQuery(db, namespaces), orgId, filter)
       return { approvals: rows.map(approvalCard), total }
     },
     get: (id) => getApproval(db, id),
+    grants: (namespaces) => listGrants(createScopedQuery(db, namespaces)),
+    grantsFor: (asked) => findGrants(db, asked),
+    revokeGrant: (namespaces, revoked) => db.tx((q) => revoke(q, { orgId, namespaces, revoked })),
   }
+}
+
+async function revoke(
+  q: Query,
+  given: { readonly orgId: string; readonly namespaces: Namespaces; readonly revoked: RevokedGrant },
+): Promise<void> {
+  const { orgId, namespaces, revoked } = given
+  const { id, by, actor } = revoked
+  if ((await getGrant(createScopedQuery(q, namespaces), id)) === undefined)
+    throw new ChaperoneError('not_found', {
+      detail: `There is no grant ${id}. List the grants to find its id.`,
+    })
+  if (await endGrant(q, { id, orgId, by, actor })) return
+  throw new ChaperoneError('conflict', {
+    error: 'Already revoked',
+    detail: `Grant ${id} is revoked already.`,
+  })
 }
 
 async function bindingOfHolder(
@@ -135,4 +191,26 @@ async function statusOfHold(q: Query, { gatewayId, agent }: HoldHolder, id: stri
   throw new ChaperoneError('not_found', {
     detail: `This gateway has no approval ${id}. Send the held request again.`,
   })
+}
+
+/** Opens the approval of an action in the caller's transaction. The caller records the audit event. */
+export function openApproval(
+  q: Query,
+  approval: Omit<ApprovalInput, 'kind' | 'gatewayId'>,
+): Promise<ApprovalRow> {
+  return insertApproval(q, { ...approval, kind: 'action', gatewayId: null })
+}
+
+/** Cancels a pending approval for its agent. Returns false when the approval has ended or is overdue. */
+export async function cancelApproval(q: Query, id: string, agent: string): Promise<boolean> {
+  const end = { id, status: 'cancelled', by: agent, via: 'api', note: null } as const
+  return (await endApproval(q, end)) !== undefined
+}
+
+/**
+ * Takes the lock of transactions that open approvals, before the caller reads the kill switches. An activation of a
+ * kill switch at the same time is then either read by this transaction, or cancels the approval that it opens.
+ */
+export function lockForOpening(q: Query): Promise<void> {
+  return shareKillLock(q)
 }

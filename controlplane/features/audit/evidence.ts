@@ -5,7 +5,7 @@ import type { AuditEntry, AuditReply, EvidenceReply } from '../../../core/wire/a
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { validationError } from '../../http/input.ts'
 import { approvalCard } from '../approvals/card.ts'
-import { listApprovalsOfAction } from '../approvals/store.ts'
+import { listApprovalsOfAction } from '../approvals/rows.ts'
 import { listTrafficOfAction } from '../traffic/rows.ts'
 import { type AuditExportRow, type AuditFilter, listAuditAfter, listAuditBefore } from './export-store.ts'
 

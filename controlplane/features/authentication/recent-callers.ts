@@ -1,9 +1,9 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces, Reach, Right } from '../../../core/wire/access/rights.ts'
+import { tokenTimes } from '../../crypto/token-times.ts'
 import { sha256 } from '../../crypto/tokens.ts'
 import type { ClusterCallers, UserPrincipal } from '../../http/auth/authenticate.ts'
 import { URGENT_MS, withinMs } from '../../urgent.ts'
-import { tokenTimes } from '../tokens/times.ts'
 
 export type RecentCallersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 

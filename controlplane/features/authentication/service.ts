@@ -5,13 +5,14 @@ import { createDeadline } from '../../deadline.ts'
 import type { AgentPrincipal, Identify, UserPrincipal } from '../../http/auth/authenticate.ts'
 import { rateLimited } from '../../rate-limited.ts'
 import { URGENT_MS, withinMsOrNull } from '../../urgent.ts'
-import { createProcessOwners } from '../gateways/process-owners.ts'
 import { findGatewayByTokenHash } from '../gateways/rows.ts'
+import { createProcessOwners } from '../gateways/service.ts'
 import type { ConfirmAccess } from '../oidc/confirmation.ts'
 import { listSessionsInForce, type SessionUser } from '../sessions/rows.ts'
-import { useSessions } from '../sessions/store.ts'
-import { findUserKeys, touchUserKey } from '../users/approver-key-store.ts'
+import { usersOfSessions } from '../sessions/service.ts'
+import { findUserKeys } from '../users/rows.ts'
 import { createAgentKeyUse, createUncheckedUse, type KeyUse } from './agent-key-use.ts'
+import { touchApproverKey } from './approver-key-use-store.ts'
 import { queueLookups } from './lookup-queue.ts'
 import { createRecentAnswers, type Lookup } from './recent-lookups.ts'
 
@@ -75,7 +76,7 @@ export function createIdentities({
       const vouched = known === undefined ? 'ended' : await confirmAccess(known)
       const user = vouched === 'changed' ? await find() : known
       if (user === undefined || vouched === 'ended') return undefined
-      await touchUserKey(db, user.keyId)
+      await touchApproverKey(db, user.keyId)
       return userPrincipal(user, 'approver_key')
     },
     async agentKey(key, isUrgent) {
@@ -101,7 +102,7 @@ export function createIdentities({
 function sessionLookup(db: Db): Lookup<SessionUser> {
   return async (ids) => {
     const byHash = new Map(ids.map((id) => [sha256(id).toString('hex'), id]))
-    const rows = await useSessions(db, ids.map(sha256))
+    const rows = await usersOfSessions(db, ids.map(sha256))
     return new Map(rows.map((row) => [byHash.get(row.idHash.toString('hex')) ?? '', row]))
   }
 }

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { unstorableIn } from '../../../core/storable.ts'
 import type { ChatReply } from '../../../core/wire/notifications.ts'
+import { escaped } from '../../chat-markup.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { namespacesOf, roleWithin } from '../../http/auth/rights.ts'
 import { withinMsOrNull } from '../../urgent.ts'
@@ -10,8 +11,7 @@ import type { Approvals } from '../approvals/service.ts'
 import { systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { userPrincipal } from '../authentication/service.ts'
-import { newEventId } from '../notifications/service.ts'
-import { insertMessage } from '../notifications/store.ts'
+import { queueMessage } from '../notifications/service.ts'
 import type { ConfirmAccess } from '../oidc/confirmation.ts'
 import { findIdentityOf, identityState } from '../oidc/rows.ts'
 import type { Settings } from '../settings/service.ts'
@@ -19,8 +19,8 @@ import { findUserByEmail, getUser, type UserRow } from '../users/rows.ts'
 import type { ChatApi } from './api.ts'
 import { type Click, isSigned, type RawCallback, readClick } from './callback.ts'
 import { type CheckedCard, checkCard } from './card-check.ts'
-import { escaped } from './message.ts'
-import { admitCallback, type CardRow, CHAT_LANE, findCard, spendNonce } from './message-store.ts'
+import { spendNonce } from './card-nonce.ts'
+import { admitCallback, type CardRow, CHAT_RECEIVER, findCard } from './message-store.ts'
 
 export type ChatAnswersDeps = {
   readonly db: Db
@@ -243,13 +243,10 @@ type Telling = {
 }
 
 function tell(q: Query, { orgId, channel, chatUser, approvalId, text }: Telling): Promise<void> {
-  const eventId = newEventId()
-  return insertMessage(q, {
-    eventId,
+  return queueMessage(q, {
     orgId,
-    kind: 'chat_tell' as const,
-    orderKey: eventId,
-    lane: CHAT_LANE,
+    kind: 'chat_tell',
+    receiver: CHAT_RECEIVER,
     url: null,
     event: 'approval.refused',
     subjectId: approvalId ?? 'none',

@@ -5,7 +5,7 @@ import { isSameHash, sha256 } from '../../crypto/tokens.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import { listConnectors } from '../connectors/rows.ts'
-import { readSetting } from '../settings/stored-setting.ts'
+import { readSetting } from '../settings/rows.ts'
 import { APPROVALS_BOT, chatTokenOf, type IdentifyBot } from './bot.ts'
 import { type ChatBotRow, listChatBots, upsertChatBot } from './bot-store.ts'
 

@@ -5,7 +5,7 @@ import type { Keyring } from '../../crypto/keyring.ts'
 import { isSameHash, sha256 } from '../../crypto/tokens.ts'
 import type { Query } from '../../db/query.ts'
 import { type ConnectorRow, listConnectors } from '../connectors/rows.ts'
-import { readSetting } from '../settings/stored-setting.ts'
+import { readSetting } from '../settings/rows.ts'
 import { type BotIdentity, type ChatBotRow, listChatBots } from './bot-store.ts'
 
 /**

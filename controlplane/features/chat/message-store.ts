@@ -2,10 +2,10 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
 /**
- * Lane of the outbox for all messages to the chat provider. The messages share one lane because the provider applies
+ * Receiver of all messages to the chat provider. The messages have one receiver because the provider applies
  * one rate limit to them.
  */
-export const CHAT_LANE = 'chat'
+export const CHAT_RECEIVER = 'chat'
 
 export type ChatMessageRow = { readonly channel: string; readonly ts: string }
 
@@ -56,7 +56,7 @@ export async function queueChatMessages(q: Query, orgId: string): Promise<void> 
          and (o.event <> 'approval.answered' or o.state <> 'delivered'))
        and (select count(*) from settings where org_id = $1 and key in ('chat_bot_token', 'chat_channel_id')) = 2
      on conflict do nothing`,
-    [orgId, CHAT_LANE],
+    [orgId, CHAT_RECEIVER],
   )
 }
 
@@ -102,23 +102,6 @@ export async function findCard(q: Query, orgId: string, place: ChatMessageRow): 
     [orgId, place.channel, place.ts],
   )
   return rows[0]
-}
-
-/**
- * Marks the nonce of a card as used. Returns true for only one answer per nonce. Must be called in the transaction of
- * this answer.
- */
-export async function spendNonce(q: Query, approvalId: string, nonceSha256: Buffer): Promise<boolean> {
-  const { rowCount } = await q.query(
-    'update chat_messages set nonce_sha256 = null where approval_id = $1 and nonce_sha256 = $2',
-    [approvalId, nonceSha256],
-  )
-  return rowCount === 1
-}
-
-/** Invalidates the card of an approval that changed. The card accepts no answers until its message is updated. */
-export async function outdateCard(q: Query, approvalId: string): Promise<void> {
-  await q.query('update chat_messages set nonce_sha256 = null where approval_id = $1', [approvalId])
 }
 
 export async function closeChatMessage(q: Query, approvalId: string): Promise<void> {

@@ -1,7 +1,9 @@
 import { effectsText } from '../../../core/action/effects-text.ts'
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
+import { accessRequestText } from '../../../core/wire/gateway/access-request-text.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
+import { escaped } from '../../chat-markup.ts'
 
 export type ChatMessage = {
   /** Plain text for notifications and screen readers. */
@@ -55,16 +57,12 @@ export function approvalMessage(card: ApprovalCard, options: CardOptions): ChatM
   }
 }
 
-/** Escapes the characters `&`, `<` and `>`, with which the provider marks links and mentions. */
-export function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-}
-
 function factsOf(card: ApprovalCard): readonly (readonly [string, string])[] {
   const request =
     card.method === null ? null : `${card.method} ${card.host ?? ''}${card.path ?? ''}`.trimEnd()
   const risk = [card.risk_score.toFixed(2), ...card.risk_factors].join(', ')
   const facts: readonly (readonly [string, string | null])[] = [
+    ['Access', accessRequestText(card)],
     ['Action', card.action_type],
     ['Effects', effectsText(card)],
     ['Target', card.target],

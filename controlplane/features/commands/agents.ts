@@ -2,13 +2,12 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { AgentDeregister, AgentRegister } from '../../../core/wire/gateway/internal.ts'
 import { newId } from '../../crypto/ids.ts'
 import { isAgentKeyForm, keyPrefix, matchesHash, sha256 } from '../../crypto/tokens.ts'
-import { bumpVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
 import { type AgentRow, findAgentByName } from '../agents/rows.ts'
-import { insertAgent, updateAgent } from '../agents/store.ts'
+import { assertPlainName, bindAgent, registerAgent } from '../agents/service.ts'
+import type { AgentInput } from '../agents/store.ts'
 import { gatewayActor } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
-import { mayName } from '../gateways/agent-store.ts'
+import { mayName } from '../gateways/rows.ts'
 import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './context.ts'
 
 export function createAgentCommands(
@@ -49,9 +48,7 @@ async function register(
   }
   checkIdentity(known, request)
   if (known.gatewayId !== null) return known
-  const bound = await updateAgent(q, known.id, { gatewayId: gateway.gatewayId })
-  await bumpVersion(q)
-  return bound ?? known
+  return bindAgent(q, known, { gatewayId: gateway.gatewayId }, null)
 }
 
 /**
@@ -71,8 +68,9 @@ async function create(
   { name, agent_id, api_key }: AgentRegister,
 ): Promise<AgentRow> {
   if (agent_id !== undefined) throw notFound(agent_id)
+  assertPlainName(name)
   if (api_key !== undefined && !isAgentKeyForm(api_key)) throw weakKey()
-  const row = await insertAgent(q, {
+  const row: AgentInput = {
     id: newId('agent'),
     orgId,
     name,
@@ -87,16 +85,8 @@ async function create(
     source: 'api',
     managedBy: null,
     origin: 'command_line',
-  })
-  await recordEvent(q, {
-    orgId,
-    actor: gatewayActor(gateway),
-    type: 'agent.registered',
-    agentId: row.id,
-    details: { name, gateway },
-  })
-  await bumpVersion(q)
-  return row
+  }
+  return registerAgent(q, row, { actor: gatewayActor(gateway), details: { name, gateway } })
 }
 
 /**

@@ -5,9 +5,8 @@ import type { Query } from '../../db/query.ts'
 import { gatewayActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { authOf, ownedDomains } from '../connectors/domains.ts'
-import { placeConnector } from '../connectors/placement.ts'
 import { type ConnectorRow, getConnector, listConnectors } from '../connectors/rows.ts'
-import { deleteConnector } from '../connectors/store.ts'
+import { placeConnector, removeConnector } from '../connectors/service.ts'
 import { refuseManaged } from '../manifests/managed.ts'
 import {
   type CommandDeps,
@@ -70,7 +69,7 @@ async function remove(
       })
     }
     refuseManaged(q, row)
-    await deleteConnector(q, id)
+    await removeConnector(q, id)
     await changed(q, orgId, { change: 'connector.removed', gateway, connector: row.name, type: row.type })
   })
 }

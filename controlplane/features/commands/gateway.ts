@@ -3,9 +3,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { EnforcementSet, KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import { gatewayActor } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
 import { getGateway } from '../gateways/rows.ts'
-import { upsertGateway } from '../gateways/store.ts'
+import { saveGateway } from '../gateways/service.ts'
 import { refuseManaged } from '../manifests/managed.ts'
 import {
   type CommandDeps,
@@ -46,7 +45,7 @@ async function setEnforcement(
   { gatewayId, name }: CommandGateway,
   { level, reason }: EnforcementSet,
 ): Promise<Record<string, unknown>> {
-  const { db, orgId } = deps
+  const { db } = deps
   const requireSession = await sessionRequirement(deps)
   return db.tx(async (q) => {
     const row = await getGateway(q, gatewayId)
@@ -56,9 +55,9 @@ async function setEnforcement(
     if (LEVELS.indexOf(level) < LEVELS.indexOf(previous)) requireSession('A lower enforcement level requires')
     refuseManaged(q, row)
     const spec = { ...row.spec, enforcementLevel: level }
-    await upsertGateway(q, { ...row, spec, origin: 'command_line' })
     const details = { change: 'enforcement', gateway: name, level, previous, reason: reason ?? null }
-    await recordEvent(q, { orgId, actor: gatewayActor(name), type: 'gateway.updated', details })
+    const event = { actor: gatewayActor(name), type: 'gateway.updated', details } as const
+    await saveGateway(q, { ...row, spec, origin: 'command_line' }, event)
     await bumpVersion(q)
     return { ok: true, level, previous }
   })

@@ -10,7 +10,7 @@ import { listConnectors } from '../connectors/rows.ts'
 import { refuseManaged } from '../manifests/managed.ts'
 import { listPermissions, type PermissionRow } from '../permissions/rows.ts'
 import { rulesBeside } from '../permissions/rules-beside.ts'
-import { upsertPermission } from '../permissions/store.ts'
+import { savePermission } from '../permissions/service.ts'
 import {
   type CommandDeps,
   type CommandGateway,
@@ -52,7 +52,7 @@ async function setPermission(
     const warnings = await warningsOf(q, input, rulesBeside({ gatewayId, agent: input.agent ?? '*' }, rows))
     if (same[0]?.decision === input.decision) return { ok: true, id: same[0].id, ...warnings }
     if (!isStricter(input.decision, same[0]?.decision)) requireSession('This permission requires')
-    const row = await upsertPermission(q, {
+    const row = await savePermission(q, {
       orgId,
       gatewayId,
       agent: input.agent ?? '*',

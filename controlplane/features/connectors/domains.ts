@@ -21,8 +21,12 @@ export function ownedDomains({ name, spec }: Owner): readonly string[] {
   return [...new Set([...domains, ...base].map((domain) => domain.toLowerCase()))]
 }
 
-/** Returns how the connector sends its credential. The default depends on the connector type. */
+/**
+ * Returns how the connector sends its credential. The default depends on the connector type; access tokens are bearer
+ * tokens (RFC 6750).
+ */
 export function authOf(spec: ConnectorSpec): NonNullable<ConnectorSpec['auth']> {
+  if (spec.auth === undefined && spec.credential?.oauth2 !== undefined) return { type: 'bearer' }
   return spec.auth ?? { ...connectorOfType(spec.type).defaultAuth }
 }
 
@@ -87,6 +91,16 @@ export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'b
   return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
 }
 
+/** Returns the field of a manifest that claims a domain. A type with hosts of its own claims them by its `type`. */
+export function domainField(
+  { domains = [], baseUrl }: Pick<ConnectorSpec, 'domains' | 'baseUrl'>,
+  domain: string,
+): string {
+  const index = domains.findIndex((each) => each.toLowerCase() === domain.toLowerCase())
+  if (index >= 0) return `spec.domains[${index}]`
+  return baseUrl !== undefined && new URL(baseUrl).hostname === domain ? 'spec.baseUrl' : 'spec.type'
+}
+
 /** Returns sentences for the status of an active connector about missing configuration. */
 export function connectorWarnings({
   type,
@@ -114,4 +128,9 @@ export function wrongAuth(auth: ConnectorSpec['auth']): string | null {
 /** Returns the names of the actions that the rows of a Connector declare. */
 export function declaredNames({ spec }: Pick<ConnectorRow, 'spec'>): readonly string[] {
   return spec.actions.map(({ action }) => action)
+}
+
+/** Reports whether the domain `wide` equals the domain `narrow`, or is a wildcard that covers it. */
+export function covers(wide: string, narrow: string): boolean {
+  return wide === narrow || (wide.startsWith('*.') && narrow.endsWith(wide.slice(1)))
 }

@@ -20,7 +20,8 @@ import {
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
 import { APPROVALS_BOT_WARNING } from '../chat/bot.ts'
-import { credentialSource } from '../credentials/source.ts'
+import type { MintedRow } from '../credentials/rows.ts'
+import { credentialSource, mintedView, sourceText } from '../credentials/source.ts'
 import type { Origins } from '../manifests/object-origins.ts'
 import type { PermissionRow } from '../permissions/rows.ts'
 import { rulesBeside } from '../permissions/rules-beside.ts'
@@ -51,13 +52,14 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       summary: 'Lists all connectors, without credentials',
       response: ConnectorList,
       handler: async ({ namespaces }) => {
-        const [rows, gateways, origins] = await Promise.all([
+        const [rows, gateways, origins, minted] = await Promise.all([
           config.connectors(namespaces),
           config.gatewayNames(namespaces),
           readOrigins(namespaces),
+          config.minted(),
         ])
         const withheld = await config.approvalsBotConnectors(rows)
-        const found = { gateways, origins, withheld }
+        const found = { gateways, origins, withheld, minted }
         return { connectors: rows.map((row) => connectorView(row, found)) }
       },
     }),
@@ -152,11 +154,16 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
   ]
 }
 
+type Credentials = {
+  /** Ids of the connectors whose credential gateways do not receive. */
+  readonly withheld: ReadonlySet<string>
+  readonly minted: ReadonlyMap<string, MintedRow>
+}
 type Found = { readonly gateways: ReadonlyMap<string, string>; readonly origins: Origins }
 
 function connectorView(
   row: ConnectorRow,
-  { gateways, origins, withheld }: Found & { readonly withheld: ReadonlySet<string> },
+  { gateways, origins, withheld, minted }: Found & Credentials,
 ): ConnectorView {
   return {
     id: row.id,
@@ -170,9 +177,10 @@ function connectorView(
     allow_plaintext_credential: row.spec.upstream.allowPlaintextCredential ?? false,
     endpoint: row.spec.endpoint === undefined ? null : [...row.spec.endpoint],
     bodies: row.spec.bodies === 'opaque' ? row.spec.bodies : null,
-    warnings: [...warningsOf(row, withheld)],
+    warnings: [...warningsOf(row, { withheld, minted })],
     has_token: row.credential !== null,
     credential: credentialSource(row),
+    minted: mintedView(row, minted.get(row.id)),
     gateways: row.gatewayIds.flatMap((id) => gateways.get(id) ?? []),
     source: row.source,
     managed_by: row.managedBy,
@@ -181,12 +189,16 @@ function connectorView(
   }
 }
 
-function warningsOf(row: ConnectorRow, withheld: ReadonlySet<string>): readonly string[] {
+function warningsOf(row: ConnectorRow, { withheld, minted }: Credentials): readonly string[] {
+  const failure = mintedView(row, minted.get(row.id))?.error ?? null
   const isExposed = row.credential !== null && exposesCredential({ ...row.spec, auth: authOf(row.spec) })
   return [
     ...connectorWarnings(row.spec),
     ...(withheld.has(row.id) ? [APPROVALS_BOT_WARNING] : []),
     ...(isExposed ? [PLAINTEXT_CREDENTIAL] : []),
+    ...(failure === null
+      ? []
+      : [`The credential from ${sourceText(credentialSource(row))} could not be refreshed. ${failure}`]),
   ]
 }
 

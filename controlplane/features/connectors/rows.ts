@@ -115,3 +115,15 @@ export async function listConnectorNames(q: Query): Promise<ReadonlyMap<string, 
   )
   return new Map(rows.map(({ type, names }) => [type, names]))
 }
+
+/** Lists the Connectors of manifest files in force that name this credential of the encrypted store. */
+export async function listWithStoredCredential(
+  q: Query,
+  name: string,
+): Promise<ReadonlyArray<Pick<ConnectorRow, 'id' | 'credential'>>> {
+  const { rows } = await q.query<Pick<ConnectorRow, 'id' | 'credential'>>(
+    `select id, credential from connectors where source = 'file' and spec #>> '{credential,vault}' = $1`,
+    [name],
+  )
+  return rows
+}

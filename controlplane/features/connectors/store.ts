@@ -2,6 +2,7 @@ import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
+import { MINTS_SQL } from '../credentials/rows.ts'
 import { COLUMNS, type ConnectorRow, withDefaults } from './rows.ts'
 
 /** Input of `upsertConnector`. `credential`: undefined keeps the stored credential, null deletes it. */
@@ -47,7 +48,28 @@ export async function upsertConnector(q: Query, row: ConnectorInput): Promise<Co
   return withDefaults(onlyRow(rows))
 }
 
-export async function deleteConnector(q: Query, id: string): Promise<boolean> {
-  const { rowCount } = await q.query('delete from connectors where id = $1', [id])
-  return rowCount > 0
+/**
+ * Replaces or deletes the credential of a connector that a manifest states. The caller encrypts it for the id.
+ */
+export async function setCredential(q: Query, id: string, credential: Sealed | null): Promise<void> {
+  await q.query('update connectors set credential = $2, updated_at = now() where id = $1', [
+    id,
+    credential === null ? null : JSON.stringify(credential),
+  ])
+}
+
+/**
+ * Deletes the short-lived secrets, and refresh tokens of their sources, of those Connectors that have no exchange or no
+ * stored secret any more. Must follow the write of the Connectors in their transaction.
+ */
+export async function deleteUnminted(q: Query, ids: readonly string[]): Promise<void> {
+  await q.query(
+    `delete from minted_credentials where connector_id = any($1::text[])
+       and connector_id not in (select id from connectors where id = any($1::text[]) and ${MINTS_SQL})`,
+    [ids],
+  )
+}
+
+export async function deleteConnector(q: Query, id: string): Promise<void> {
+  await q.query('delete from connectors where id = $1', [id])
 }

@@ -2,6 +2,7 @@ import {
   ChangeCredentialReply,
   CredentialList,
   RemoveCredentialQuery,
+  RotateCredentialBody,
   SetCredentialBody,
   TestCredentialBody,
   TestCredentialReply,
@@ -43,6 +44,16 @@ export function createCredentialRoutes({ credentials }: CredentialRoutesDeps): r
       response: ChangeCredentialReply,
       handler: async ({ query, principal }) =>
         reply(await credentials.remove(actorOf(principal), query.name)),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/credentials/rotate',
+      auth: 'credentials/set',
+      summary: 'Replaces the short-lived secrets of a credential before they are due',
+      body: RotateCredentialBody,
+      statuses: [404],
+      response: ChangeCredentialReply,
+      handler: async ({ body, principal }) => reply(await credentials.rotate(actorOf(principal), body.name)),
     }),
     route({
       method: 'POST',

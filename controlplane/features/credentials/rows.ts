@@ -1,3 +1,6 @@
+import { createHmac } from 'node:crypto'
+import type { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
+import { isMinted, MINTING_FIELDS } from '../../../core/crd/credential-spec.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
@@ -32,4 +35,94 @@ export async function readCredential(
   )
   const [row] = rows
   return row === undefined ? null : keyring.open(row.secret, credentialPlace(name))
+}
+
+/** State of the short-lived secret of one Connector. */
+export type MintedRow = {
+  readonly connectorId: string
+  readonly sourceHash: string | null
+  /** Number of secrets that were minted for the Connector. */
+  readonly serial: number
+  readonly secret: Sealed | null
+  readonly rotated: Sealed | null
+  readonly issuedAt: Date | null
+  readonly expiresAt: Date | null
+  readonly failures: number
+  readonly error: string | null
+  readonly failedAt: Date | null
+  /** Milliseconds until the next exchange is due, by the clock of the database; negative when it is overdue. */
+  readonly dueInMs: number
+  /** Milliseconds for which another exchange of the row can still be in flight; not positive when none is. */
+  readonly claimedMs: number
+}
+
+export const MINTED_COLUMNS = `connector_id as "connectorId", source_hash as "sourceHash", serial::float8 as serial, secret,
+  rotated, issued_at as "issuedAt", expires_at as "expiresAt", failures, error, failed_at as "failedAt",
+  (extract(epoch from due_at - now()) * 1000)::float8 as "dueInMs",
+  (coalesce(extract(epoch from claimed_until - now()), 0) * 1000)::float8 as "claimedMs"`
+
+/** Returns the states of short-lived secrets, by the id of the Connector. */
+export async function listMinted(q: Query): Promise<ReadonlyMap<string, MintedRow>> {
+  const { rows } = await q.query<MintedRow>(`select ${MINTED_COLUMNS} from minted_credentials`, [])
+  return new Map(rows.map((row) => [row.connectorId, row]))
+}
+
+/** Returns the state of the short-lived secret of a Connector; undefined before its first exchange. */
+export async function getMinted(q: Query, connectorId: string): Promise<MintedRow | undefined> {
+  const { rows } = await q.query<MintedRow>(
+    `select ${MINTED_COLUMNS} from minted_credentials where connector_id = $1`,
+    [connectorId],
+  )
+  return rows[0]
+}
+
+/** Returns the context with which a minted secret is encrypted. */
+export function mintedPlace(connectorId: string, part: 'secret' | 'rotated'): string {
+  return `minted/${connectorId}/${part}`
+}
+
+type MintedConnector = { readonly source: string; readonly spec: Pick<ConnectorSpec, 'credential'> }
+
+/** Reports whether gateways receive short-lived secrets in place of the stored credential of the Connector. */
+export function hasMinted({ source, spec }: MintedConnector): boolean {
+  return source !== 'api' && isMinted(spec.credential)
+}
+
+/** Returns the field of the credential that states how secrets are minted. */
+export function mintedKind({ spec: { credential } }: MintedConnector): (typeof MINTING_FIELDS)[number] {
+  return MINTING_FIELDS.find((field) => credential?.[field] !== undefined) ?? 'oauth2'
+}
+
+/** Reports whether gateways request tokens that are narrowed to the actions of a request. */
+export function isNarrowed({ spec }: MintedConnector): boolean {
+  const { githubApp, oauth2 } = spec.credential ?? {}
+  return githubApp?.narrow === true || (oauth2?.scopesByAction.length ?? 0) > 0
+}
+
+/**
+ * SQL condition on a row of `connectors` that has a short-lived secret: `hasMinted`, with a stored secret or the mark of
+ * one (`NOTHING_STORED`).
+ */
+export const MINTS_SQL = `source <> 'api' and credential is not null
+  and coalesce(spec -> 'credential' ?| array[${MINTING_FIELDS.map((field) => `'${field}'`).join(', ')}], false)`
+
+/** Returns the credential without the fields that do not change the secret of the Connector. */
+function withoutNarrowing(credential: ConnectorSpec['credential']): unknown {
+  if (credential?.githubApp !== undefined) {
+    const { narrow: _narrow, ...githubApp } = credential.githubApp
+    return { ...credential, githubApp }
+  }
+  if (credential?.oauth2 === undefined) return credential
+  const { scopesByAction: _scopes, ...oauth2 } = credential.oauth2
+  return { ...credential, oauth2 }
+}
+
+/** Returns the hash that ties a minted secret to its specification and its stored secret. */
+export function sourceHash(
+  keyring: Pick<Keyring, 'derive'>,
+  credential: ConnectorSpec['credential'],
+  secret: string,
+): string {
+  const text = JSON.stringify([withoutNarrowing(credential), secret])
+  return createHmac('sha256', keyring.derive('sources of minted credentials')).update(text).digest('hex')
 }

@@ -1,3 +1,4 @@
+import { hasLocalSource } from '../../../core/crd/credential-spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { covers } from '../../../core/wire/access/rights.ts'
@@ -9,16 +10,18 @@ import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { type ApprovalsBotDeps, refuseApprovalsBot } from '../chat/bot.ts'
 import { type ConnectorRow, listConnectors, listConnectorsIn } from '../connectors/rows.ts'
-import { credentialPlace, listCredentials } from './rows.ts'
-import { credentialSource } from './source.ts'
+import { type TestDeps, testCredential } from './credential-test.ts'
+import { refreshRefused } from './refused.ts'
+import { rotateCredential } from './rotate.ts'
+import { credentialPlace, listCredentials, listMinted, type MintedRow } from './rows.ts'
+import { credentialSource, sourceText } from './source.ts'
 import { deleteCredential, putCredential, setConnectorCredential } from './store.ts'
-import { type TestDeps, testCredential } from './test.ts'
 
 export type CredentialsDeps = ApprovalsBotDeps &
   TestDeps & {
     readonly db: Db
     /** Applies the Connectors of manifests that name a credential, in the transaction of its change. */
-    readonly desired: {
+    readonly manifests: {
       credentialChanged(name: string, change: (q: Query) => Promise<void>): Promise<boolean>
     }
     /** Whether the installation runs in a cluster, where Secrets hold the credentials of Connectors. */
@@ -31,6 +34,13 @@ export type Credentials = {
   /** `name`: a credential that a manifest names, or a Connector. */
   set(by: Actor, given: { readonly name: string; readonly secret: string }): Promise<Changed>
   remove(by: Actor, name: string): Promise<Changed>
+  /**
+   * Has the short-lived secrets of a credential replaced at once. `name`: as for `set`, or a Secret as `namespace/name`.
+   * Throws `not_found` for a name without Connectors, `conflict` when none of them has short-lived secrets.
+   */
+  rotate(by: Actor, name: string): Promise<Changed>
+  /** Has a short-lived secret replaced that an upstream refused with 401. See `refreshRefused`. */
+  refused(given: Parameters<typeof refreshRefused>[1]): Promise<boolean>
   /** Sends a read to the provider with the credential of the connector. Throws `not_found` for an unknown connector. */
   test(by: Actor, connectorId: string, namespaces: Namespaces): Promise<TestCredentialReply>
 }
@@ -44,10 +54,8 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
     async list(namespaces) {
       const rows = await listConnectorsIn(createScopedQuery(db, namespaces))
       const stored = covers(namespaces, null) ? await listCredentials(db, orgId) : []
-      return views(
-        rows,
-        stored.map(({ name }) => name),
-      )
+      const names = stored.map(({ name }) => name)
+      return views(rows, { stored: names, minted: await listMinted(db) })
     },
     async set(by, { name: given, secret }) {
       const found = await find(deps, db, given)
@@ -72,6 +80,8 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
       }
       return change(deps, by, { given, found, verb: 'removed', write })
     },
+    rotate: (by, name) => rotateCredential(deps, by, name),
+    refused: (given) => refreshRefused(deps, given),
     async test(by, connectorId, namespaces) {
       const rows = await listConnectorsIn(createScopedQuery(db, namespaces))
       const row = rows.find(({ id }) => id === connectorId)
@@ -121,13 +131,13 @@ async function change(
   const { db, orgId } = deps
   let target = found
   const apply = async (q: Query) => {
-    // Manifests may have given the name another meaning since it was found.
+    // A manifest may have defined or removed a Connector of this name since the look-up above.
     target = await find(deps, q, given)
     if (target.kind !== found.kind || target.name !== found.name) throw changedMeanwhile(given)
     await write(q, target)
     await note(q, { orgId, by, target, verb })
   }
-  if (found.kind === 'vault') await deps.desired.credentialChanged(found.name, apply)
+  if (found.kind === 'vault') await deps.manifests.credentialChanged(found.name, apply)
   else
     await db.tx(async (q) => {
       await apply(q)
@@ -146,14 +156,15 @@ function targetOf(rows: readonly ConnectorRow[], stored: readonly string[], give
   if (stored.includes(given) || rows.some((row) => isNamed(row, given))) return named(given)
   const row = rows.find(({ name }) => name === given) ?? rows.find(({ name }) => name === `default/${given}`)
   if (row === undefined) return named(given)
-  const { source, name, remedy } = credentialSource(row)
+  const found = credentialSource(row)
+  const { source, name, remedy } = found
   if (source === 'vault' && name !== null) return named(name)
   if (source === 'connector') return { kind: 'connector', id: row.id, name: row.name, connectors: [row] }
   throw new ChaperoneError('conflict', {
     detail:
       name === null
         ? `The manifest of the connector ${row.name} names no credential. ${remedy}`
-        : `The connector ${row.name} takes its credential from the Secret ${name}. ${remedy}`,
+        : `The connector ${row.name} takes its credential from ${sourceText(found)}. ${remedy}`,
   })
 }
 
@@ -162,11 +173,19 @@ function isNamed(row: ConnectorRow, vault: string): boolean {
   return source === 'vault' && name === vault
 }
 
-function views(rows: readonly ConnectorRow[], stored: readonly string[]): readonly CredentialView[] {
+type Views = {
+  /** Names of the credentials in the encrypted store. */
+  readonly stored: readonly string[]
+  readonly minted: ReadonlyMap<string, MintedRow>
+}
+
+function views(rows: readonly ConnectorRow[], { stored, minted }: Views): readonly CredentialView[] {
   const used = rows.flatMap((row): CredentialView[] => {
     const { source, name } = credentialSource(row)
     if (source === 'none' || name === null) return []
-    return [{ name, source, connectors: [row.name], is_stored: row.credential !== null }]
+    const isRead = hasLocalSource(row.spec.credential)
+    const isStored = isRead ? (minted.get(row.id)?.secret ?? null) !== null : row.credential !== null
+    return [{ name, source, connectors: [row.name], is_stored: isStored }]
   })
   const grouped = [...Map.groupBy(used, ({ source, name }) => `${source} ${name}`).values()].flatMap(
     (group) => {

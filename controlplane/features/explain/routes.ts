@@ -2,10 +2,13 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { ExplainQuery, ExplainReply } from '../../../core/wire/explain.ts'
 import { type Route, route } from '../../http/route.ts'
+import type { Approvals } from '../approvals/service.ts'
+import { grantLines } from './grant-lines.ts'
 import type { Explain } from './service.ts'
 
 export type ExplainRoutesDeps = {
   readonly explain: Explain
+  readonly approvals: Pick<Approvals, 'grantsFor'>
   /**
    * Resolves a gateway to its id. `gateway`: a name or an id. When absent, the agent's gateway applies, otherwise the
    * gateway `default/local`, otherwise the only gateway. Resolves to undefined when there is no gateway.
@@ -16,7 +19,7 @@ export type ExplainRoutesDeps = {
   ) => Promise<string | undefined>
 }
 
-export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps): readonly Route[] {
+export function createExplainRoutes({ explain, gatewayFor, approvals }: ExplainRoutesDeps): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -34,7 +37,9 @@ export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps):
             detail: gateway === undefined ? 'There is no gateway yet.' : `There is no gateway ${gateway}.`,
           })
         }
-        return explain({ gatewayId, method, url, agent, headers: headersOf(headers) })
+        const explained = explain({ gatewayId, method, url, agent, headers: headersOf(headers) })
+        const lines = await grantLines(approvals, { gatewayId, agent, explained })
+        return { ...explained, text: [explained.text, ...lines].join('\n') }
       },
     }),
   ]

@@ -12,10 +12,12 @@ import { createAgent, type NewAgent } from '../agents/service.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { findGatewayByName, gatewayNamesIn } from '../gateways/rows.ts'
-import { listPoliciesIn, type PolicyRow } from '../policies/rows.ts'
+import { listPoliciesIn } from '../policies/rows.ts'
 import { createPolicy, disablePolicy, type NewPolicy } from '../policies/service.ts'
-import { untouchedDefaults } from '../policies/untouched-defaults.ts'
+import { compareWithExisting } from './bundle-comparison.ts'
+import { agentView, policyView } from './bundle-views.ts'
 import { manifestsOf } from './manifests.ts'
+import { untouchedDefaults } from './untouched-defaults.ts'
 
 /**
  * Version of the bundle format. The major number rises when older versions of the program can no longer read a bundle.
@@ -41,7 +43,11 @@ type PolicyOfBundle = NewPolicy & Pick<ImportedPolicy, 'gateways'>
 export type ImportInput = {
   readonly agents: readonly BundleItem<Omit<NewAgent, 'gatewayId'>>[]
   readonly policies: readonly BundleItem<PolicyOfBundle>[]
+  /** Leaves out items that exist in the same form. */
+  readonly skipSame: boolean
 }
+
+type Named = { readonly name: string }
 
 type ImportError = ImportReply['errors'][number]
 
@@ -52,6 +58,8 @@ export type Bundle = {
   exportManifests(namespaces: Namespaces, by: Actor): Promise<string>
   /** Stores all valid items in one transaction. The reply lists the invalid items with their errors. */
   import(by: Actor, input: ImportInput): Promise<ImportReply>
+  /** Reports what an import would store. Stores nothing. */
+  preview(input: ImportInput): Promise<ImportReply>
 }
 
 export function createBundle(deps: BundleDeps): Bundle {
@@ -80,53 +88,41 @@ export function createBundle(deps: BundleDeps): Bundle {
         return text
       }),
     import: (by, input) => db.tx((q) => importAll(q, deps, by, input)),
+    preview: (input) => previewOf(db, input),
   }
 }
 
-function agentView(row: Awaited<ReturnType<typeof listAgentsIn>>[number]) {
-  const { name, runtime, environment, status, capabilities, metadata } = row
-  return { name, runtime, environment, status, capabilities, metadata }
-}
-
-/**
- * Converts a policy to its export. Exports the active text and not the newest one: the import would disable a policy
- * whose newest text fails its tests.
- */
-function policyView(row: PolicyRow, nameOf: (gatewayId: string) => string) {
-  const { name, description, priority, enabled, tags, mode } = row
-  const policyYaml = row.activeYaml ?? row.policyYaml
-  const version = row.activeVersion ?? row.version
-  const gateways = row.gatewayIds.map(nameOf)
-  const bound = gateways.length === 0 ? {} : { gateways }
-  return { name, description, policyYaml, priority, enabled, tags, mode, version, ...bound }
-}
-
-async function importAll(
-  q: Query,
-  deps: BundleDeps,
-  by: Actor,
-  { agents, policies }: ImportInput,
-): Promise<ImportReply> {
+async function importAll(q: Query, deps: BundleDeps, by: Actor, input: ImportInput): Promise<ImportReply> {
   const errors: ImportError[] = []
   const keys: ImportReply['agent_keys'] = []
   const disabled: string[] = []
   const defaults = await untouchedDefaults(q)
-  const agentCount = await each(q, 'agent', agents, errors, async (input) => {
-    const { agent, key } = await createAgent(q, deps.orgId, by, input)
+  const { agents, policies, skipped } = input.skipSame
+    ? await changedItems(q, input)
+    : { ...input, skipped: null }
+  const agentCount = await each(q, 'agent', agents, errors, async (item) => {
+    const { agent, key } = await createAgent(q, deps.orgId, by, item)
     if (agent.status === 'revoked') return
     const { name, id } = agent
     keys.push({ name, agent_id: id, api_key: key.key, api_key_prefix: key.prefix })
   })
-  const policyCount = await each(q, 'policy', policies, errors, async (input) => {
-    const { gateways = [], ...policy } = input
+  let enabledCount = 0
+  const policyCount = await each(q, 'policy', policies, errors, async (item) => {
+    const { gateways = [], ...policy } = item
     const gatewayIds = await Promise.all(gateways.map((name) => gatewayId(q, name)))
     const { row } = await createPolicy(q, deps, by, { ...policy, gatewayIds, disableFailing: true })
     if (row.activeVersion === null) disabled.push(row.name)
+    if (row.enabled) enabledCount++
   })
-  const replaced = policyCount === 0 ? [] : defaults
+  const kept = new Set(skipped?.policies)
+  // Untouched default policies are enabled, and so are those of them that the bundle keeps.
+  const isReplacing = enabledCount > 0 || defaults.some(({ name }) => kept.has(name))
+  const replaced = isReplacing ? defaults.filter(({ name }) => !kept.has(name)) : []
   for (const row of replaced) await disablePolicy(q, by, row)
-  const aside =
-    replaced.length === 0 ? {} : { defaults_disabled: replaced.map(({ name }) => name).toSorted() }
+  const aside = {
+    ...(replaced.length === 0 ? {} : { defaults_disabled: replaced.map(({ name }) => name).toSorted() }),
+    ...(skipped === null ? {} : { skipped }),
+  }
   const details = { agents: agentCount, policies: policyCount, errors, policies_disabled: disabled, ...aside }
   await recordEvent(q, { orgId: deps.orgId, actor: by, type: 'config.imported', details })
   return {
@@ -137,6 +133,39 @@ async function importAll(
     policies_disabled: disabled,
     ...aside,
   }
+}
+
+/** Returns the items without those that exist in the same form, and the names of the latter. */
+async function changedItems(q: Query, { agents, policies }: ImportInput) {
+  const compare = await compareWithExisting(q)
+  const isSame = (kind: ImportError['kind'], item: BundleItem<Named>) =>
+    'value' in item && compare(kind, item.value).state === 'same'
+  const same = {
+    agents: agents.filter((item) => isSame('agent', item)),
+    policies: policies.filter((item) => isSame('policy', item)),
+  }
+  return {
+    agents: agents.filter((item) => !same.agents.includes(item)),
+    policies: policies.filter((item) => !same.policies.includes(item)),
+    skipped: { agents: same.agents.map(nameOf), policies: same.policies.map(nameOf) },
+  }
+}
+
+const nameOf = ({ name }: { readonly name: string }) => name
+
+/** Compares each item with the objects of its name. Stores nothing. */
+async function previewOf(q: Query, { agents, policies }: ImportInput): Promise<ImportReply> {
+  const compare = await compareWithExisting(q)
+  const row = (kind: ImportError['kind'], { name, ...item }: BundleItem<Named>) =>
+    'error' in item
+      ? { kind, name, state: 'invalid' as const, error: item.error }
+      : { kind, name, ...compare(kind, item.value) }
+  const preview = [
+    ...agents.map((item) => row('agent', item)),
+    ...policies.map((item) => row('policy', item)),
+  ]
+  const nothing = { policies_imported: 0, agents_imported: 0, errors: [], agent_keys: [] }
+  return { ...nothing, policies_disabled: [], preview }
 }
 
 /**

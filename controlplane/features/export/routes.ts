@@ -12,13 +12,12 @@ import { visibleRecords } from '../../http/auth/rights.ts'
 import { parseInput } from '../../http/input.ts'
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
-import { orReplayed } from '../policies/edit-replay.ts'
-import type { PolicyReplay } from '../policies/replay.ts'
+import type { ReplayedEdit } from '../manifests/editing/edit-replay.ts'
 import type { Bundle, BundleItem } from './bundle.ts'
 
 const MAX_BUNDLE = 10 * 1024 * 1024
 
-export type BundleRoutesDeps = { readonly bundle: Bundle; readonly policyReplay: PolicyReplay }
+export type BundleRoutesDeps = { readonly bundle: Bundle; readonly replayedEdit: ReplayedEdit }
 
 export function createBundleRoutes(deps: BundleRoutesDeps): readonly Route[] {
   return [exportRoute(deps.bundle), importRoute(deps)]
@@ -59,8 +58,10 @@ function importRoute(deps: BundleRoutesDeps): Route {
     handler: async ({ body, ...caller }) => {
       const agents = body.agents.map((item) => checked(ImportedAgent, item))
       const policies = body.policies.map((item) => withoutVersion(checked(ImportedPolicy, item)))
+      const input = { agents, policies, skipSame: body.skip_same }
+      if (body.dry_run) return deps.bundle.preview(input)
       const by = actorOf(caller.principal)
-      return orReplayed(deps, visibleRecords(caller), () => deps.bundle.import(by, { agents, policies }))
+      return deps.replayedEdit(visibleRecords(caller), () => deps.bundle.import(by, input))
     },
   })
 }

@@ -51,15 +51,18 @@ export function bindGateways(
   refs: readonly GatewayRef[] | undefined,
 ): Binding {
   if (refs === undefined) return bindOwnNamespace(rows, asking)
-  const targets = new Map(refs.map((ref) => [`${ref.namespace ?? asking.namespace}/${ref.name}`, ref]))
+  const targetOf = (ref: GatewayRef) => `${ref.namespace ?? asking.namespace}/${ref.name}`
+  const targets = new Map(refs.map((ref) => [targetOf(ref), ref]))
   const byName = new Map(rows.map((row) => [row.name, row]))
   const rowOf = (target: string) => byName.get(target) ?? []
   const [resolved, unresolved] = partition([...targets.keys()], (target) =>
     isBound(byName.get(target), asking),
   )
   const kept = unresolved.filter((target) => asking.boundBefore.includes(target))
+  const fieldOf = (target: string | undefined) =>
+    `spec.gatewayRefs[${refs.findIndex((ref) => targetOf(ref) === target)}]`
   const problems = unresolved.map((target) => unresolvedRef(target, targets.get(target)?.namespace, asking))
-  const reasons = problems.map(({ reason }) => reason)
+  const reasons = problems.map(({ reason }, index) => `${fieldOf(unresolved[index])}: ${reason}`)
   const lost = kept.flatMap(rowOf)
   return {
     gateways: resolved.flatMap(rowOf),
@@ -87,7 +90,7 @@ export function bindSelected(
   const none = { gateways, lost: [], bound: [] }
   if (gateways.length > 0) return { ...none, reasons: [], problem: null }
   const reason =
-    'there is no Gateway in a namespace that spec.namespaceSelector selects; correct the selector, or label namespaces'
+    'spec.namespaceSelector: selects no namespace with a Gateway; correct the selector, or label namespaces'
   return { ...none, reasons: [reason], problem: 'GatewayNotFound' }
 }
 

@@ -2,12 +2,11 @@ import type { Greeting } from '../../../core/wire/gateway/greeting.ts'
 import type { HostedWorkReport } from '../../../core/wire/gateway/hosted-work.ts'
 import type { Query } from '../../db/query.ts'
 import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
+import { isAlive, SILENT_S } from './rows.ts'
 
 /** Payload of the notification on SYNC_CHANNEL after processes connected, disconnected or acknowledged a kill state. */
 export const PROCESSES_PAYLOAD = 'processes'
 
-/** Seconds without a report after which a replica counts as unresponsive. A replica reports every two seconds. */
-const SILENT_S = 10
 /**
  * Seconds after which a disconnected process is deleted. The value exceeds the time for which a process counts as
  * recently disconnected.
@@ -84,11 +83,6 @@ export async function reportProcesses(q: Query, report: Report, isNews: boolean)
     [report.replicaId, JSON.stringify(report.changed), JSON.stringify(report.left), report.replaced],
   )
   if (isNews) await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PROCESSES_PAYLOAD])
-}
-
-function isAlive(process: string): string {
-  return `exists (select from replicas r where r.id = ${process}.replica_id
-    and r.seen_at > clock_timestamp() - make_interval(secs => ${SILENT_S}))`
 }
 
 /** Removes a replica that shuts down. Its processes count as disconnected until another replica reports them. */
@@ -170,16 +164,6 @@ export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> 
   const kept = rows.filter((row) => !row.isExpired)
   if (kept.length < rows.length) await deleteExpired(q)
   return kept
-}
-
-/** Reports whether a process that serves only this agent is connected to any replica. */
-export async function isAgentServed(q: Query, gatewayId: string, agent: string): Promise<boolean> {
-  const { rows } = await q.query<{ isServed: boolean }>(
-    `select exists (select from gateway_processes p where p.gateway_id = $1 and p.facts->>'agent' = $2
-       and p.disconnected_at is null and ${isAlive('p')}) as "isServed"`,
-    [gatewayId, agent],
-  )
-  return rows[0]?.isServed === true
 }
 
 async function deleteExpired(q: Query): Promise<void> {

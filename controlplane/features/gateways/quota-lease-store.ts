@@ -1,7 +1,6 @@
 import type { QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
-import type { DeleteBatch } from '../maintenance/store.ts'
 
 export type Borrower = { readonly gatewayId: string; readonly processId: string }
 
@@ -19,14 +18,4 @@ export async function leaseSlots(
     [gatewayId, asked.agent, processId, asked.per_minute, asked.want, asked.used],
   )
   return onlyRow(rows)
-}
-
-/** Deletes slots that were used more than 10 minutes ago. Quotas count the slots of the last 60 seconds only. */
-export const deleteOldSlots: DeleteBatch = async (q, limit) => {
-  const { rowCount } = await q.query(
-    `delete from quota_uses where ctid = any(array(
-       select ctid from quota_uses where used_at < now() - interval '10 minutes' limit $1))`,
-    [limit],
-  )
-  return rowCount ?? 0
 }

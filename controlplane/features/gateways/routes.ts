@@ -22,15 +22,18 @@ import type { Hub } from '../../sync/hub.ts'
 import type { SectionLibrary } from '../../sync/sections/library.ts'
 import type { Approvals } from '../approvals/service.ts'
 import type { Commands } from '../commands/service.ts'
+import type { NarrowedTokens } from '../credentials/minting/narrowed-tokens.ts'
+import type { Credentials } from '../credentials/service.ts'
 import type { Records } from '../traffic/ingest.ts'
 import type { IngestQuota } from '../traffic/ingest-quota.ts'
 import { assertOwn } from './assert-own-agents.ts'
 import { certificate } from './certificate-routes.ts'
+import { credentials, narrowedToken } from './credential-routes.ts'
 import { handles } from './handle-routes.ts'
 import { holds } from './hold-routes.ts'
 import { type GatewayPrincipal, gatewayOf } from './principal.ts'
-import type { OwnProcesses } from './process-owners.ts'
 import type { Borrower } from './quota-lease-store.ts'
+import type { OwnProcesses } from './service.ts'
 
 export type GatewayRoutesDeps = {
   readonly hub: Hub
@@ -40,6 +43,8 @@ export type GatewayRoutesDeps = {
   readonly ownProcesses: OwnProcesses
   readonly ingestQuota: IngestQuota
   readonly commands: Commands
+  readonly credentials: Pick<Credentials, 'refused'>
+  readonly narrowedTokens: Pick<NarrowedTokens, 'get'>
   readonly authority: GatewayCa
   readonly handleOwners: (asked: HandlesBody) => Promise<HandlesReply>
   readonly lend: (borrower: Borrower, asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
@@ -65,6 +70,8 @@ export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
     certificate(deps),
     slots(deps),
     handles(deps),
+    credentials(deps),
+    narrowedToken(deps),
   ]
 }
 

@@ -1,4 +1,5 @@
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Query } from '../../db/query.ts'
@@ -107,6 +108,11 @@ export async function getGateway(q: Query, id: string): Promise<GatewayRow | und
   return one(q, 'id = $1', id)
 }
 
+/** Reads the row and locks it until the transaction ends, so that changes of one gateway are serialised. */
+export async function lockGateway(q: Query, id: string): Promise<GatewayRow | undefined> {
+  return one(q, 'id = $1 for update', id)
+}
+
 export async function getGateways(q: Query, ids: readonly string[]): Promise<readonly GatewayRow[]> {
   const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways where id = any($1::text[])`, [
     ids,
@@ -123,7 +129,7 @@ export async function findGatewayByTokenHash(q: Query, sha256: Buffer): Promise<
   return one(q, 'token_sha256 = $1', sha256)
 }
 
-export async function one(q: Query, where: string, value: unknown): Promise<GatewayRow | undefined> {
+async function one(q: Query, where: string, value: unknown): Promise<GatewayRow | undefined> {
   const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways where ${where}`, [value])
   const [row] = rows
   return row === undefined ? undefined : withDefaults(row)
@@ -140,4 +146,81 @@ export function withDefaults(row: GatewayRow): GatewayRow {
  */
 export function leaseMsOf(spec: Pick<GatewaySpec, 'failurePolicy'> | undefined): number {
   return (spec?.failurePolicy.everythingAfterSeconds ?? LIMITS.leaseEverythingMs / 1_000) * 1_000
+}
+
+/** A gateway with its full name, `namespace/name`. */
+export type NamedGateway = { readonly gatewayId: string; readonly name: string }
+
+/**
+ * An agent that the gateway does not serve. `servedUntil`: Unix time in ms until which the gateway served the agent;
+ * null if this was more than 7 days ago or never.
+ */
+export type ForeignAgent = { readonly name: string; readonly servedUntil: number | null }
+
+/**
+ * Returns the agents in the list that the gateway does not serve: agents that are bound to another gateway, and unknown
+ * names in a namespace other than that of the gateway.
+ */
+export async function foreignAgents(
+  q: Query,
+  { gatewayId, name }: NamedGateway,
+  agents: readonly string[],
+): Promise<readonly ForeignAgent[]> {
+  if (agents.length === 0) return []
+  const { rows } = await q.query<ForeignAgent & { isKnown: boolean }>(
+    `select asked.name, present.name is not null as "isKnown",
+       (select extract(epoch from max(former.served_until)) * 1000 from former_gateways as former
+         where former.agent = asked.name and former.gateway_id in ('', $2)
+         and former.served_until > clock_timestamp() - interval '7 days')::float8 as "servedUntil"
+     from (select distinct unnest($1::text[]) as name) as asked
+     left join lateral (
+       select name, gateway_id from agents where agents.name = asked.name
+       order by status = 'revoked', created_at desc limit 1) as present on true
+     where not coalesce(present.name is not null and (present.gateway_id is null or present.gateway_id = $2
+         or not exists (select from gateways where gateways.id = present.gateway_id)), false)`,
+    [agents, gatewayId],
+  )
+  return rows
+    .filter((row) => row.isKnown || !mayName(name, row.name))
+    .map((row) => ({ name: row.name, servedUntil: row.servedUntil }))
+}
+
+/**
+ * Reports whether the gateway may create an agent with this name. The name must have no namespace, or the namespace of
+ * the gateway.
+ */
+export function mayName(gateway: string, agent: string): boolean {
+  return !agent.includes('/') || namespaceOf(agent) === namespaceOf(gateway)
+}
+
+/** Reports whether a process that serves only this agent is connected to any replica. */
+export async function isAgentServed(q: Query, gatewayId: string, agent: string): Promise<boolean> {
+  const { rows } = await q.query<{ isServed: boolean }>(
+    `select exists (select from gateway_processes p where p.gateway_id = $1 and p.facts->>'agent' = $2
+       and p.disconnected_at is null and ${isAlive('p')}) as "isServed"`,
+    [gatewayId, agent],
+  )
+  return rows[0]?.isServed === true
+}
+
+/** Seconds without a report after which a replica counts as unresponsive. A replica reports every two seconds. */
+export const SILENT_S = 10
+
+export function isAlive(process: string): string {
+  return `exists (select from replicas r where r.id = ${process}.replica_id
+    and r.seen_at > clock_timestamp() - make_interval(secs => ${SILENT_S}))`
+}
+
+/** The gateway or pod whose credential authenticated a call. */
+export type ProcessOwner = {
+  readonly gatewayId: string
+  /**
+   * Pod of a sidecar. Null for a gateway process outside pods, which authenticates with the enrolment token of its
+   * gateway.
+   */
+  readonly sidecar: { readonly podUid: string } | null
+}
+
+export function ownerKey({ gatewayId, sidecar }: ProcessOwner): string {
+  return sidecar === null ? `gateway:${gatewayId}` : `pod:${sidecar.podUid}`
 }

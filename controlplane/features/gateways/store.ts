@@ -1,15 +1,10 @@
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
-import { COLUMNS, type GatewayRow, one, withDefaults } from './rows.ts'
+import { COLUMNS, type GatewayRow, withDefaults } from './rows.ts'
 
 /** Input of `upsertGateway`. An absent token leaves the stored token unchanged. */
 export type GatewayInput = Pick<GatewayRow, 'id' | 'orgId' | 'name' | 'spec' | 'source' | 'managedBy'> &
   Partial<Pick<GatewayRow, 'host' | 'port' | 'tokenSha256' | 'syncKey' | 'origin'>>
-
-/** Reads the row and locks it until the transaction ends, so that changes of one gateway are serialised. */
-export async function lockGateway(q: Query, id: string): Promise<GatewayRow | undefined> {
-  return one(q, 'id = $1 for update', id)
-}
 
 /**
  * Inserts the row, or replaces the row with this id. Absent values of host, port and token leave the stored values
@@ -42,8 +37,7 @@ export async function upsertGateway(q: Query, row: GatewayInput): Promise<Gatewa
   return withDefaults(onlyRow(rows))
 }
 
-/** Deletes the gateway and its permissions. Returns true when the gateway existed. */
-export async function deleteGateway(q: Query, id: string): Promise<boolean> {
-  const { rowCount } = await q.query('delete from gateways where id = $1', [id])
-  return rowCount > 0
+/** Deletes the gateway and its permissions. */
+export async function deleteGateway(q: Query, id: string): Promise<void> {
+  await q.query('delete from gateways where id = $1', [id])
 }

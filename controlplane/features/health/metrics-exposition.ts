@@ -22,6 +22,18 @@ export type MetricsState = {
   /** Number of batches of traffic records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>
   readonly channels: readonly Pick<ChannelView, 'name' | 'state'>[]
+  /** Short-lived credentials, by the name of their Connector. */
+  readonly minted: readonly MintedMetrics[]
+  /** Number of cached narrowed tokens, by Connector. */
+  readonly narrowedTokens: ReadonlyMap<string, number>
+}
+
+export type MintedMetrics = {
+  readonly connector: string
+  /** Seconds since the issue and until the expiry of the current secret; null without one. */
+  readonly ageS: number | null
+  readonly remainingS: number | null
+  readonly isFailing: boolean
 }
 
 /**
@@ -53,12 +65,13 @@ export function exposition(state: MetricsState): Promise<string> {
   )
   write.labelled(
     'svc_notification_channel_failing',
-    'Whether the last notification through a configured channel failed (1) or not (0), by channel (slack, email, webhook, chat_webhook)',
+    'Whether the last notification through a configured channel failed (1) or not (0), by channel (slack, email, webhook, chat_webhook, web_push)',
     'channel',
     state.channels.flatMap(({ name, state }) =>
       state === 'off' ? [] : [[name, state === 'failing' ? 1 : 0] as const],
     ),
   )
+  writeMinted(write, state)
   write.gauge('svc_kill_switches_active', 'Kill switches in force in the installation', state.kills)
   return registry.metrics()
 }
@@ -118,6 +131,41 @@ function writeProcesses(write: Write, { connected, processes, version, kills }: 
     'svc_gateway_processes_kill_pending',
     'Connected gateway processes that have not acknowledged the kill switches in force',
     kills === 0 ? 0 : processes.filter((process) => !process.has_kill_state).length,
+  )
+}
+
+/** Limit of Connectors with series of their own. */
+const MAX_SERIES = 500
+
+function writeMinted(write: Write, { minted, narrowedTokens }: MetricsState): void {
+  const series = (value: (one: MintedMetrics) => number | null) =>
+    minted.flatMap((one) => {
+      const found = value(one)
+      return found === null ? [] : [[one.connector, found] as const]
+    })
+  write.labelled(
+    'svc_minted_credential_age_seconds',
+    'Age of the current short-lived credential, by Connector',
+    'connector',
+    series(({ ageS }) => ageS),
+  )
+  write.labelled(
+    'svc_minted_credential_remaining_seconds',
+    'Seconds until the current short-lived credential expires, by Connector; negative after its expiry',
+    'connector',
+    series(({ remainingS }) => remainingS),
+  )
+  write.labelled(
+    'svc_minted_credential_failing',
+    'Whether the last refresh of a short-lived credential failed (1) or not (0), by Connector',
+    'connector',
+    series(({ isFailing }) => (isFailing ? 1 : 0)),
+  )
+  write.labelled(
+    'svc_minted_credential_scopes',
+    'Cached tokens that are narrowed to one request, by Connector',
+    'connector',
+    [...narrowedTokens].slice(0, MAX_SERIES),
   )
 }
 

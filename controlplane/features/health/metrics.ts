@@ -4,6 +4,8 @@ import type { ChannelView } from '../../../core/wire/notification-channels.ts'
 import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 import type { Db } from '../../db/query.ts'
 import { type ActionCounts, countActions } from '../actions/rows.ts'
+import { listConnectors } from '../connectors/rows.ts'
+import { hasMinted, listMinted } from '../credentials/rows.ts'
 import { listInvalidPolicies } from '../policies/rows.ts'
 import { exposition, type MetricsState } from './metrics-exposition.ts'
 
@@ -28,6 +30,8 @@ export type MetricsDeps = {
   readonly platformNamespaces: ReadonlySet<string>
   /** Returns the channels of notifications with their states. */
   readonly channels: () => Promise<readonly ChannelView[]>
+  /** Returns the number of cached narrowed tokens of this replica, by Connector. */
+  readonly narrowedTokens: () => ReadonlyMap<string, number>
 }
 
 export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetrics {
@@ -46,17 +50,20 @@ export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetric
         counts: await counts(),
         invalid: await invalidPolicies(deps),
         channels: await deps.channels(),
+        minted: await mintedCredentials(deps),
       }),
   }
 }
 
-function stateOf({ processes, state, kills, certificate, refusedBatches }: MetricsDeps) {
+function stateOf(deps: MetricsDeps) {
+  const { processes, state, kills, certificate, refusedBatches } = deps
   return {
     ...state(),
     connected: processes(),
     kills: kills(),
     certificate: validityOf(certificate()),
     refusedBatches,
+    narrowedTokens: deps.narrowedTokens(),
   }
 }
 
@@ -67,6 +74,27 @@ function validityOf(certPem: string | null): MetricsState['certificate'] {
     ageS: (Date.now() - Date.parse(validFrom)) / 1_000,
     remainingS: (Date.parse(validTo) - Date.now()) / 1_000,
   }
+}
+
+/** Limit of Connectors with series of their own. */
+const MAX_MINTED = 500
+
+async function mintedCredentials({ db }: MetricsDeps): Promise<MetricsState['minted']> {
+  const minted = await listMinted(db)
+  const seconds = (from: number, to: number) => (to - from) / 1_000
+  const now = Date.now()
+  return (await listConnectors(db))
+    .filter(hasMinted)
+    .slice(0, MAX_MINTED)
+    .map(({ id, name }) => {
+      const { issuedAt = null, expiresAt = null, error = null } = minted.get(id) ?? {}
+      return {
+        connector: name,
+        ageS: issuedAt === null ? null : seconds(issuedAt.getTime(), now),
+        remainingS: expiresAt === null ? null : seconds(now, expiresAt.getTime()),
+        isFailing: error !== null,
+      }
+    })
 }
 
 async function invalidPolicies({ db, platformNamespaces }: MetricsDeps): Promise<MetricsState['invalid']> {

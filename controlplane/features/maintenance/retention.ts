@@ -6,17 +6,18 @@ import { getOrg, type OrgRow } from '../../db/orgs.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { type Actor, systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { deleteOldHandles } from '../gateways/handle-store.ts'
-import { deleteOldSlots } from '../gateways/quota-lease-store.ts'
 import {
   type DeleteBatch,
   deleteEndedAgents,
+  deleteEndedGrants,
   deleteExpiredNonces,
   deleteExpiredSessions,
   deleteOldActions,
   deleteOldApprovals,
+  deleteOldHandles,
   deleteOldIdempotencyKeys,
   deleteOldLostRecords,
+  deleteOldSlots,
   deleteSpentInvitations,
   deleteStaleOrders,
   deleteUsedNonces,
@@ -110,6 +111,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
     // Actions are deleted before approvals, because an approval with an action cannot be deleted.
     old_actions: await batches('old_actions', whenOld(deps, deleteOldActions)),
     old_approvals: await batches('old_approvals', whenOld(deps, deleteOldApprovals)),
+    ended_grants: await batches('ended_grants', deleteEndedGrants),
     stale_orders: await batches('stale_orders', deleteStaleOrders),
     lost_records: await batches('lost_records', deleteOldLostRecords(TRAFFIC_DAYS)),
     rate_slots: await batches('rate_slots', deleteOldSlots),

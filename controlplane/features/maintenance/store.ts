@@ -68,6 +68,10 @@ export const deleteEndedAgents: DeleteBatch = async (q, limit) => {
   return rowCount
 }
 
+/** Deletes grants that expired at least 30 days ago. The audit log keeps what they approved. */
+export const deleteEndedGrants: DeleteBatch = (q, limit) =>
+  deleteSome(q, { from: 'permission_grants', where: "expires_at < now() - interval '30 days'", limit })
+
 export const deleteExpiredSessions: DeleteBatch = (q, limit) => {
   const idle = `make_interval(hours => ${SESSION_LIFE.idleHours})`
   const where = `expires_at < now() or seen_at < now() - ${idle}`
@@ -221,4 +225,42 @@ async function deleteSome(
     [limit],
   )
   return rowCount
+}
+
+/**
+ * Maximum number of provider handles (ids of sessions, responses, files) that are kept per agent. The oldest are
+ * deleted first.
+ */
+const MAX_HANDLES_OF_AGENT = 100_000
+
+const HANDLE_DAYS = 90
+
+/** Deletes handles that are older than 90 days, and the oldest handles of an agent beyond 100,000. */
+export const deleteOldHandles: DeleteBatch = async (q, limit) => {
+  const old = await q.query(
+    `delete from provider_handles where ctid = any(array(
+       select ctid from provider_handles where received_at < now() - make_interval(days => $1) limit $2))`,
+    [HANDLE_DAYS, limit],
+  )
+  const left = limit - (old.rowCount ?? 0)
+  const surplus = await q.query(
+    `delete from provider_handles where ctid = any(array(
+       select ctid from (
+         select ctid, row_number() over (partition by agent_id order by received_at desc, hash) as place
+         from provider_handles
+         where agent_id in (select agent_id from provider_handles group by agent_id having count(*) > $1)) as ranked
+       where place > $1 limit $2))`,
+    [MAX_HANDLES_OF_AGENT, left],
+  )
+  return (old.rowCount ?? 0) + (surplus.rowCount ?? 0)
+}
+
+/** Deletes slots that were used more than 10 minutes ago. Quotas count the slots of the last 60 seconds only. */
+export const deleteOldSlots: DeleteBatch = async (q, limit) => {
+  const { rowCount } = await q.query(
+    `delete from quota_uses where ctid = any(array(
+       select ctid from quota_uses where used_at < now() - interval '10 minutes' limit $1))`,
+    [limit],
+  )
+  return rowCount ?? 0
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../../core/connectors/credentials/clear-text.ts'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
-import { missingCredential, sourceProblem } from '../../../core/crd/credential-spec.ts'
+import { missingCredential, NOTHING_STORED, sourceProblem } from '../../../core/crd/credential-spec.ts'
+import { NO_LOCAL_SOURCES } from '../../../core/crd/local-source-spec.ts'
 import { CONNECTOR_RULES } from '../../../core/crd/rules.ts'
 import { immutableProblems } from '../../../core/crd/spec-rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
@@ -11,14 +12,15 @@ import { refuseApprovalsBot } from '../chat/bot.ts'
 import {
   authOf,
   connectorWarnings,
+  domainField,
   findOverlaps,
   missingDomains,
   ownedDomains,
   wrongAuth,
 } from '../connectors/domains.ts'
-import { type Contest, contestHosts, haveCommonBase, isOfSameOwner } from '../connectors/host-conflicts.ts'
 import type { ConnectorRow } from '../connectors/rows.ts'
-import { type ConnectorInput, deleteConnector, upsertConnector } from '../connectors/store.ts'
+import { removeConnector, saveConnector } from '../connectors/service.ts'
+import type { ConnectorInput } from '../connectors/store.ts'
 import { type Binding, bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
 import {
   type Applier,
@@ -29,7 +31,9 @@ import {
   namesOf,
   refused,
 } from './apply-context.ts'
-import { fullNameOf, type ObjectKey } from './store.ts'
+import { type Contest, contestHosts, haveCommonBase, isOfSameOwner } from './hosts/host-conflicts.ts'
+import type { ObjectKey } from './rows.ts'
+import { fullNameOf } from './store.ts'
 
 type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
 
@@ -54,7 +58,7 @@ export const connectorApplier: Applier<'Connector'> = {
       managedBy: object.managedBy,
       origin: null,
     }
-    const invalid = [...problemsOf(candidate, row), ...(await botProblems(context, object))]
+    const invalid = [...problemsOf(candidate, row, context), ...(await botProblems(context, object))]
     if (invalid.length > 0) {
       const changed = await narrow(context, row)
       return refused({ reasons: invalid, problem: 'Invalid', bound, changed })
@@ -77,7 +81,7 @@ export const connectorApplier: Applier<'Connector'> = {
     const wanted = { ...candidate, gatewayIds: won.map(({ id }) => id), lostDomains }
     if (row !== undefined && isSame(row, wanted, object.credential, context.keyring))
       return accepted({ changed: isDisplacing, ...outcome })
-    await write(context, wanted, object.credential)
+    await write(context, { before: row, candidate: wanted }, object.credential)
     return accepted({ changed: true, ...outcome })
   },
 
@@ -115,7 +119,7 @@ async function narrow(context: ApplyContext, row: ConnectorRow | undefined): Pro
 }
 
 async function drop({ q, reads }: ApplyContext, { id, name }: ConnectorRow): Promise<void> {
-  await deleteConnector(q, id)
+  await removeConnector(q, id)
   reads.connectorDeleted(name)
 }
 
@@ -126,7 +130,7 @@ async function restrict(
 ): Promise<void> {
   if (left.gatewayIds.length === 0) return drop(context, row)
   const { q, reads } = context
-  reads.connectorWritten(await upsertConnector(q, { ...row, ...left, credential: undefined }))
+  reads.connectorWritten(await saveConnector(q, { ...row, ...left, credential: undefined }, undefined))
 }
 
 /**
@@ -205,7 +209,7 @@ async function botProblems(
   context: ApplyContext,
   { spec, credential }: ManifestObject<'Connector'>,
 ): Promise<readonly string[]> {
-  if (credential === null) return []
+  if (credential === null || credential === NOTHING_STORED) return []
   try {
     await refuseApprovalsBot(context.q, context, { type: spec.type, token: credential })
     return []
@@ -224,18 +228,26 @@ function rivalsOf({ credential, spec }: ManifestObject<'Connector'>, rows: reado
   return isWaiting ? rows.filter((row) => row.source !== 'api') : rows
 }
 
-function problemsOf({ spec, source }: Candidate, row: ConnectorRow | undefined): readonly string[] {
+function problemsOf(
+  { spec, name, source }: Candidate,
+  row: ConnectorRow | undefined,
+  { localSources: rules = NO_LOCAL_SOURCES }: Pick<ApplyContext, 'localSources'>,
+): readonly string[] {
   // Immutable fields are compared for files only. In a cluster the API server enforces immutability, so an object with
   // other values is a new object of the same name.
   const isSameObject = source === 'file' && row?.source === 'file'
   const changed = isSameObject ? immutableProblems(CONNECTOR_RULES, row.spec, spec) : []
   const wrong = [
-    missingDomains(spec),
-    wrongAuth(spec.auth),
-    plaintextProblem(spec),
-    sourceProblem(spec.credential, source),
+    inField('spec.type', missingDomains(spec)),
+    inField('spec.auth', wrongAuth(spec.auth)),
+    inField('spec.upstream', plaintextProblem(spec)),
+    sourceProblem(spec.credential, { source, namespace: namespaceOf({ name }), type: spec.type, rules }),
   ]
   return [...changed, ...wrong.filter((text) => text !== null)]
+}
+
+function inField(field: string, text: string | null): string | null {
+  return text === null ? null : `${field}: ${text}`
 }
 
 function plaintextProblem(spec: Candidate['spec']): string | null {
@@ -246,7 +258,7 @@ function plaintextProblem(spec: Candidate['spec']): string | null {
 function overlapsOf(candidate: Candidate, others: readonly ConnectorRow[]): readonly string[] {
   return findOverlaps(candidate, others).map(
     ({ domain, connector }) =>
-      `${domain} belongs to the connector ${connector.name} (${connector.managedBy ?? connector.id}) already; a host can have one connector per gateway`,
+      `${domainField(candidate.spec, domain)}: ${domain} belongs to the connector ${connector.name} (${connector.managedBy ?? connector.id}) already; a host can have one connector per gateway`,
   )
 }
 
@@ -268,11 +280,11 @@ function isSame(
 
 async function write(
   { q, orgId, keyring, reads, writes }: ApplyContext,
-  candidate: Candidate,
+  { before, candidate }: { readonly before: ConnectorRow | undefined; readonly candidate: Candidate },
   credential: string | null,
 ): Promise<void> {
   const sealed = credential === null ? null : keyring.seal(credential, candidate.id)
-  reads.connectorWritten(await upsertConnector(q, { ...candidate, credential: sealed }))
+  reads.connectorWritten(await saveConnector(q, { ...candidate, credential: sealed }, before))
   const details = {
     change: 'connector.applied',
     connector: candidate.name,
@@ -280,11 +292,6 @@ async function write(
     domains: ownedDomains(candidate),
     managed_by: candidate.managedBy,
   }
-  const event = {
-    orgId,
-    actor: MANIFESTS_ACTOR,
-    type: 'gateway.updated',
-    manifest: candidate.name,
-  } as const
-  writes.record({ ...event, details })
+  const manifest = candidate.name
+  writes.record({ orgId, actor: MANIFESTS_ACTOR, type: 'gateway.updated', manifest, details })
 }

@@ -1,3 +1,4 @@
+import type { LocalSourceRules } from '../../../core/crd/local-source-spec.ts'
 import type { ManifestResource, ResourceKind } from '../../../core/crd/schemas.ts'
 import type { InForce, PushProblem, PushReply } from '../../../core/wire/operator/operator.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
@@ -5,11 +6,11 @@ import type { Query } from '../../db/query.ts'
 import { systemActor } from '../audit/actor.ts'
 import type { GroupMembers } from '../authentication/cluster/group-members.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
-import type { CheckPolicy } from '../policies/cached-check.ts'
 import type { ApplyReads } from './apply-reads.ts'
 import type { ApplyWrites } from './apply-writes.ts'
 import type { ObjectCache } from './object-cache.ts'
-import type { HostClaims, ManifestSource, ObjectKey } from './store.ts'
+import type { CheckPolicy } from './policy/cached-check.ts'
+import type { HostClaims, ManifestSource, ObjectKey } from './rows.ts'
 
 /**
  * Actor in the audit log for changes that manifests make, from a folder or from a cluster. The column `managed_by` of
@@ -25,6 +26,8 @@ export type ApplyContext = {
   readonly killSwitch: Pick<KillSwitch, 'replaceSource'>
   /** Namespaces of the platform team, whose Policies apply to all Gateways. Absent means none. */
   readonly platformNamespaces?: ReadonlySet<string>
+  /** Sources of the machine that Connectors may name as their credential. Absent means none. */
+  readonly localSources?: LocalSourceRules
   readonly checkPolicy: CheckPolicy
   readonly reads: ApplyReads
   readonly writes: ApplyWrites

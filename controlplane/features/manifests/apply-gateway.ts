@@ -4,7 +4,7 @@ import { killScopesOf } from '../../../core/crd/kill-scopes.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import { findGatewayByName, type GatewayRow } from '../gateways/rows.ts'
-import { deleteGateway, upsertGateway } from '../gateways/store.ts'
+import { removeGateway, saveGateway } from '../gateways/service.ts'
 import { checkedScope } from '../kill-switch/service.ts'
 import {
   type Applied,
@@ -48,17 +48,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
     const row = await findGatewayByName(q, fullName)
     if (row === undefined) return false
     context.reads.gatewayDeleted(fullName)
-    // A Gateway with an enrolled process keeps its row (its identity) and gets the default spec, which denies all
-    // requests.
-    if (row.tokenSha256 === null) await deleteGateway(q, row.id)
-    else
-      await upsertGateway(q, {
-        ...row,
-        spec: GatewaySpec.parse({}),
-        source: 'api',
-        managedBy: null,
-        origin: 'built_in',
-      })
+    await removeGateway(q, row)
     const details = { change: 'gateway.removed', gateway: fullName, managed_by: row.managedBy }
     writes.record({ orgId, actor: MANIFESTS_ACTOR, type: 'gateway.updated', details })
     return true
@@ -86,7 +76,6 @@ async function write(
   { fullName, spec, source, managedBy }: ManifestObject<'Gateway'>,
   row: GatewayRow | undefined,
 ): Promise<void> {
-  await upsertGateway(q, { id: row?.id ?? newId('gateway'), orgId, name: fullName, spec, source, managedBy })
   const level = spec.enforcementLevel
   const details = {
     change: 'gateway.applied',
@@ -95,12 +84,9 @@ async function write(
     level,
     previous: row?.spec.enforcementLevel ?? null,
   }
-  writes.record({
-    orgId,
-    actor: MANIFESTS_ACTOR,
-    type: row === undefined ? 'gateway.created' : 'gateway.updated',
-    details,
-  })
+  const type = row === undefined ? 'gateway.created' : 'gateway.updated'
+  const wanted = { id: row?.id ?? newId('gateway'), orgId, name: fullName, spec, source, managedBy }
+  await saveGateway(q, wanted, { actor: MANIFESTS_ACTOR, type, details }, writes.record)
 }
 
 /**

@@ -3,7 +3,7 @@ import { idlePermission, unreadSockets } from '../../../core/decision/permission
 import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
 import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
 import type { BindableGateway } from '../gateways/rows.ts'
-import type { PermissionInput } from '../permissions/store.ts'
+import type { PermissionInput } from '../permissions/service.ts'
 import {
   type Applier,
   type ApplyContext,
@@ -13,7 +13,8 @@ import {
   namesOf,
   refused,
 } from './apply-context.ts'
-import { fullNameOf, type ObjectKey, ownerOf } from './store.ts'
+import type { ObjectKey } from './rows.ts'
+import { fullNameOf, ownerOf } from './store.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {

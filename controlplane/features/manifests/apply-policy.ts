@@ -3,17 +3,6 @@ import { parsePolicyYaml } from '../../../core/decision/policies/policy-document
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { type Binding, namespaceOf, standing } from '../gateways/binding.ts'
-import {
-  changesOf,
-  differing,
-  failureText,
-  illegibleText,
-  legibleRecord,
-  newRow,
-  policyText,
-  recordOf,
-  type Wanted,
-} from '../policies/record.ts'
 import type { PolicyRow, PolicyTestResult } from '../policies/rows.ts'
 import {
   deletePolicy,
@@ -21,7 +10,7 @@ import {
   type PolicyChanges,
   type PolicyInput,
   updatePolicy,
-} from '../policies/store.ts'
+} from '../policies/write-store.ts'
 import {
   type Applied,
   type Applier,
@@ -33,6 +22,17 @@ import {
   type ManifestObject,
   refused,
 } from './apply-context.ts'
+import {
+  changesOf,
+  differing,
+  failureText,
+  illegibleText,
+  legibleRecord,
+  newRow,
+  policyText,
+  recordOf,
+  type Wanted,
+} from './policy/policy-record.ts'
 import { bindPolicy, boundNames, idsOf, isLost, isUnbound, misplacedSelector } from './policy-binding.ts'
 import { fullNameOf } from './store.ts'
 
@@ -44,10 +44,10 @@ export const policyApplier: Applier<'Policy'> = {
     const checked = context.checkPolicy(yaml)
     if ('reasons' in checked)
       return refuse(context, object, { yaml, reasons: checked.reasons, problem: 'Invalid' })
-    const failed = checked.tests.filter((test) => !test.passed)
+    const failed = checked.tests.flatMap((test, index) => (test.passed ? [] : [{ test, index }]))
     const tests = { passed: checked.tests.length - failed.length, total: checked.tests.length }
     if (failed.length > 0) {
-      const reasons = failed.map(failureText)
+      const reasons = failed.map(({ test, index }) => `spec.tests[${index}]: ${failureText(test)}`)
       const given = { yaml, reasons, problem: 'TestsFailed', tests: checked.tests } as const
       return { ...(await refuse(context, object, given)), tests }
     }

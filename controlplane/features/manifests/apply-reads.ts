@@ -2,8 +2,6 @@ import type { Labels } from '../../../core/crd/allowed-namespaces.ts'
 import type { GatewayRef } from '../../../core/crd/fields.ts'
 import { labelsOf } from '../../db/namespaces.ts'
 import type { Query } from '../../db/query.ts'
-import { storedClaims } from '../connectors/host-claims.ts'
-import type { Claim } from '../connectors/host-conflicts.ts'
 import {
   type ConnectorRow,
   listConnectorsAt,
@@ -13,16 +11,12 @@ import {
 import { type BindableGateway, listBindableGateways } from '../gateways/rows.ts'
 import { listManagedPolicies, type PolicyRow } from '../policies/rows.ts'
 import { listGroups } from '../users/rows.ts'
+import { storedClaims } from './hosts/host-claims.ts'
+import type { Claim } from './hosts/host-conflicts.ts'
 import type { ObjectCache } from './object-cache.ts'
 import { placesOf, type Referring } from './references.ts'
-import {
-  type DesiredRow,
-  fullNameOf,
-  listOwnedPermissions,
-  type ObjectKey,
-  type OwnedPermission,
-  ownerOf,
-} from './store.ts'
+import type { ManifestRow, ObjectKey } from './rows.ts'
+import { fullNameOf, listOwnedPermissions, type OwnedPermission, ownerOf } from './store.ts'
 
 type PermissionKey = Pick<ObjectKey, 'namespace' | 'name'>
 
@@ -167,7 +161,7 @@ type ConnectorReads = {
   connectorWritten(row: ConnectorRow): void
   connectorDeleted(name: string): void
   /** Stores changed host claims of a Connector. Must be called before the Connector is applied. */
-  claimsChanged(row: DesiredRow): void
+  claimsChanged(row: ManifestRow): void
   claimsDeleted(key: ObjectKey): void
 }
 
@@ -285,6 +279,6 @@ function connectorKey(name: string): ObjectKey {
   return { kind: 'Connector', namespace: name.slice(0, at), name: name.slice(at + 1) }
 }
 
-function claimOf(row: DesiredRow): Claim {
+function claimOf(row: ManifestRow): Claim {
   return { uid: row.uid, claims: storedClaims(row) }
 }

@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
+import { hasLocalSource, NOTHING_STORED } from '../../../core/crd/credential-spec.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import { PermissionSpec, type ResourceKind } from '../../../core/crd/schemas.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Query } from '../../db/query.ts'
-import { storedClaims } from '../connectors/host-claims.ts'
+import { replaceStoredCredential } from '../connectors/service.ts'
 import { readCredential } from '../credentials/rows.ts'
 import { connectorApplier } from './apply-connector.ts'
 import {
@@ -19,10 +21,11 @@ import {
 import { gatewayApplier } from './apply-gateway.ts'
 import { permissionApplier } from './apply-permission.ts'
 import { policyApplier } from './apply-policy.ts'
-import { refuseRefused, replaceInForce } from './credential-objects.ts'
+import { storedClaims } from './hosts/host-claims.ts'
 import { referencesTo, sharedReferences } from './references.ts'
+import type { ManifestRow, ObjectKey } from './rows.ts'
 import { schemaReasons } from './schema-reasons.ts'
-import { type DesiredRow, desiredPlace, fullNameOf, type ObjectKey } from './store.ts'
+import { credentialPlace, fullNameOf } from './store.ts'
 
 type Appliers = { readonly [K in ResourceKind]: Applier<K> }
 
@@ -40,7 +43,7 @@ const SPECS = {
 }
 
 /** Applies one stored manifest object and returns the result. */
-export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<Applied> {
+export async function applyOne(context: ApplyContext, row: ManifestRow): Promise<Applied> {
   const { kind, stored } = row
   const parsed = SPECS[kind].safeParse(stored.spec)
   const problems = stored.problems ?? []
@@ -64,17 +67,25 @@ export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<
   return isStated ? applied : { ...applied, inForce: await applier.inForce(context, row) }
 }
 
-const Named = z.looseObject({ credential: z.looseObject({ vault: z.string() }) })
+const Named = z.object({
+  credential: z.object({
+    vault: z.string().optional(),
+    env: z.unknown().optional(),
+    file: z.unknown().optional(),
+    exec: z.unknown().optional(),
+  }),
+})
 
 /**
  * Returns the credential of the object: that of its Secret, or the one that it names in the encrypted store. Objects of
- * a cluster have no access to the store.
+ * a cluster have no access to the store. A source that the control plane reads itself has nothing stored.
  */
-async function credentialInForce(context: ApplyContext, row: DesiredRow): Promise<string | null> {
-  const named = Named.safeParse(row.stored.spec)
-  if (row.kind !== 'Connector' || row.source !== 'file' || !named.success)
-    return credentialOf(context.keyring, row)
-  return readCredential(context.q, context, named.data.credential.vault)
+async function credentialInForce(context: ApplyContext, row: ManifestRow): Promise<string | null> {
+  if (row.kind !== 'Connector') return credentialOf(context.keyring, row)
+  const { credential } = Named.safeParse(row.stored.spec).data ?? {}
+  if (hasLocalSource(credential)) return NOTHING_STORED
+  if (row.source !== 'file' || credential?.vault === undefined) return credentialOf(context.keyring, row)
+  return readCredential(context.q, context, credential.vault)
 }
 
 async function refuse(
@@ -92,7 +103,7 @@ async function refuse(
  * host of a changed Connector. `changed` contains each row in its new and its old version. Returns true when the
  * configuration in force changed.
  */
-export async function applyOthers(context: ApplyContext, changed: readonly DesiredRow[]): Promise<boolean> {
+export async function applyOthers(context: ApplyContext, changed: readonly ManifestRow[]): Promise<boolean> {
   const { objects, reads } = context
   const known = new Set(changed.map(nameOf))
   const rebound = reads.rebound()
@@ -107,7 +118,7 @@ export async function applyOthers(context: ApplyContext, changed: readonly Desir
 }
 
 /** Reports whether the object is refused, or has no effect at some referenced Gateways. */
-function isWaiting({ accepted, stored }: DesiredRow): boolean {
+function isWaiting({ accepted, stored }: ManifestRow): boolean {
   return !accepted || (stored.outcome?.problem ?? null) !== null
 }
 
@@ -140,20 +151,30 @@ export async function applyOfCredential(
   const secret = await readCredential(q, context, name)
   if (secret !== null)
     refuseRefused((await objects.ofCredential(name)).filter((row) => before.includes(nameOf(row))))
-  const isReplaced = await replaceInForce(context, name, secret)
+  // The last accepted version of a refused manifest is not applied again, but its credential must follow the store.
+  const isReplaced = await replaceStoredCredential(q, context.keyring, { name, secret })
   return isChanged || isReplaced
+}
+
+/** Throws `conflict` with the reasons when one of the Connectors is refused. */
+function refuseRefused(rows: readonly ManifestRow[]): void {
+  const refused = rows.find(({ accepted }) => !accepted)
+  if (refused === undefined) return
+  throw new ChaperoneError('conflict', {
+    detail: `The connector ${fullNameOf(refused)} (${refused.managedBy}) is refused with this credential: ${refused.reasons.join('; ')}.`,
+  })
 }
 
 /**
  * Applies objects again. A Connector that comes into force may take hosts from another Connector, and a Connector that
  * lost a Gateway may free hosts. Connectors that such a change affects are then evaluated too.
  */
-async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
+async function applyAgain(context: ApplyContext, rows: readonly ManifestRow[]): Promise<boolean> {
   let isChanged = false
   let pending = rows
   await context.reads.prefetch(rows)
   for (let round = 0; pending.length > 0 && round < MAX_ROUNDS; round++) {
-    const changed: DesiredRow[] = []
+    const changed: ManifestRow[] = []
     for (const row of pending) if (await judgeAgain(context, row)) changed.push(row)
     isChanged ||= changed.length > 0
     pending = await waitingBeside(
@@ -164,7 +185,7 @@ async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): P
   return isChanged
 }
 
-async function judgeAgain(context: ApplyContext, row: DesiredRow): Promise<boolean> {
+async function judgeAgain(context: ApplyContext, row: ManifestRow): Promise<boolean> {
   const applied = await applyOne(context, row)
   const next = withOutcome(row, applied)
   if (!isDeepStrictEqual(plain(next), plain(row))) context.objects.put(next)
@@ -177,12 +198,12 @@ async function judgeAgain(context: ApplyContext, row: DesiredRow): Promise<boole
  */
 async function waitingBeside(
   { objects }: ApplyContext,
-  moved: readonly DesiredRow[],
-): Promise<readonly DesiredRow[]> {
+  moved: readonly ManifestRow[],
+): Promise<readonly ManifestRow[]> {
   return moved.length === 0 ? [] : objects.waitingConnectors(sharedReferences(moved))
 }
 
-function byName(a: DesiredRow, b: DesiredRow): number {
+function byName(a: ManifestRow, b: ManifestRow): number {
   return nameOf(a) < nameOf(b) ? -1 : 1
 }
 
@@ -198,7 +219,7 @@ export function removeOne(context: ApplyContext, key: ObjectKey): Promise<boolea
   return applierOf(key.kind).remove(context, key)
 }
 
-export function withOutcome(row: DesiredRow, applied: Applied): DesiredRow {
+export function withOutcome(row: ManifestRow, applied: Applied): ManifestRow {
   const { accepted, reasons, warnings, problem, tests, inForce, bound } = applied
   const gateways = applied.gateways === null ? null : [...applied.gateways]
   return {
@@ -213,8 +234,8 @@ export function withOutcome(row: DesiredRow, applied: Applied): DesiredRow {
  * Reports whether two rows are equal. Compares credentials in plain text, because two encryptions of the same text
  * differ.
  */
-export function isSameRow(keyring: Keyring, a: DesiredRow, b: DesiredRow): boolean {
-  const open = ({ stored, ...row }: DesiredRow) => ({
+export function isSameRow(keyring: Keyring, a: ManifestRow, b: ManifestRow): boolean {
+  const open = ({ stored, ...row }: ManifestRow) => ({
     ...row,
     ...stored,
     credential: credentialOf(keyring, { ...row, stored }),
@@ -234,9 +255,9 @@ export function nameOf({
   return `${kind}/${namespace}/${name}`
 }
 
-function credentialOf(keyring: Keyring, row: DesiredRow): string | null {
+function credentialOf(keyring: Keyring, row: ManifestRow): string | null {
   const sealed = row.stored.credential
-  return sealed === null ? null : keyring.open(sealed, desiredPlace(row))
+  return sealed === null ? null : keyring.open(sealed, credentialPlace(row))
 }
 
 function applierOf<K extends ResourceKind>(kind: K): Applier<ResourceKind> {

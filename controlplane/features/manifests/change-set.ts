@@ -10,15 +10,8 @@ import type { ApplyContext } from './apply-context.ts'
 import type { ObjectCache } from './object-cache.ts'
 import { brokenFiles } from './problems.ts'
 import type { Referring } from './references.ts'
-import {
-  type DesiredRow,
-  desiredPlace,
-  listObjectStates,
-  type ObjectKey,
-  type ObjectName,
-  type ObjectState,
-  stateOf,
-} from './store.ts'
+import type { ManifestRow, ObjectKey, ObjectName } from './rows.ts'
+import { credentialPlace, listObjectStates, type ObjectState, stateOf } from './store.ts'
 
 export function keyOf({ resource: { kind, metadata } }: PushBody): ObjectKey {
   return { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }
@@ -83,14 +76,14 @@ export async function surplusRows(
   { q, objects, reads }: ApplyContext,
   set: ChangeSetBody,
   known: readonly ObjectState[],
-): Promise<readonly DesiredRow[]> {
+): Promise<readonly ManifestRow[]> {
   const broken = set.present === undefined ? new Set<string>() : await brokenFiles(q, set.source)
   const surplus = await rowsOf(objects, surplusOf(set, known, broken))
   await reads.prefetch(surplus)
   return surplus
 }
 
-async function rowsOf(objects: ObjectCache, keys: readonly ObjectName[]): Promise<readonly DesiredRow[]> {
+async function rowsOf(objects: ObjectCache, keys: readonly ObjectName[]): Promise<readonly ManifestRow[]> {
   await objects.prefetch(keys)
   const rows = await Promise.all(keys.map((key) => objects.get(key)))
   return rows.filter((row) => row !== undefined)
@@ -122,7 +115,7 @@ function surplusOf(
 export function missingOf(
   { present = [] }: ChangeSetBody,
   known: readonly ObjectState[],
-  put: ReadonlyMap<string, DesiredRow>,
+  put: ReadonlyMap<string, ManifestRow>,
 ): ChangeSetReply['missing'] {
   const uids = new Map(known.map((row) => [nameOf(row), row.uid]))
   return present
@@ -153,29 +146,19 @@ export function referring(body: PushBody): Referring {
  * Reports whether a newer generation of the object was pushed before this one. Only objects of a cluster have
  * generations.
  */
-export function isOlder(body: PushBody, known: DesiredRow): boolean {
+export function isOlder(body: PushBody, known: ManifestRow): boolean {
   return body.source === 'kubernetes' && body.uid === known.uid && body.generation < known.generation
 }
 
-export function desiredOf(
+export function rowOfPush(
   { keyring }: ApplyContext,
   body: PushBody,
-  known: DesiredRow | undefined,
-): DesiredRow {
+  known: ManifestRow | undefined,
+): ManifestRow {
   const key = keyOf(body)
-  const {
-    uid,
-    generation,
-    source,
-    managed_by: managedBy,
-    resource,
-    credential,
-    problems,
-    unnamed,
-    origin,
-  } = body
+  const { uid, generation, source, managed_by: managedBy, resource, credential, problems, unnamed } = body
   const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
-  const sealed = typeof credential === 'string' ? keyring.seal(credential, desiredPlace(key)) : null
+  const sealed = typeof credential === 'string' ? keyring.seal(credential, credentialPlace(key)) : null
   // An absent credential means that the operator cannot read the Secret at the moment, so the stored credential stays.
   const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
   const stored = {
@@ -186,16 +169,21 @@ export function desiredOf(
     ...(unnamed === undefined ? {} : { isUnnamed: true }),
     bound: boundBefore(known, resource.spec),
     ...(createdAt === undefined ? {} : { createdAt }),
-    ...(origin === undefined ? {} : { origin }),
+    ...placeOf(body),
   }
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
+}
+
+/** Returns where the manifest is, as far as the operator reports it. */
+function placeOf({ origin, lines }: PushBody): Pick<ManifestRow['stored'], 'origin' | 'lines'> {
+  return { ...(origin === undefined ? {} : { origin }), ...(lines === undefined ? {} : { lines }) }
 }
 
 /**
  * Returns the Gateways to which the object was bound. Empty after a change of the spec, because the new spec is bound
  * without regard to earlier bindings.
  */
-function boundBefore(known: DesiredRow | undefined, spec: unknown): readonly string[] {
+function boundBefore(known: ManifestRow | undefined, spec: unknown): readonly string[] {
   const isSameSpec = known !== undefined && isDeepStrictEqual(known.stored.spec, asStored(spec ?? {}))
   return isSameSpec ? (known.stored.bound ?? []) : []
 }

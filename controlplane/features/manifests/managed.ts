@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Query } from '../../db/query.ts'
+import { EditedInYaml } from './editing/edited-in-yaml.ts'
 
 type Row = { readonly source: string; readonly managedBy: string | null }
 
@@ -19,4 +20,17 @@ export function refuseManifestRow(row: Row): void {
     error: `Managed by ${owner}; edit the manifest`,
     detail: `This object is managed by ${owner}. Edit its manifest; the change is in force within a second.`,
   })
+}
+
+/**
+ * Returns the `conflict` of an edit that an object of another owner prevents. `reason`: a clause without a full stop.
+ * A transaction of the editing guard gets the remedy for the manifest, other transactions the remedy for the API.
+ */
+export function preventedEdit(
+  q: Query,
+  reason: string,
+  remedy: { readonly inYaml: string; readonly inApi: string },
+): ChaperoneError {
+  if (q.refusesEdits) return new EditedInYaml({ remedy: `${reason}. ${remedy.inYaml}` })
+  return new ChaperoneError('conflict', { detail: `${reason}. ${remedy.inApi}` })
 }

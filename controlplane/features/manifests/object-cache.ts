@@ -1,17 +1,15 @@
 import type { Query } from '../../db/query.ts'
-import { listOfCredential } from './credential-objects.ts'
 import { storedReferences } from './references.ts'
+import type { ManifestRow, ObjectKey, ObjectName } from './rows.ts'
 import {
-  type DesiredRow,
-  deleteDesired,
+  deleteManifest,
   fullNameOf,
-  getDesiredAll,
+  getManifests,
+  listOfCredential,
   listOfNamespaces,
   listPolicyObjects,
   listReferring,
-  type ObjectKey,
-  type ObjectName,
-  putDesiredAll,
+  putManifests,
 } from './store.ts'
 
 /**
@@ -21,36 +19,36 @@ import {
 export type ObjectCache = {
   /** Loads the objects into the cache with one statement. */
   prefetch(keys: readonly ObjectName[]): Promise<void>
-  get(key: ObjectName): Promise<DesiredRow | undefined>
-  put(row: DesiredRow): void
+  get(key: ObjectName): Promise<ManifestRow | undefined>
+  put(row: ManifestRow): void
   delete(key: ObjectKey): Promise<void>
   /** Lists objects other than Gateways that have one of these references; null lists all. */
-  referring(refs: readonly string[] | null): Promise<readonly DesiredRow[]>
+  referring(refs: readonly string[] | null): Promise<readonly ManifestRow[]>
   /** Lists Connectors with one of these references that are refused, or have no effect at some referenced Gateways. */
-  waitingConnectors(refs: readonly string[] | null): Promise<readonly DesiredRow[]>
+  waitingConnectors(refs: readonly string[] | null): Promise<readonly ManifestRow[]>
   /** Lists objects other than Gateways in the namespaces. Also lists Policies that select namespaces by labels. */
-  ofNamespaces(names: readonly string[]): Promise<readonly DesiredRow[]>
-  policies(): Promise<readonly DesiredRow[]>
+  ofNamespaces(names: readonly string[]): Promise<readonly ManifestRow[]>
+  policies(): Promise<readonly ManifestRow[]>
   /** Lists Connectors of files that name this credential of the store. */
-  ofCredential(name: string): Promise<readonly DesiredRow[]>
+  ofCredential(name: string): Promise<readonly ManifestRow[]>
   /** Stores the written rows. Must run before the transaction commits. */
   flush(): Promise<void>
 }
 
 export function createObjectCache(q: Query): ObjectCache {
-  const known = new Map<string, DesiredRow | undefined>()
-  const written = new Map<string, DesiredRow>()
+  const known = new Map<string, ManifestRow | undefined>()
+  const written = new Map<string, ManifestRow>()
 
   async function flush(): Promise<void> {
     const rows = [...written.values()].map((row) => ({ ...row, refs: storedReferences(row) }))
     written.clear()
-    await putDesiredAll(q, rows)
+    await putManifests(q, rows)
   }
   async function prefetch(keys: readonly ObjectName[]): Promise<void> {
     const unread = keys.filter((key) => !known.has(idOf(key)))
     if (unread.length === 0) return
     for (const key of unread) known.set(idOf(key), undefined)
-    for (const row of await getDesiredAll(q, unread)) known.set(idOf(row), row)
+    for (const row of await getManifests(q, unread)) known.set(idOf(row), row)
   }
   const after = async <T>(read: () => Promise<T>): Promise<T> => {
     await flush()
@@ -65,14 +63,14 @@ export function createObjectCache(q: Query): ObjectCache {
     },
     put(row) {
       // Converts the row to the form that the JSON column returns: without undefined members.
-      const stored = JSON.parse(JSON.stringify(row)) as DesiredRow
+      const stored = JSON.parse(JSON.stringify(row)) as ManifestRow
       known.set(idOf(row), stored)
       written.set(idOf(row), stored)
     },
     async delete(key) {
       known.set(idOf(key), undefined)
       written.delete(idOf(key))
-      await deleteDesired(q, key)
+      await deleteManifest(q, key)
     },
     referring: (refs) => after(() => listReferring(q, { refs, isWaitingConnector: false })),
     waitingConnectors: (refs) => after(() => listReferring(q, { refs, isWaitingConnector: true })),

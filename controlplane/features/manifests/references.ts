@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
-import type { DesiredRow } from './store.ts'
+import type { ManifestRow } from './rows.ts'
 
 const Refs = z.looseObject({
   gatewayRefs: PolicySpec.shape.gatewayRefs,
@@ -9,8 +9,8 @@ const Refs = z.looseObject({
 /** Stored reference of an object that may apply to any Gateway. */
 const ANY = '*'
 
-export type Referring = Pick<DesiredRow, 'kind' | 'namespace' | 'name'> & {
-  readonly stored: Pick<DesiredRow['stored'], 'spec'>
+export type Referring = Pick<ManifestRow, 'kind' | 'namespace' | 'name'> & {
+  readonly stored: Pick<ManifestRow['stored'], 'spec'>
 }
 
 /**

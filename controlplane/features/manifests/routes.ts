@@ -11,6 +11,7 @@ import {
 import {
   ChangeSetBody,
   ChangeSetReply,
+  type FailingCredential,
   type GatewayProcess,
   KillRelayBody,
   KillRelayReply,
@@ -29,14 +30,14 @@ import { type Route, type RouteInput, route } from '../../http/route.ts'
 import type { KillRelay } from '../kill-switch/relay.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
 import type { PodReports } from '../pods/service.ts'
-import type { Desired } from './service.ts'
+import type { Manifests } from './service.ts'
 import { createStateWatch, type StateWatchDeps } from './state-watch.ts'
 
 const OBJECT_LIMIT_BYTES = 2 * 1024 * 1024
 const SWEEP_LIMIT_BYTES = 32 * 1024 * 1024
 
 export type OperatorRouteDeps = {
-  readonly desired: Desired
+  readonly manifests: Manifests
   readonly killSwitch: Pick<KillSwitch, 'effective'>
   readonly killRelay: KillRelay
   readonly podReports: PodReports
@@ -48,6 +49,7 @@ export type OperatorRouteDeps = {
     readonly version: number
     readonly processes: readonly GatewayProcess[]
     readonly refusedPods: readonly PodRef[]
+    readonly failingCredentials: readonly FailingCredential[]
   }
   readonly stateChanges: StateWatchDeps['changes']
 }
@@ -87,8 +89,11 @@ function replicaRoutes({ killSwitch, killRelay, state, stateChanges }: OperatorR
   const watch = createStateWatch({
     changes: stateChanges,
     read() {
-      const { refusedPods, version, processes } = state()
-      return { version, processes, kills: killSwitch.effective(), refused_pods: refusedPods }
+      const { refusedPods, failingCredentials, version, processes } = state()
+      return {
+        ...{ version, processes, kills: killSwitch.effective() },
+        ...{ refused_pods: refusedPods, failing_credentials: failingCredentials },
+      }
     },
   })
   return [
@@ -122,7 +127,7 @@ function closeOf({ raw }: RouteInput<unknown, unknown, unknown>['raw']['reply'])
   return closed.signal
 }
 
-function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
+function objectRoutes({ manifests }: OperatorRouteDeps): readonly Route[] {
   return [
     route({
       method: 'PUT',
@@ -141,7 +146,7 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
             detail: 'The path and the resource name different objects. Make them agree.',
           })
         }
-        return desired.put(body)
+        return manifests.put(body)
       },
     }),
     route({
@@ -152,7 +157,7 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
       params: ObjectParams,
       response: PushReply,
       handler: async ({ params }) => {
-        const reply = await desired.get(params)
+        const reply = await manifests.get(params)
         if (reply !== undefined) return reply
         const { kind, namespace, name } = params
         throw new ChaperoneError('not_found', { detail: `There is no ${kind} ${namespace}/${name}.` })
@@ -165,12 +170,12 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
       summary: 'Removes an object whose manifest was deleted',
       params: ObjectParams,
       response: RemoveObjectReply,
-      handler: async ({ params }) => ({ removed: await desired.remove(params) }),
+      handler: async ({ params }) => ({ removed: await manifests.remove(params) }),
     }),
   ]
 }
 
-function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Route[] {
+function installationRoutes({ manifests, state }: OperatorRouteDeps): readonly Route[] {
   return [
     route({
       method: 'PUT',
@@ -180,7 +185,7 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
       body: NamespacesBody,
       bodyLimit: SWEEP_LIMIT_BYTES,
       response: NamespacesReply,
-      handler: async ({ body }) => ({ rebound: await desired.namespaces(body.namespaces) }),
+      handler: async ({ body }) => ({ rebound: await manifests.namespaces(body.namespaces) }),
     }),
     route({
       method: 'POST',
@@ -190,7 +195,7 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
       body: ChangeSetBody,
       bodyLimit: SWEEP_LIMIT_BYTES,
       response: ChangeSetReply,
-      handler: async ({ body }) => desired.change(body),
+      handler: async ({ body }) => manifests.change(body),
     }),
     route({
       method: 'POST',
@@ -200,7 +205,7 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
       body: SweepBody,
       bodyLimit: SWEEP_LIMIT_BYTES,
       response: SweepReply,
-      handler: async ({ body }) => desired.sweep(body),
+      handler: async ({ body }) => manifests.sweep(body),
     }),
     route({
       method: 'POST',
@@ -211,7 +216,7 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
       bodyLimit: OBJECT_LIMIT_BYTES,
       response: Ok,
       handler: async ({ body }) => {
-        await desired.problems(body.source, body.problems)
+        await manifests.problems(body.source, body.problems)
         return { ok: true as const }
       },
     }),
@@ -225,7 +230,7 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
       handler: async ({ namespaces }) => {
         const isShown = ({ gateway }: GatewayProcess) => covers(namespaces, namespaceOf(gateway) || null)
         const processes = state().processes.filter(isShown)
-        return { ...(await desired.list(namespaces)), in_force: inForce(processes) }
+        return { ...(await manifests.list(namespaces)), in_force: inForce(processes) }
       },
     }),
   ]

@@ -16,9 +16,7 @@ import { bumpVersion, currentVersion } from '../../db/config-version.ts'
 import { type NamespaceRow, replaceNamespaces } from '../../db/namespaces.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { createTableStatistics } from '../../db/table-statistics.ts'
-import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
-import { withClaims } from '../connectors/host-claims.ts'
-import { createPolicyChecks } from '../policies/cached-check.ts'
+import type { GroupMembers } from '../authentication/cluster/group-members.ts'
 import {
   applyOfCredential,
   applyOfNamespaces,
@@ -34,7 +32,6 @@ import { type ApplyContext, answerPlace } from './apply-context.ts'
 import { createApplyReads } from './apply-reads.ts'
 import { createApplyWrites } from './apply-writes.ts'
 import {
-  desiredOf,
   explain,
   explainedReply,
   inApplyOrder,
@@ -42,27 +39,24 @@ import {
   keyOf,
   missingOf,
   referring,
+  rowOfPush,
   statesFor,
   surplusRows,
 } from './change-set.ts'
+import { withClaims } from './hosts/host-claims.ts'
 import { createObjectCache } from './object-cache.ts'
+import { createPolicyChecks } from './policy/cached-check.ts'
 import { writeProblems } from './problems.ts'
-import {
-  type DesiredRow,
-  getDesired,
-  listDesired,
-  lockDesired,
-  type ManifestSource,
-  type ObjectKey,
-} from './store.ts'
+import type { ManifestRow, ManifestSource, ObjectKey } from './rows.ts'
+import { getManifest, listManifests, lockManifests } from './store.ts'
 import { inForceOf, type ManifestsView, readManifests } from './view.ts'
 
-export type DesiredDeps = Omit<
+export type ManifestsDeps = Omit<
   ApplyContext,
   'q' | 'reads' | 'writes' | 'objects' | 'checkPolicy' | 'members'
 > & {
-  /** Approver groups without accounts that RBAC may let answer approvals; default: no such groups. */
-  readonly members?: GroupMembers
+  /** Approver groups without accounts that RBAC may let answer approvals; no such groups outside a cluster. */
+  readonly members: GroupMembers
   /** Returns effect and risk of an action by its name. The tests of policies use both. */
   readonly knownAction: (type: string) => KnownAction | null
   readonly db: Db
@@ -75,7 +69,7 @@ type PutContext = ApplyContext & { readonly processes: () => readonly GatewayPro
  * Reconciles the installation with its manifests. Each call is one transaction. A call without an effective change
  * writes nothing.
  */
-export type Desired = {
+export type Manifests = {
   put(body: PushBody): Promise<PushReply>
   /** Applies a change set as one version of the configuration. */
   change(body: ChangeSetBody): Promise<ChangeSetReply>
@@ -111,19 +105,18 @@ export type Desired = {
   list(namespaces: Namespaces): Promise<ManifestsView>
 }
 
-export function createDesired(deps: DesiredDeps): Desired {
-  const { db, processes = () => [] } = deps
+export function createManifests(deps: ManifestsDeps): Manifests {
+  const { db, members, processes = () => [] } = deps
   const checkPolicy = createPolicyChecks(deps.knownAction)
-  const { members = ACCOUNTS_ONLY } = deps
   const statistics = createTableStatistics(db, ['manifest_objects', 'permissions', 'policies', 'connectors'])
   const contextOf = (q: Query) => {
     const objects = createObjectCache(q)
     const reads = createApplyReads(q, objects)
-    return { ...deps, q, processes, checkPolicy, members, objects, reads, writes: createApplyWrites(q) }
+    return { ...deps, q, processes, checkPolicy, objects, reads, writes: createApplyWrites(q) }
   }
   const inTransaction = <T>(work: (context: PutContext) => Promise<T>) =>
     db.tx(async (q) => {
-      await lockDesired(q)
+      await lockManifests(q)
       const context = contextOf(q)
       const value = await work(context)
       await context.writes.flush()
@@ -132,7 +125,7 @@ export function createDesired(deps: DesiredDeps): Desired {
     })
   const again = async (apply: (context: ApplyContext) => Promise<boolean>) => {
     await members.ask(async () =>
-      (await listDesired(db)).map((row) => ({ namespace: answerPlace(deps, row), spec: row.stored.spec })),
+      (await listManifests(db)).map((row) => ({ namespace: answerPlace(deps, row), spec: row.stored.spec })),
     )
     return inTransaction(async (context) => {
       const isChanged = await apply(context)
@@ -159,11 +152,11 @@ export function createDesired(deps: DesiredDeps): Desired {
       return reply
     },
     get: async (key) => {
-      const row = await getDesired(db, key)
+      const row = await getManifest(db, key)
       return row && replyOf(contextOf(db), row, await currentVersion(db))
     },
     async remove(key) {
-      if ((await getDesired(db, key)) === undefined) return false
+      if ((await getManifest(db, key)) === undefined) return false
       await inTransaction(async (context) => {
         const row = await context.objects.get(key)
         if (row === undefined) return
@@ -214,9 +207,9 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
 }
 
 type Put = {
-  readonly rows: ReadonlyMap<string, DesiredRow>
+  readonly rows: ReadonlyMap<string, ManifestRow>
   /** The changed rows, each in its old and its new version. */
-  readonly changed: readonly DesiredRow[]
+  readonly changed: readonly ManifestRow[]
 }
 
 /**
@@ -224,8 +217,8 @@ type Put = {
  * later object of the list (a domain that moves between Connectors).
  */
 async function putAll(context: PutContext, objects: readonly PushBody[]): Promise<Put> {
-  const rows = new Map<string, DesiredRow>()
-  const changed: DesiredRow[] = []
+  const rows = new Map<string, ManifestRow>()
+  const changed: ManifestRow[] = []
   const put = async (body: PushBody) => {
     const { row, known, isChanged } = await putOne(context, body)
     rows.set(nameOf(row), row)
@@ -253,13 +246,13 @@ async function putOne(
   context: PutContext,
   body: PushBody,
 ): Promise<{
-  readonly row: DesiredRow
-  readonly known: DesiredRow | undefined
+  readonly row: ManifestRow
+  readonly known: ManifestRow | undefined
   readonly isChanged: boolean
 }> {
   const known = await context.objects.get(keyOf(body))
   if (known !== undefined && isOlder(body, known)) return { row: known, known, isChanged: false }
-  const wanted = await withClaims(context.q, desiredOf(context, body, known), known)
+  const wanted = await withClaims(context.q, rowOfPush(context, body, known), known)
   context.reads.claimsChanged(wanted)
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
@@ -270,7 +263,7 @@ async function putOne(
   return { row, known, isChanged: applied.changed || isClaimedAnew }
 }
 
-async function removeAll(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
+async function removeAll(context: ApplyContext, rows: readonly ManifestRow[]): Promise<boolean> {
   let isChanged = false
   for (const row of rows) {
     await context.objects.delete(row)
@@ -282,7 +275,7 @@ async function removeAll(context: ApplyContext, rows: readonly DesiredRow[]): Pr
 
 const UNKNOWN = { problem: null, gateways: [], tests: null } as const
 
-function replyOf({ processes }: PutContext, row: DesiredRow, version: number): PushReply {
+function replyOf({ processes }: PutContext, row: ManifestRow, version: number): PushReply {
   const { accepted, reasons, stored } = row
   const { problem, gateways, tests } = stored.outcome ?? UNKNOWN
   const names = gateways === null ? null : [...gateways]

@@ -11,7 +11,9 @@ export type StateWatch = {
 }
 
 type State = Pick<OperatorState, 'version'> & {
-  readonly [Key in 'kills' | 'processes' | 'refused_pods']: Readonly<OperatorState[Key]>
+  readonly [Key in 'kills' | 'processes' | 'refused_pods' | 'failing_credentials']: Readonly<
+    OperatorState[Key]
+  >
 }
 
 export type StateWatchDeps = {
@@ -46,7 +48,7 @@ export function createStateChanges(): StateChanges {
   }
 }
 
-const NO_OTHERS = { processes: [], refused_pods: [] } as const
+const NO_OTHERS = { processes: [], refused_pods: [], failing_credentials: [] } as const
 
 /** Milliseconds for which a changed state is delayed, so that several changes are sent in one reply. */
 const SETTLE_MS = 100
@@ -54,8 +56,15 @@ const SETTLE_MS = 100
 export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: StateWatchDeps): StateWatch {
   function current(only: StateQuery['only']): OperatorState {
     const { kills, version, ...others } = read()
-    const { processes, refused_pods: refused } = only === 'kills' ? NO_OTHERS : others
-    const state = { version, kills: [...kills], processes: [...processes], refused_pods: [...refused] }
+    const {
+      processes,
+      refused_pods: refused,
+      failing_credentials: failing,
+    } = only === 'kills' ? NO_OTHERS : others
+    const state = {
+      ...{ version, kills: [...kills], processes: [...processes] },
+      ...{ refused_pods: [...refused], failing_credentials: [...failing] },
+    }
     return { ...state, revision: revisionOf(state) }
   }
 
@@ -90,12 +99,13 @@ function revisionOf({
   kills,
   processes,
   refused_pods: refused,
+  failing_credentials: failing,
 }: Omit<OperatorState, 'revision'>): string {
   const shown = processes.map(({ covered_version: covered, ...rest }) => ({
     ...rest,
     isCurrent: covered !== null && covered >= version,
   }))
   return createHash('sha256')
-    .update(JSON.stringify([kills, shown, refused]))
+    .update(JSON.stringify([kills, shown, refused, failing]))
     .digest('base64url')
 }

@@ -1,83 +1,19 @@
-import type { ResourceKind } from '../../../core/crd/schemas.ts'
-import type { ManifestProblem, PushReply } from '../../../core/wire/operator/operator.ts'
 import { ManifestOrigin } from '../../../core/wire/operator/origin.ts'
-import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 import type { PermissionRow } from '../permissions/rows.ts'
-
-export type ManifestSource = 'kubernetes' | 'file'
-
-export type ObjectKey = { readonly kind: ResourceKind; readonly namespace: string; readonly name: string }
-
-/**
- * Key of a manifest object as the operator sends it. The kind may be unknown to this version; no stored object has such
- * a kind.
- */
-export type ObjectName = Omit<ObjectKey, 'kind'> & { readonly kind: string }
-
-/** A manifest object as it was last pushed. The table holds accepted and refused objects. */
-export type DesiredRow = ObjectKey & {
-  readonly uid: string
-  readonly generation: number
-  readonly source: ManifestSource
-  /** Path of the manifest file, or name of the object in the cluster. */
-  readonly managedBy: string
-  readonly accepted: boolean
-  readonly reasons: readonly string[]
-  readonly stored: StoredObject
-}
+import {
+  COLUMNS,
+  EVALUATED_AT,
+  type EvaluatedRow,
+  type ManifestRow,
+  type ObjectKey,
+  type ObjectName,
+} from './rows.ts'
 
 /** A row of a Permission manifest. */
 export type OwnedPermission = Omit<PermissionRow, 'id' | 'createdAt' | 'origin'>
-
-/** A row with the time of its last push or evaluation, in microseconds. */
-export type JudgedRow = DesiredRow & { readonly judgedAt: string }
-
-/** Times by host, port or Gateway, in RFC 3339 without fractions. An empty string counts as earlier than every time. */
-export type Since = Readonly<Record<string, string>>
-
-/**
- * Times since which a Connector claims each of its hosts (lower case, wildcards included), ports and Gateways. The
- * older claim usually gets a disputed host; see `contestHosts`.
- */
-export type HostClaims = { readonly hosts: Since; readonly ports: Since; readonly gateways: Since }
-
-/**
- * The pushed object with the result of its last evaluation. A refused object is stored too, so that it can be applied
- * again when its missing reference exists.
- */
-export type StoredObject = {
-  readonly spec: unknown
-  /** Credential of a Connector, encrypted for the context `desiredPlace`; null for an object without a credential. */
-  readonly credential: Sealed | null
-  readonly warnings: readonly string[]
-  /** Errors that the operator found in the manifest. An object with errors cannot be applied. */
-  readonly problems?: readonly string[]
-  /** True for a YAML document from which no name could be read. */
-  readonly isUnnamed?: boolean
-  /**
-   * Gateways of other namespaces to which the object was bound at any time since its spec last changed, as
-   * `namespace/name`.
-   */
-  readonly bound?: readonly string[]
-  /** Creation time in the cluster. Absent for files, and until the operator reports the time. */
-  readonly createdAt?: string
-  /** Origin of the object. Absent until the operator reports the origin. */
-  readonly origin?: ManifestOrigin
-  /**
-   * Host claims of a Connector with this uid. Absent in rows of older versions, and for a Connector that never had a
-   * valid spec.
-   */
-  readonly claims?: HostClaims
-  /** Result of the last evaluation; absent in rows of older versions. */
-  readonly outcome?: Pick<PushReply, 'problem' | 'gateways' | 'tests'> & Partial<Pick<PushReply, 'in_force'>>
-}
-
-const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "managedBy", accepted, reasons,
-  stored`
-const JUDGED_AT = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "judgedAt"`
 
 /** Returns `namespace/name` of an object. */
 export function fullNameOf({ namespace, name }: Pick<ObjectKey, 'namespace' | 'name'>): string {
@@ -93,7 +29,7 @@ export function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {
  * Returns the context (additional authenticated data) with which a credential in the table `manifest_objects` is
  * encrypted.
  */
-export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
+export function credentialPlace({ kind, namespace, name }: ObjectKey): string {
   return `desired/${kind}/${namespace}/${name}`
 }
 
@@ -101,7 +37,7 @@ export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
  * Serialises transactions that write manifest objects until this transaction ends, because the bindings of objects
  * depend on each other.
  */
-export async function lockDesired(q: Query): Promise<void> {
+export async function lockManifests(q: Query): Promise<void> {
   await q.query("select pg_advisory_xact_lock(hashtextextended('manifest objects', 0))", [])
 }
 
@@ -118,8 +54,8 @@ export async function nextSecond(q: Query): Promise<string> {
   return onlyRow(rows).time
 }
 
-/** Takes the lock of `lockDesired` without waiting. Returns false when another transaction holds the lock. */
-export async function tryLockDesired(q: Query): Promise<boolean> {
+/** Takes the lock of `lockManifests` without waiting. Returns false when another transaction holds the lock. */
+export async function tryLockManifests(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ isLocked: boolean }>(
     `select pg_try_advisory_xact_lock(hashtextextended('manifest objects', 0)) as "isLocked"`,
     [],
@@ -127,9 +63,9 @@ export async function tryLockDesired(q: Query): Promise<boolean> {
   return rows[0]?.isLocked === true
 }
 
-export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
-  const { rows } = await q.query<JudgedRow>(
-    `select ${COLUMNS}, ${JUDGED_AT} from manifest_objects order by kind, namespace, name`,
+export async function listManifests(q: Query): Promise<readonly EvaluatedRow[]> {
+  const { rows } = await q.query<EvaluatedRow>(
+    `select ${COLUMNS}, ${EVALUATED_AT} from manifest_objects order by kind, namespace, name`,
     [],
   )
   return rows
@@ -145,20 +81,12 @@ export async function listManifestOriginsIn(q: ScopedQuery): Promise<ReadonlyMap
   return new Map(rows.map(({ key, origin }) => [key, ManifestOrigin.parse(origin)]))
 }
 
-export async function listDesiredIn(q: ScopedQuery): Promise<readonly JudgedRow[]> {
-  return q.rows<JudgedRow>(
-    [],
-    (within) =>
-      `select ${COLUMNS}, ${JUDGED_AT} from manifest_objects where ${within.namespace('namespace')} order by kind, namespace, name`,
-  )
+export async function getManifest(q: Query, key: ObjectKey): Promise<ManifestRow | undefined> {
+  return (await getManifests(q, [key]))[0]
 }
 
-export async function getDesired(q: Query, key: ObjectKey): Promise<DesiredRow | undefined> {
-  return (await getDesiredAll(q, [key]))[0]
-}
-
-export async function getDesiredAll(q: Query, keys: readonly ObjectName[]): Promise<readonly DesiredRow[]> {
-  const { rows } = await q.query<DesiredRow>(
+export async function getManifests(q: Query, keys: readonly ObjectName[]): Promise<readonly ManifestRow[]> {
+  const { rows } = await q.query<ManifestRow>(
     `select ${COLUMNS} from manifest_objects
        join unnest($1::text[], $2::text[], $3::text[]) as wanted(kind, namespace, name) using (kind, namespace, name)`,
     [keys.map(({ kind }) => kind), keys.map(({ namespace }) => namespace), keys.map(({ name }) => name)],
@@ -168,12 +96,12 @@ export async function getDesiredAll(q: Query, keys: readonly ObjectName[]): Prom
 
 /** Identity and result of a manifest object, without its spec. */
 export type ObjectState = ObjectKey &
-  Pick<DesiredRow, 'uid' | 'source' | 'managedBy' | 'accepted'> & {
+  Pick<ManifestRow, 'uid' | 'source' | 'managedBy' | 'accepted'> & {
     readonly inForce: string | null
     readonly isUnnamed: boolean
   }
 
-export function stateOf({ stored, ...row }: DesiredRow): ObjectState {
+export function stateOf({ stored, ...row }: ManifestRow): ObjectState {
   return { ...row, inForce: stored.outcome?.in_force ?? null, isUnnamed: stored.isUnnamed === true }
 }
 
@@ -197,11 +125,11 @@ export async function listReferring(
     refs,
     isWaitingConnector,
   }: { readonly refs: readonly string[] | null; readonly isWaitingConnector: boolean },
-): Promise<readonly DesiredRow[]> {
+): Promise<readonly ManifestRow[]> {
   const kinds = isWaitingConnector
     ? "kind = 'Connector' and (not accepted or stored #>> '{outcome,problem}' is not null)"
     : "kind <> 'Gateway'"
-  const { rows } = await q.query<DesiredRow>(
+  const { rows } = await q.query<ManifestRow>(
     `select ${COLUMNS} from manifest_objects where ${kinds} and ${refs === null ? '$1::text[] is null' : 'refs && $1::text[]'}
      order by kind, namespace, name`,
     [refs],
@@ -213,8 +141,8 @@ export async function listReferring(
  * Lists objects other than Gateways in the namespaces. Also lists Policies that select namespaces by labels, because
  * changed labels may affect them.
  */
-export async function listOfNamespaces(q: Query, names: readonly string[]): Promise<readonly DesiredRow[]> {
-  const { rows } = await q.query<DesiredRow>(
+export async function listOfNamespaces(q: Query, names: readonly string[]): Promise<readonly ManifestRow[]> {
+  const { rows } = await q.query<ManifestRow>(
     `select ${COLUMNS} from manifest_objects where kind <> 'Gateway'
        and (namespace = any($1::text[]) or kind = 'Policy' and stored -> 'spec' ? 'namespaceSelector')
      order by kind, namespace, name`,
@@ -223,8 +151,8 @@ export async function listOfNamespaces(q: Query, names: readonly string[]): Prom
   return rows
 }
 
-export async function listPolicyObjects(q: Query): Promise<readonly DesiredRow[]> {
-  const { rows } = await q.query<DesiredRow>(
+export async function listPolicyObjects(q: Query): Promise<readonly ManifestRow[]> {
+  const { rows } = await q.query<ManifestRow>(
     `select ${COLUMNS} from manifest_objects where kind = 'Policy' order by namespace, name`,
     [],
   )
@@ -234,9 +162,9 @@ export async function listPolicyObjects(q: Query): Promise<readonly DesiredRow[]
 const ROWS_PER_STATEMENT = 500
 
 /** Inserts or replaces the rows, with the references of each row. The keys of the rows must differ. */
-export async function putDesiredAll(
+export async function putManifests(
   q: Query,
-  rows: ReadonlyArray<DesiredRow & { readonly refs: readonly string[] }>,
+  rows: ReadonlyArray<ManifestRow & { readonly refs: readonly string[] }>,
 ): Promise<void> {
   for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
     const part = rows.slice(at, at + ROWS_PER_STATEMENT)
@@ -253,7 +181,7 @@ const PUT = `insert into manifest_objects (kind, namespace, name, uid, generatio
     source = excluded.source, managed_by = excluded.managed_by, accepted = excluded.accepted,
     reasons = excluded.reasons, stored = excluded.stored, refs = excluded.refs, updated_at = now()`
 
-export async function deleteDesired(q: Query, key: ObjectKey): Promise<boolean> {
+export async function deleteManifest(q: Query, key: ObjectKey): Promise<boolean> {
   const { rowCount } = await q.query(
     'delete from manifest_objects where kind = $1 and namespace = $2 and name = $3',
     [key.kind, key.namespace, key.name],
@@ -275,26 +203,12 @@ export async function listOwnedPermissions(
   return rows
 }
 
-/** Replaces all file problems of this source. */
-export async function replaceProblems(
-  q: Query,
-  source: ManifestSource,
-  problems: readonly ManifestProblem[],
-): Promise<void> {
-  await q.query('delete from manifest_problems where source = $1', [source])
-  await q.query(
-    `insert into manifest_problems (source, file, line, message)
-     select $1, r.file, r.line, r.message from jsonb_to_recordset($2::jsonb) as r(file text, line integer, message text)`,
-    [source, JSON.stringify(problems)],
+/** Lists Connectors of manifest files that name this credential of the encrypted store. */
+export async function listOfCredential(q: Query, name: string): Promise<readonly ManifestRow[]> {
+  const { rows } = await q.query<ObjectKey>(
+    `select kind, namespace, name from manifest_objects
+     where kind = 'Connector' and source = 'file' and stored #>> '{spec,credential,vault}' = $1`,
+    [name],
   )
-}
-
-export async function listProblems(
-  q: Query,
-): Promise<ReadonlyArray<ManifestProblem & { readonly source: ManifestSource }>> {
-  const { rows } = await q.query<ManifestProblem & { source: ManifestSource }>(
-    'select source, file, line, message from manifest_problems order by source, file, line, message',
-    [],
-  )
-  return rows
+  return getManifests(q, rows)
 }

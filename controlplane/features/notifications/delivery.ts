@@ -20,7 +20,7 @@ export type Delivery =
       /** Minimum wait until the next attempt, in seconds. */
       readonly retryAfterS?: number | null
     }
-  /** The receiver limits the rate of its lane. The attempt does not count as failed. */
+  /** The receiver limits the rate. The attempt does not count as failed. */
   | { readonly outcome: 'slow_down'; readonly why: string; readonly retryAfterS: number }
 
 /** Makes one delivery attempt. A rejection counts as the outcome `failed`, with the error message as its reason. */

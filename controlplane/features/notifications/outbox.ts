@@ -10,7 +10,7 @@ import {
   leaseDue,
   OUTBOX_CHANNEL,
   type OutboxKind,
-  pauseLane,
+  pauseReceiver,
   purgeMessages,
   retryLater,
 } from './store.ts'
@@ -46,7 +46,7 @@ const PURGE_MS = 3_600_000
  * the process with the lease has ended.
  */
 const LEASE_S = 30
-const PER_LANE = 4
+const PER_RECEIVER = 4
 const IN_FLIGHT = 256
 const STOP_GRACE_MS = 1_000
 const KEEP = { deliveredDays: 7, deadDays: 30, callbackS: 3_600 }
@@ -68,7 +68,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
       by,
       now: now(),
       leaseS: LEASE_S,
-      perLane: PER_LANE,
+      perReceiver: PER_RECEIVER,
       limit,
       busy: count(running.values()),
     }
@@ -84,7 +84,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
         running.delete(work)
         wake()
       })
-    running.set(work, message.lane)
+    running.set(work, message.receiver)
   }
 
   function wake(): void {
@@ -147,7 +147,7 @@ async function conclude(
   { delivery, by, now }: Attempt & { readonly delivery: Delivery },
 ): Promise<void> {
   const { db, log } = deps
-  const about = { event_id: message.eventId, event: message.event, receiver: message.lane }
+  const about = { event_id: message.eventId, event: message.event, receiver: message.receiver }
   const end = { id: message.id, by, status: 'status' in delivery ? delivery.status : null }
   switch (delivery.outcome) {
     case 'delivered':
@@ -173,7 +173,7 @@ async function conclude(
         error: why,
         status: 429,
       })
-      await pauseLane(db, { lane: message.lane, now: now(), forS: retryAfterS })
+      await pauseReceiver(db, { receiver: message.receiver, now: now(), forS: retryAfterS })
       return
     }
     case 'failed':
@@ -204,8 +204,8 @@ async function fail(
   log.warn({ ...about, attempts, why, retry_in_s: Math.round(inS) }, 'notification not delivered yet')
 }
 
-function count(lanes: Iterable<string>): ReadonlyMap<string, number> {
+function count(receivers: Iterable<string>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
-  for (const lane of lanes) counts.set(lane, (counts.get(lane) ?? 0) + 1)
+  for (const receiver of receivers) counts.set(receiver, (counts.get(receiver) ?? 0) + 1)
   return counts
 }

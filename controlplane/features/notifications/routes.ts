@@ -15,6 +15,8 @@ import { RotateWebhookSecretBody, WebhookSecretReply } from '../../../core/wire/
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
 import type { NotificationChannels } from './channels/service.ts'
+import { createPushRoutes } from './push/routes.ts'
+import type { PushSubscriptions } from './push/service.ts'
 import type { Notifications } from './service.ts'
 import type { WebhookSecret } from './webhook-secret.ts'
 
@@ -23,12 +25,18 @@ export type NotificationRouteDeps = {
     readonly notifications: Notifications
     readonly webhookSecret: WebhookSecret
     readonly channels: NotificationChannels
+    readonly push: PushSubscriptions
   }
 }
 
 /** Returns the routes for notifications with their states, for channels, and for the secret that signs notifications. */
 export function createNotificationRoutes(deps: NotificationRouteDeps): readonly Route[] {
-  return [...outboxRoutes(deps), ...channelRoutes(deps), ...secretRoutes(deps)]
+  return [
+    ...outboxRoutes(deps),
+    ...channelRoutes(deps),
+    ...createPushRoutes(deps.notify.push),
+    ...secretRoutes(deps),
+  ]
 }
 
 function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): readonly Route[] {

@@ -18,7 +18,7 @@ export type SendRequest = {
   /** Address of the receiver, http or https. User information in the URL is sent as basic authentication. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Uint8Array
   /**
    * Maximum number of bytes of the response body to return. With 0, the reply resolves as soon as the status is known.
    */

@@ -3,7 +3,14 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { base62 } from '../../../core/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Db, Query } from '../../db/query.ts'
-import { insertMessage, listMessages, type OutboxEntry, type OutboxState, reviveMessage } from './store.ts'
+import {
+  insertMessage,
+  listMessages,
+  type OutboxEntry,
+  type OutboxInput,
+  type OutboxState,
+  reviveMessage,
+} from './store.ts'
 
 export type NotifyEvent =
   | 'action.allowed'
@@ -52,7 +59,7 @@ export function createNotifications({ db, orgId, keyring }: Deps): Notifications
         orgId: given.orgId,
         kind: 'webhook',
         orderKey: given.actionRequestId,
-        lane: laneOf(given.url),
+        receiver: receiverOf(given.url),
         url: keyring.seal(given.url, urlPlace(eventId)),
         event: given.event,
         subjectId: given.actionRequestId,
@@ -78,15 +85,21 @@ export function urlPlace(eventId: string): string {
   return `outbox ${eventId}`
 }
 
+/** Queues one message in the caller's transaction. No other message waits for its delivery. */
+export function queueMessage(q: Query, message: Omit<OutboxInput, 'eventId' | 'orderKey'>): Promise<void> {
+  const eventId = newEventId()
+  return insertMessage(q, { ...message, eventId, orderKey: eventId })
+}
+
 export function newEventId(): string {
   return `ntf_${base62(randomBytes(20))}`
 }
 
 /**
- * Returns the lane of a message: scheme and host of the receiver's address. Limits of concurrency and rate apply per
- * lane. Neither part of the address is secret.
+ * Returns the receiver of a message: scheme and host of its address. Limits of concurrency and rate apply per receiver.
+ * Neither part of the address is secret.
  */
-function laneOf(url: string): string {
+function receiverOf(url: string): string {
   if (!URL.canParse(url)) return 'no address'
   const { protocol, host } = new URL(url)
   return `${protocol}//${host}`

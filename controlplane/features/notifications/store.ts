@@ -16,7 +16,8 @@ export type OutboxInput = {
   readonly orgId: string
   readonly kind: OutboxKind
   readonly orderKey: string
-  readonly lane: string
+  /** Receiver of the message (column `lane`): limits of concurrency and rate apply per receiver. */
+  readonly receiver: string
   readonly url: Sealed | null
   readonly event: string
   /** Id of the action request; for chat messages, id of the approval. */
@@ -35,7 +36,7 @@ export type Leased = Omit<OutboxInput, 'orderKey'> & {
   readonly leasedAt: Date
 }
 
-const LEASED = `id, event_id as "eventId", org_id as "orgId", kind, lane, url, event, subject_id as "subjectId", payload,
+const LEASED = `id, event_id as "eventId", org_id as "orgId", kind, lane as receiver, url, event, subject_id as "subjectId", payload,
   attempts, created_at as "createdAt", clock_timestamp() as "leasedAt"`
 
 /** Stores one message in the caller's transaction. */
@@ -48,7 +49,7 @@ export async function insertMessage(q: Query, row: OutboxInput): Promise<void> {
       row.orgId,
       row.kind,
       row.orderKey,
-      row.lane,
+      row.receiver,
       row.url === null ? null : JSON.stringify(row.url),
       row.event,
       row.subjectId,
@@ -64,14 +65,14 @@ export type LeaseRequest = {
   /** Time at which the leases begin; null for the clock of the database. Only tests set this field. */
   readonly now: Date | null
   readonly leaseS: number
-  readonly perLane: number
+  readonly perReceiver: number
   readonly limit: number
-  /** Number of messages per lane that this process is sending at the moment. */
+  /** Number of messages per receiver that this process is sending at the moment. */
   readonly busy: ReadonlyMap<string, number>
 }
 
 /**
- * Leases due messages: at most `perLane` per receiver, and no message that another process has leased. Messages with
+ * Leases due messages: at most `perReceiver` per receiver, and no message that another process has leased. Messages with
  * one order key are leased one after the other, oldest first. A message with an expired lease is due again, because the
  * process that held the lease has ended.
  */
@@ -99,7 +100,7 @@ export async function leaseDue(q: Query, request: LeaseRequest): Promise<readonl
       request.now,
       request.by,
       request.leaseS,
-      request.perLane,
+      request.perReceiver,
       [...request.busy.keys()],
       [...request.busy.values()],
       request.limit,
@@ -156,16 +157,16 @@ export async function retryLater(q: Query, retry: Retry): Promise<void> {
   )
 }
 
-/** Delays all messages of the lane by `forS` seconds, as the receiver requested (`Retry-After`). */
-export async function pauseLane(
+/** Delays all messages of the receiver by `forS` seconds, as the receiver requested (`Retry-After`). */
+export async function pauseReceiver(
   q: Query,
-  { lane, now, forS }: { readonly lane: string; readonly now: Date | null; readonly forS: number },
+  { receiver, now, forS }: { readonly receiver: string; readonly now: Date | null; readonly forS: number },
 ): Promise<void> {
   await q.query(
     `update outbox set next_attempt_at = greatest(next_attempt_at,
        coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3))
      where lane = $1 and state = 'pending' and leased_by is null`,
-    [lane, now, forS],
+    [receiver, now, forS],
   )
 }
 
@@ -174,6 +175,7 @@ export type OutboxEntry = {
   readonly kind: OutboxKind
   readonly event: string
   readonly subjectId: string
+  /** Receiver of the message (column `lane`): limits of concurrency and rate apply per receiver. */
   readonly receiver: string
   readonly state: OutboxState
   readonly attempts: number

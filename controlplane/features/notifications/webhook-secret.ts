@@ -5,7 +5,7 @@ import type { Db, Query } from '../../db/query.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { getSetting } from '../settings/rows.ts'
-import { putSetting } from '../settings/store.ts'
+import { storeSetting } from '../settings/service.ts'
 import { insertSettingOnce } from './store.ts'
 
 export type WebhookSecret = {
@@ -52,7 +52,7 @@ export function createWebhookSecret(deps: {
       await db.tx(async (q) => {
         const [previous] = await read(q)
         const secrets = previous === undefined ? [secret] : [secret, previous]
-        await putSetting(q, orgId, { key: KEY, value: keyring.seal(secrets.join(' '), place) })
+        await storeSetting(q, orgId, { key: KEY, value: keyring.seal(secrets.join(' '), place) })
         await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details: { keys: [KEY] } })
       })
       return secret

@@ -7,6 +7,7 @@ import {
   checkedAddresses,
   hostOf,
   pinnedLookup,
+  type Reach,
   type Resolve,
 } from '../../../core/request/outbound-address.ts'
 import { type EgressProxy, NO_PROXY } from '../../egress-proxy.ts'
@@ -25,15 +26,19 @@ const MAX_BYTES = 1024 * 1024
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /**
- * Returns a `fetch` for the addresses of the identity provider, including the addresses in its discovery document.
- * Private networks are allowed, metadata services and link-local addresses are not; plain HTTP is allowed on loopback
- * only. Connects to the checked addresses, or through the proxy, which resolves the names; follows no redirects and reads at most 1 MiB. Rejects with a TypeError like
+ * Returns a `fetch` for the addresses of the identity provider, including the addresses in its discovery document, and
+ * for token endpoints. `reach` has the allowed networks, by default private ones too; metadata services and link-local
+ * addresses are never allowed, and plain HTTP is allowed on loopback only. Connects to the checked addresses, or through the proxy, which resolves the names; follows no redirects and reads at most 1 MiB. Rejects with a TypeError like
  * `fetch`; its `cause` is the reason.
  */
-export function createCheckedFetch(resolve: Resolve, proxy: EgressProxy = NO_PROXY): CheckedFetch {
+export function createCheckedFetch(
+  resolve: Resolve,
+  proxy: EgressProxy = NO_PROXY,
+  reach: Reach = 'private',
+): CheckedFetch {
   return async (text, init = {}) => {
     try {
-      return await exchange(new URL(text), init, { resolve, proxy })
+      return await exchange(new URL(text), init, { resolve, proxy, reach })
     } catch (cause) {
       if (init.signal?.aborted === true) throw init.signal.reason
       throw new TypeError(cause instanceof Error ? cause.message : String(cause), { cause })
@@ -41,14 +46,14 @@ export function createCheckedFetch(resolve: Resolve, proxy: EgressProxy = NO_PRO
   }
 }
 
-type Connect = { readonly resolve: Resolve; readonly proxy: EgressProxy }
+type Connect = { readonly resolve: Resolve; readonly proxy: EgressProxy; readonly reach: Reach }
 
-async function exchange(url: URL, init: FetchInit, { resolve, proxy }: Connect): Promise<Response> {
+async function exchange(url: URL, init: FetchInit, { resolve, proxy, reach }: Connect): Promise<Response> {
   const { method = 'GET', headers = {}, signal } = init
   if (!isConfidential(url.href)) throw refused(`${url.host} is not reached over TLS`)
   const agent = proxy.agentFor(url)
   const isProxied = agent !== undefined
-  const checking = checkedAddresses(hostOf(url), 'private', isProxied ? async () => [] : resolve)
+  const checking = checkedAddresses(hostOf(url), reach, isProxied ? async () => [] : resolve)
   const checked = await unlessAborted(checking, signal)
   if (!checked.ok) throw refused(`${url.hostname} resolves to ${checked.address}, ${checked.refusal.why}`)
   const { addresses } = checked

@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Query } from '../../db/query.ts'
-import { type Actor, systemActor } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
-import { deleteSessionsOf } from '../sessions/store.ts'
-import { endApproverKeys } from '../users/approver-keys.ts'
-import { findUserByEmail, hasOtherOwner, lockUser, type UserRow } from '../users/rows.ts'
-import { insertUser, lockUserChanges, setPasswordHash, updateUser } from '../users/store.ts'
+import {
+  changeProviderAccess,
+  endProviderAccess,
+  linkProviderUser,
+  type ProviderAccess,
+  registerProviderUser,
+} from '../users/provider-accounts.ts'
+import { findUserByEmail, hasOtherOwner, lockUser, lockUserChanges, type UserRow } from '../users/rows.ts'
 import { type Access, accessOf } from './access.ts'
 import type { ProviderUser } from './claims.ts'
 import { deleteIdentity, findIdentity, saveIdentity, type UserIdentity } from './identity-store.ts'
@@ -23,8 +24,6 @@ export type ProviderUsersDeps = {
   /** Whether users may sign in with a password. */
   readonly isPasswordOn: boolean
 }
-
-const PROVIDER: Actor = systemActor('identity-provider')
 
 /**
  * Manages the accounts of users who sign in through the identity provider. An account is created at the first sign-in
@@ -84,9 +83,7 @@ export function createProviderUsers(deps: ProviderUsersDeps): ProviderUsers {
     async end(q, identity, reason) {
       const { userId } = identity
       await saveIdentity(q, { ...identity, tokens: null })
-      await deleteSessionsOf(q, userId)
-      const details = { user_id: userId, reason }
-      await recordEvent(q, { orgId: deps.orgId, actor: PROVIDER, type: 'user.access_ended', details })
+      await endProviderAccess(q, { orgId: deps.orgId, userId, reason })
     },
     openTokens({ userId, tokens, issuer: from }) {
       if (tokens === null || from !== issuer) throw new SignInError('refused')
@@ -103,24 +100,10 @@ async function newUser(q: Query, deps: ProviderUsersDeps, given: NewUser): Promi
   const { orgId, settings } = deps
   const { email, name, subject } = claims
   const existing = await findUserByEmail(q, email)
-  const details = { email, via: 'identity_provider', issuer: settings.issuer, subject }
   if (existing !== undefined) return takeOver(q, deps, { existing, claims, passwordHash })
-  const user = await insertUser(q, {
-    id: newId('user'),
-    orgId,
-    email,
-    name,
-    passwordHash,
-    role: access.role,
-    groups: access.approverGroups,
-  })
+  const account = { orgId, email, name, passwordHash, role: access.role, groups: access.approverGroups }
+  const user = await registerProviderUser(q, account, { issuer: settings.issuer, subject })
   if (user === undefined) throw new SignInError('account_exists')
-  await recordEvent(q, {
-    orgId,
-    type: 'user.registered',
-    details: { ...details, role: access.role },
-    actor: { kind: 'user', userId: user.id, label: email },
-  })
   return user
 }
 
@@ -130,27 +113,17 @@ async function newUser(q: Query, deps: ProviderUsersDeps, given: NewUser): Promi
  */
 async function takeOver(
   q: Query,
-  { orgId, settings }: ProviderUsersDeps,
+  { settings }: Pick<ProviderUsersDeps, 'settings'>,
   given: { readonly existing: UserRow; readonly claims: ProviderUser; readonly passwordHash: string },
 ): Promise<UserRow> {
   const { existing: user, claims, passwordHash } = given
-  const { id: userId, email } = user
+  const { id: userId } = user
   const identity = await findIdentityOf(q, userId)
   const isFree = identity === undefined || identity.issuer !== settings.issuer
   if (!claims.isEmailVerified || user.role === 'owner' || !isFree) throw new SignInError('account_exists')
   if (user.status !== 'active') throw new SignInError('suspended')
   await deleteIdentity(q, userId)
-  await setPasswordHash(q, userId, passwordHash)
-  await deleteSessionsOf(q, userId)
-  await endApproverKeys(q, { orgId, actor: PROVIDER, userId, email, why: 'password_changed' })
-  const details = {
-    email,
-    user_id: userId,
-    issuer: settings.issuer,
-    subject: claims.subject,
-    change: 'linked',
-  }
-  await recordEvent(q, { orgId, actor: PROVIDER, type: 'user.role_changed', details })
+  await linkProviderUser(q, user, { issuer: settings.issuer, subject: claims.subject, passwordHash })
   return user
 }
 
@@ -160,7 +133,7 @@ async function takeOver(
  */
 async function applyAccess(
   q: Query,
-  { orgId, isPasswordOn }: ProviderUsersDeps,
+  { isPasswordOn }: Pick<ProviderUsersDeps, 'isPasswordOn'>,
   user: UserRow,
   access: Access | null,
 ): Promise<UserRow> {
@@ -169,31 +142,18 @@ async function applyAccess(
     if (isOwner && !(await hasOtherOwner(q, { userId: user.id, isPasswordOn }))) return user
     throw new SignInError('no_access')
   }
-  const next = {
+  const next: ProviderAccess = {
     role: isOwner ? user.role : access.role,
     groups: access.approverGroups,
     namespaces: isOwner ? null : access.namespaces,
     lowerRoles: isOwner ? [] : access.lowerRoles,
   }
   const { role, groups, namespaces, lowerRoles } = user
-  const before = { role, groups, namespaces, lowerRoles }
-  if (isSame(before, next)) return user
-  const changed = await updateUser(q, user.id, next)
-  const { id: userId, email } = user
-  if (next.role !== user.role)
-    await endApproverKeys(q, { orgId, actor: PROVIDER, userId, email, why: 'role_changed' })
-  const details = { user_id: userId, email, from: before, to: next, change: 'identity_provider' }
-  await recordEvent(q, { orgId, actor: PROVIDER, type: 'user.role_changed', details })
-  return changed
+  if (isDeepStrictEqual({ role, groups, namespaces, lowerRoles }, next)) return user
+  return changeProviderAccess(q, user, next)
 }
 
 /** Compares e-mail addresses without case, like the unique index of the database. */
 function isSameAddress(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
-}
-
-type Held = Pick<UserRow, 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
-
-function isSame(a: Held, b: Held): boolean {
-  return isDeepStrictEqual(a, b)
 }

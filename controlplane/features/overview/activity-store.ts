@@ -12,6 +12,13 @@ export type BucketRow = {
   readonly wouldBlock: number
   readonly p50: number | null
   readonly p95: number | null
+  readonly p99: number | null
+}
+export type ActivityCounts = {
+  /** Buckets of the period, oldest first. Buckets without requests are included. */
+  readonly buckets: readonly BucketRow[]
+  /** Percentiles over the whole period; null without requests. */
+  readonly latency: Pick<BucketRow, 'p50' | 'p95' | 'p99'>
 }
 export type DenialRow = {
   readonly agent: string | null
@@ -20,6 +27,8 @@ export type DenialRow = {
   readonly reason: string | null
   readonly count: number
   readonly lastAt: Date
+  /** Number of all denials of the agent, also of those that the result leaves out. */
+  readonly agentCount: number
 }
 export type AgentActivityRow = {
   readonly agent: string
@@ -33,39 +42,58 @@ export type AgentActivityRow = {
 const sumOf = (condition: string) => `coalesce(sum(requests) filter (where ${condition}), 0)::bigint`
 const COUNTS = `${sumOf("decision = 'ALLOW'")} as allow, ${sumOf("decision = 'HOLD'")} as hold,
   ${sumOf("decision = 'DENY'")} as deny`
+/** Percentiles of the latency, without requests that waited for an approval. */
+const LATENCIES = [50, 95, 99]
+  .map(
+    (percent) =>
+      `percentile_cont(${percent / 100}) within group (order by latency_ms) filter (where approval_id is null) as p${percent}`,
+  )
+  .join(', ')
 const requestsIn = (within: Within) =>
   `org_id = $1 and time >= $2::timestamptz and time < $3::timestamptz and ${within.nameOr('agent', 'gateway')}`
 
-/** Counts requests per bucket of the period, oldest bucket first. Buckets without requests are included. */
-export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Promise<readonly BucketRow[]> {
-  return q.rows<BucketRow>(
+/** Counts requests per bucket of the period. The row without a time has the latency of the whole period. */
+export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Promise<ActivityCounts> {
+  const rows = await q.rows<Omit<BucketRow, 'time'> & { readonly time: Date | null }>(
     [orgId, span.from, span.to, span.bucketSeconds],
     (within) => `with counted as (
        select date_bin(make_interval(secs => $4), time, $2::timestamptz) as bucket, ${COUNTS},
          ${sumOf("would is not null and decision = 'ALLOW'")} as "wouldBlock",
-         percentile_cont(0.5) within group (order by latency_ms) as p50,
-         percentile_cont(0.95) within group (order by latency_ms) as p95
-       from traffic where ${requestsIn(within)} group by 1)
+         ${LATENCIES}
+       from traffic where ${requestsIn(within)} group by rollup (bucket))
      select s as time, coalesce(allow, 0) as allow, coalesce(hold, 0) as hold, coalesce(deny, 0) as deny,
-       coalesce("wouldBlock", 0) as "wouldBlock", p50, p95
-     from generate_series($2::timestamptz, $3::timestamptz - interval '1 millisecond', make_interval(secs => $4)) s
-     left join counted on bucket = s order by s`,
+       coalesce("wouldBlock", 0) as "wouldBlock", p50, p95, p99
+     from (
+       select generate_series($2::timestamptz, $3::timestamptz - interval '1 millisecond', make_interval(secs => $4)) s
+       union all select null) times
+     left join counted on bucket is not distinct from s order by s`,
   )
+  const { p50 = null, p95 = null, p99 = null } = rows.find(({ time }) => time === null) ?? {}
+  const buckets = rows.flatMap(({ time, ...row }) => (time === null ? [] : [{ time, ...row }]))
+  return { buckets, latency: { p50, p95, p99 } }
 }
 
+/**
+ * Returns the most frequent denials by agent, those of the agent with the most denials first: at most `limit` rows, and at
+ * most `limitOfAgent` rows of one agent, so that an agent that repeats refused requests hides no other agent.
+ */
 export async function topDenials(
   q: ScopedQuery,
   orgId: string,
-  { from, to, limit }: Pick<Span, 'from' | 'to'> & { readonly limit: number },
+  span: Pick<Span, 'from' | 'to'> & { readonly limit: number; readonly limitOfAgent: number },
 ): Promise<readonly DenialRow[]> {
   return q.rows<DenialRow>(
-    [orgId, from, to, limit],
-    (
-      within,
-    ) => `select agent, action_type as "actionType", case when action_type is null then host end as host, reason,
-       sum(requests)::bigint as count, max(time) as "lastAt"
-     from traffic where ${requestsIn(within)} and decision = 'DENY' group by 1, 2, 3, 4
-     order by count desc, max(time) desc limit $4`,
+    [orgId, span.from, span.to, span.limit, span.limitOfAgent],
+    (within) => `with kinds as (
+       select agent, action_type as "actionType", case when action_type is null then host end as host, reason,
+         sum(requests)::bigint as count, max(time) as "lastAt"
+       from traffic where ${requestsIn(within)} and decision = 'DENY' group by 1, 2, 3, 4),
+     ranked as (
+       select *, (sum(count) over (partition by agent))::bigint as "agentCount",
+         row_number() over (partition by agent order by count desc, "lastAt" desc) as place
+       from kinds)
+     select agent, "actionType", host, reason, count, "lastAt", "agentCount" from ranked where place <= $5
+     order by "agentCount" desc, agent, place limit $4`,
   )
 }
 

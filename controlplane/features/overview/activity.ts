@@ -8,6 +8,8 @@ export type ActivityQuestion = { readonly seconds: number; readonly to?: string 
 export type Activity = (namespaces: Namespaces, question: ActivityQuestion) => Promise<ActivityReply>
 
 const TOP = 10
+/** Number of kinds of denials of one agent. */
+const KINDS = 4
 /** Approximate number of buckets per period. The number makes charts readable on small and large screens. */
 const BUCKETS = 60
 const STEPS_S = [10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400]
@@ -25,26 +27,29 @@ export function createActivity(deps: {
     const end = to === undefined ? nowMs() : Date.parse(to)
     const span = spanOf(end, seconds, bucketSeconds)
     const top = { from: span.from, to: span.to, limit: TOP }
-    const [buckets, denials, agents] = await Promise.all([
+    const [{ buckets, latency }, denials, agents] = await Promise.all([
       countByTime(query, orgId, span),
-      topDenials(query, orgId, top),
+      topDenials(query, orgId, { ...top, limit: TOP * KINDS, limitOfAgent: KINDS }),
       busiestAgents(query, orgId, top),
     ])
     return {
       from: span.from,
       to: span.to,
       bucket_seconds: bucketSeconds,
-      buckets: buckets.map(({ time, wouldBlock, p50, p95, ...counts }) => ({
+      buckets: buckets.map(({ time, wouldBlock, p50, p95, p99, ...counts }) => ({
         time: time.toISOString(),
         ...counts,
         would_block: wouldBlock,
         latency_p50_ms: p50,
         latency_p95_ms: p95,
+        latency_p99_ms: p99,
       })),
-      denials: denials.map(({ actionType, lastAt, ...row }) => ({
+      latency: { p50_ms: latency.p50, p95_ms: latency.p95, p99_ms: latency.p99 },
+      denials: denials.map(({ actionType, lastAt, agentCount, ...row }) => ({
         ...row,
         action_type: actionType,
         last_at: lastAt.toISOString(),
+        agent_count: agentCount,
       })),
       agents: agents.map(({ lastAt, ...row }) => ({ ...row, last_at: lastAt.toISOString() })),
     }

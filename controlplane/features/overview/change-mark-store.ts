@@ -1,5 +1,5 @@
 import type { ScopedQuery } from '../../db/scoped-query.ts'
-import { HAS_LEFT } from '../approvals/asker-store.ts'
+import { IS_ABANDONED } from '../approvals/rows.ts'
 
 /**
  * One opaque text per kind of object. The text changes whenever an object of the kind changes. Texts are compared for
@@ -22,7 +22,7 @@ export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<Ch
  * SQL expressions whose values change when a client with a pending approval disconnects or reconnects. The values also
  * change when the client was disconnected so long that the approval is no longer listed.
  */
-const LEAVES = `count(left_at), max(left_at), count(*) filter (where ${HAS_LEFT})`
+const LEAVES = `count(left_at), max(left_at), count(*) filter (where ${IS_ABANDONED})`
 
 function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
   return q.rows<ChangeMarks>(

@@ -5,13 +5,12 @@ import type { SlidingWindow } from '../../../core/state/sliding-window.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { SubmitReply } from '../../../core/wire/v1.ts'
 import { newId } from '../../crypto/ids.ts'
-import { bumpVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import type { Actions } from '../actions/service.ts'
 import { DEMO_AGENT, findAgentByName } from '../agents/rows.ts'
-import { insertAgent } from '../agents/store.ts'
+import { registerAgent } from '../agents/service.ts'
+import type { AgentInput } from '../agents/store.ts'
 import type { Actor } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
 import { findManagedAgent } from './demo-agent-store.ts'
 
 export type DemoDeps = {
@@ -98,7 +97,7 @@ function demoAgent(db: Db, orgId: string, by: Actor): Promise<string> {
     const isTaken = (await findAgentByName(q, DEMO_AGENT.name)) !== undefined
     const id = newId('agent')
     const name = isTaken ? `${DEMO_AGENT.name}-${id.slice(-6)}` : DEMO_AGENT.name
-    await insertAgent(q, {
+    const row: AgentInput = {
       id,
       orgId,
       name,
@@ -113,10 +112,8 @@ function demoAgent(db: Db, orgId: string, by: Actor): Promise<string> {
       source: 'api',
       managedBy,
       origin: 'built_in',
-    })
+    }
     const details = { name, runtime, environment, built_in: true, by: by.label }
-    await recordEvent(q, { orgId, actor: by, agentId: id, type: 'agent.registered', details })
-    await bumpVersion(q)
-    return id
+    return (await registerAgent(q, row, { actor: by, details })).id
   })
 }

@@ -2,16 +2,14 @@ import { admits, type RequestingNamespace } from '../../../core/crd/allowed-name
 import { ChaperoneError } from '../../../core/errors.ts'
 import { isSandboxWorkload } from '../../../core/inject/sandbox.ts'
 import { newId } from '../../crypto/ids.ts'
-import { bumpVersion } from '../../db/config-version.ts'
 import { namespaceLabels } from '../../db/namespaces.ts'
 import type { Query } from '../../db/query.ts'
 import { type AgentRow, listAgentsNamed } from '../agents/rows.ts'
-import { insertAgent, updateAgent } from '../agents/store.ts'
+import { bindAgent, registerAgent } from '../agents/service.ts'
+import type { AgentInput } from '../agents/store.ts'
 import { systemActor } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
 import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
-import { isAgentServed } from '../gateways/process-store.ts'
-import { findGatewayByName, type GatewayRow, getGateway } from '../gateways/rows.ts'
+import { findGatewayByName, type GatewayRow, getGateway, isAgentServed } from '../gateways/rows.ts'
 
 /** Claims of a pod as the operator reported them. */
 export type PodClaims = {
@@ -137,7 +135,7 @@ function workloadsOf({ metadata }: AgentRow): readonly string[] {
 }
 
 async function register(q: Query, { orgId, pod, name, gateway, workload }: Wanted): Promise<AgentRow> {
-  const agent = await insertAgent(q, {
+  const row: AgentInput = {
     id: newId('agent'),
     orgId,
     name,
@@ -151,36 +149,27 @@ async function register(q: Query, { orgId, pod, name, gateway, workload }: Wante
     gatewayId: gateway.id,
     source: 'kubernetes',
     managedBy: `ServiceAccount ${pod.namespace}/${pod.serviceAccount}`,
-  })
+  }
   const details = {
     name,
     ...placeOf(pod),
     gateway: gateway.name,
-    runtime: agent.runtime,
-    environment: agent.environment,
+    runtime: row.runtime,
+    environment: row.environment,
   }
-  await recordEvent(q, { orgId, actor: actorOf(pod), agentId: agent.id, type: 'agent.registered', details })
-  await bumpVersion(q)
-  return agent
+  return registerAgent(q, row, { actor: actorOf(pod), details })
 }
 
 /**
  * Binds an existing agent to the Gateway of the pod. The agent was created by a user, was bound to another Gateway, or
  * is used by a further workload.
  */
-async function adopt(
-  q: Query,
-  agent: AgentRow,
-  { orgId, pod, gateway, workload }: Wanted,
-): Promise<AgentRow> {
+async function adopt(q: Query, agent: AgentRow, { pod, gateway, workload }: Wanted): Promise<AgentRow> {
   if (agent.status === 'revoked') return agent
   const known = agent.gatewayId === gateway.id ? workloadsOf(agent) : []
   const metadata = { ...agent.metadata, ...placeInMetadata(pod, [...known, workload]) }
-  const saved = await updateAgent(q, agent.id, { gatewayId: gateway.id, metadata })
   const details = { name: agent.name, change: 'bound', ...placeOf(pod), gateway: gateway.name }
-  await recordEvent(q, { orgId, actor: actorOf(pod), agentId: agent.id, type: 'agent.updated', details })
-  await bumpVersion(q)
-  return saved ?? agent
+  return bindAgent(q, agent, { gatewayId: gateway.id, metadata }, { actor: actorOf(pod), details })
 }
 
 function placeInMetadata({ namespace, serviceAccount }: ReviewedPod, workloads: readonly string[]) {

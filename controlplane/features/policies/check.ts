@@ -12,7 +12,7 @@ import { fieldText, type Problem } from '../../../core/problem.ts'
 import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { PolicyCheckReply, PolicyProblem } from '../../../core/wire/policies.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
-import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
+import type { GroupMembers } from '../authentication/cluster/group-members.ts'
 import { listGroupsIn } from '../users/rows.ts'
 
 /**
@@ -28,10 +28,10 @@ export type PolicyCheck = (
 export function createPolicyCheck(deps: {
   readonly read: ScopedReads
   readonly knownAction: (type: string) => KnownAction | null
-  /** Approver groups without accounts that RBAC may let answer approvals; default: no such groups. */
-  readonly members?: GroupMembers
+  /** Approver groups without accounts that RBAC may let answer approvals. */
+  readonly members: GroupMembers
 }): PolicyCheck {
-  const { members = ACCOUNTS_ONLY } = deps
+  const { members } = deps
   return async (namespaces, policyYaml, { namespace: given, ...record }) => {
     const parsed = problemsOr(() => parsePolicyYaml(policyYaml))
     if ('problems' in parsed) return { ok: false, ...parsed, tests: [], warnings: [] }

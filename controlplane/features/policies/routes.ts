@@ -12,16 +12,15 @@ import { visibleRecords } from '../../http/auth/rights.ts'
 import { type Route, route } from '../../http/route.ts'
 import { notReplaced } from '../../sync/sections/built-in-policies.ts'
 import { actorOf } from '../audit/actor.ts'
+import type { ReplayedEdit } from '../manifests/editing/edit-replay.ts'
 import type { Origins } from '../manifests/object-origins.ts'
-import { orReplayed } from './edit-replay.ts'
-import type { PolicyReplay } from './replay.ts'
 import type { PolicyRow } from './rows.ts'
 import type { Policies, SavedPolicy } from './service.ts'
 import { createTextProblems, policyDetails } from './view.ts'
 
 export type PolicyRoutesDeps = {
   readonly policies: Policies
-  readonly policyReplay: PolicyReplay
+  readonly replayedEdit: ReplayedEdit
   readonly floorRules: FloorRules
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
 }
@@ -62,7 +61,7 @@ function create(deps: PolicyRoutesDeps): Route {
     response: SavedPolicyReply,
     handler: async ({ body, ...caller }) => {
       const create = () => policies.create(actorOf(caller.principal), body)
-      return savedView(await orReplayed(deps, visibleRecords(caller), create))
+      return savedView(await deps.replayedEdit(visibleRecords(caller), create))
     },
   })
 }
@@ -79,7 +78,7 @@ function patch(deps: PolicyRoutesDeps): Route {
     handler: async ({ body, ...caller }) => {
       const { policy_id: id, expected_version: expected, ...fields } = body
       const update = () => policies.update(actorOf(caller.principal), id, fields, expected)
-      return savedView(await orReplayed(deps, visibleRecords(caller), update))
+      return savedView(await deps.replayedEdit(visibleRecords(caller), update))
     },
   })
 }
@@ -95,7 +94,7 @@ function remove(deps: PolicyRoutesDeps): Route {
     response: Ok,
     handler: async ({ query, ...caller }) => {
       const remove = () => policies.remove(actorOf(caller.principal), query.policy_id)
-      await orReplayed(deps, visibleRecords(caller), remove)
+      await deps.replayedEdit(visibleRecords(caller), remove)
       return { ok: true as const }
     },
   })

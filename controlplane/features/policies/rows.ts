@@ -61,6 +61,13 @@ export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
   return rows
 }
 
+export async function listPoliciesById(q: Query, ids: readonly string[]): Promise<readonly PolicyRow[]> {
+  const { rows } = await q.query<PolicyRow>(`select ${COLUMNS} from policies where id = any($1::text[])`, [
+    ids,
+  ])
+  return rows
+}
+
 /** Lists refused policies of manifests that were never in force. Each denies all actions in its scope. */
 export async function listInvalidPolicies(q: Query): Promise<readonly Pick<PolicyRow, 'name' | 'source'>[]> {
   const { rows } = await q.query<PolicyRow>('select name, source from policies where invalid is not null', [])

@@ -5,7 +5,7 @@ import {
   type ParsedPolicy,
   parsePolicyYaml,
 } from '../../../core/decision/policies/policy-document.ts'
-import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
+import { judgePolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { problemText } from '../../../core/problem.ts'
@@ -18,26 +18,18 @@ import { createScopedQuery } from '../../db/scoped-query.ts'
 import { validationError } from '../../http/input.ts'
 import { type Actor, originOf, systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
+import type { GroupMembers } from '../authentication/cluster/group-members.ts'
 import { refuseManaged } from '../manifests/managed.ts'
 import { listGroups } from '../users/rows.ts'
 import { listPoliciesIn, type PolicyRow, type PolicyTestResult } from './rows.ts'
-import {
-  countPolicies,
-  deletePolicy,
-  insertPolicy,
-  lockPolicy,
-  type PolicyChanges,
-  updatePolicy,
-} from './store.ts'
+import { countPolicies, lockPolicy } from './store.ts'
+import { deletePolicy, insertPolicy, type PolicyChanges, updatePolicy } from './write-store.ts'
 
 export type PoliciesDeps = {
   readonly db: Db
   readonly orgId: string
   /** Returns effect and risk of an action by its name in the catalogue. The tests of policies use both. */
   readonly knownAction: (type: string) => KnownAction | null
-  /** Approver groups without accounts that RBAC may let answer approvals; default: no such groups. */
-  readonly members?: GroupMembers
 }
 
 /** Fields of a policy other than its text. */
@@ -66,8 +58,9 @@ export type Policies = {
   remove(by: Actor, id: string): Promise<void>
 }
 
-export function createPolicies(deps: PoliciesDeps): Policies {
-  const { db, orgId, members = ACCOUNTS_ONLY } = deps
+/** @param deps.members Approver groups without accounts that RBAC may let answer approvals. */
+export function createPolicies(deps: PoliciesDeps & { readonly members: GroupMembers }): Policies {
+  const { db, orgId, members } = deps
   const warned = async ({ row, parsed: { document, warnings } }: StoredPolicy): Promise<SavedPolicy> => {
     await members.ask(async () => [{ namespace: '', spec: document }])
     const empty = emptyGroupWarnings(document, await listGroups(db), members.absence(''))
@@ -132,15 +125,14 @@ export async function createPolicy(
   const checked = check(deps, input.policyYaml)
   assertAgree(checked.parsed, input)
   const { repeated, document } = checked.parsed
+  const fields = fieldsOfNew(input, repeated)
   const row = await insertPolicy(q, {
     id: newId('policy'),
     orgId: deps.orgId,
     name: input.name,
     description: input.description ?? document.description ?? '',
-    enabled: (input.enabled ?? repeated.enabled ?? true) && (checked.passed || !disableFailing),
-    priority: input.priority ?? repeated.priority ?? 100,
-    tags: input.tags ?? repeated.tags ?? [],
-    mode: input.mode ?? repeated.mode ?? 'enforce',
+    ...fields,
+    enabled: fields.enabled && (checked.passed || !disableFailing),
     gatewayIds,
     lostGatewayIds: [],
     policyYaml: input.policyYaml,
@@ -156,6 +148,16 @@ export async function createPolicy(
   await note(q, by, 'policy.created', row)
   await bumpVersion(q)
   return { row, parsed: checked.parsed }
+}
+
+/** Returns the stored fields of a new policy: those of the input, else those that its text repeats, else the defaults. */
+export function fieldsOfNew(input: PolicyFields, repeated: ParsedPolicy['repeated']) {
+  return {
+    enabled: input.enabled ?? repeated.enabled ?? true,
+    priority: input.priority ?? repeated.priority ?? 100,
+    tags: input.tags ?? repeated.tags ?? [],
+    mode: input.mode ?? repeated.mode ?? 'enforce',
+  }
 }
 
 /** Disables a policy in the caller's transaction. */
@@ -194,9 +196,7 @@ type Checked = {
 function check(deps: Pick<PoliciesDeps, 'knownAction'>, policyYaml: string): Checked {
   try {
     const parsed = parsePolicyYaml(policyYaml)
-    const tests = runPolicyTests(parsed.document, deps.knownAction).map(({ name, passed, expected, got }) =>
-      passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
-    )
+    const tests = judgePolicyTests(parsed.document, deps.knownAction)
     return { parsed, tests, passed: tests.every((test) => test.passed) }
   } catch (error) {
     if (error instanceof ChaperoneError && error.code === 'validation') throw namingField(error)

@@ -19,10 +19,7 @@ export async function startSessionPreload(
     try {
       await read()
     } catch (err) {
-      log.warn(
-        { err },
-        'the sessions in force could not be read: those of the last read count for kill switches',
-      )
+      log.warn({ err }, 'the valid sessions could not be read; kill switches accept those of the last read')
     } finally {
       isReading = false
     }

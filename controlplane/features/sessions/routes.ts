@@ -22,6 +22,7 @@ import { setSessionCookie } from '../../http/auth/session-cookie.ts'
 import { beginSession } from '../../http/auth/session-reply.ts'
 import { userOf } from '../../http/auth/user-principal.ts'
 import { type Route, type RouteResult, route } from '../../http/route.ts'
+import { VERSION } from '../../version.ts'
 import { actorOf } from '../audit/actor.ts'
 import type { OwnerLinks } from '../users/owner-links.ts'
 import type { PasswordChange } from '../users/password-change.ts'
@@ -37,6 +38,8 @@ export type AuthRoutesDeps = {
   readonly devices: SignInDevices
   readonly isPasswordOn: boolean
   readonly editing: EditingMode
+  /** Command line of this installation, for texts of the dashboard. */
+  readonly command: string
   /** Whether browsers connect over TLS. If so, cookies get the attribute `Secure`. */
   readonly isSecure: boolean
   readonly baseUrl: () => string
@@ -173,7 +176,7 @@ function namesByRight(rights: readonly RightIn[]): Record<string, string[] | nul
   return Object.fromEntries(rights.map(({ right, namespaces }) => [right, namesOf(namespaces)]))
 }
 
-function me({ editing }: AuthRoutesDeps): Route {
+function me({ editing, command }: AuthRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/api/auth/me',
@@ -187,7 +190,12 @@ function me({ editing }: AuthRoutesDeps): Route {
         via === 'cluster'
           ? {}
           : { namespaces: namesOf(namespaces), rights: namesByRight(await rightsOf(user)) }
-      return { user: { id: userId, email, role, groups, via, restriction, ...own }, editing }
+      return {
+        user: { id: userId, email, role, groups, via, restriction, ...own },
+        editing,
+        command,
+        version: VERSION,
+      }
     },
   })
 }

@@ -8,7 +8,8 @@ import { recordEvent } from '../audit/events.ts'
 import { findUserByEmail, type UserRow } from '../users/rows.ts'
 import { acceptSignIn, countSignIn, turnOf } from './attempts.ts'
 import type { SignInDevices } from './devices.ts'
-import { deleteSession, insertSession, SESSION_MAX_AGE_S } from './store.ts'
+import type { SessionUser } from './rows.ts'
+import { deleteSession, deleteSessionsOf, insertSession, SESSION_MAX_AGE_S, useSessions } from './store.ts'
 
 export type StartedSession = {
   readonly sessionId: string
@@ -92,4 +93,14 @@ export async function startSession(q: Query, user: UserRow, isPage: boolean): Pr
   const pageSecretHash = pageSecret === null ? null : sha256(pageSecret)
   await insertSession(q, { idHash: sha256(sessionId), userId: user.id, pageSecretHash })
   return { sessionId, maxAgeS: SESSION_MAX_AGE_S, user, pageSecret }
+}
+
+/** Ends all sessions of a user, in the transaction of the change that invalidates them. */
+export function endSessionsOf(q: Query, userId: string): Promise<void> {
+  return deleteSessionsOf(q, userId)
+}
+
+/** Returns the users of the valid sessions among these, and stores that the sessions are in use. */
+export function usersOfSessions(q: Query, idHashes: readonly Buffer[]): Promise<readonly SessionUser[]> {
+  return useSessions(q, idHashes)
 }

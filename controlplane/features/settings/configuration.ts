@@ -10,16 +10,17 @@ import { createScopedQuery } from '../../db/scoped-query.ts'
 import { type Actor, originOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { type ApprovalsBotDeps, approvalsBotConnectors } from '../chat/bot.ts'
-import { type NewConnector, type Placed, placeConnector } from '../connectors/placement.ts'
+import type { NewConnector } from '../connectors/new-connector.ts'
 import { type ConnectorRow, getConnector, listConnectorsIn } from '../connectors/rows.ts'
-import { deleteConnector } from '../connectors/store.ts'
+import { type Placed, placeConnector, removeConnector } from '../connectors/service.ts'
+import { listMinted, type MintedRow } from '../credentials/rows.ts'
 import { defaultGateway, requireGateway, requireGatewayIn } from '../gateways/names.ts'
-import { type GatewayRow, gatewayNamesIn, listGatewaysIn } from '../gateways/rows.ts'
-import { lockGateway, upsertGateway } from '../gateways/store.ts'
+import { type GatewayRow, gatewayNamesIn, listGatewaysIn, lockGateway } from '../gateways/rows.ts'
+import { saveGateway } from '../gateways/service.ts'
 import { refuseManaged } from '../manifests/managed.ts'
 import { getPermission, listPermissions, listPermissionsIn, type PermissionRow } from '../permissions/rows.ts'
-import { deletePermission, upsertPermission } from '../permissions/store.ts'
-import { readSetting } from './stored-setting.ts'
+import { removePermission, savePermission } from '../permissions/service.ts'
+import { readSetting } from './rows.ts'
 
 export type ConfigDeps = { readonly db: Db } & ApprovalsBotDeps
 
@@ -56,6 +57,8 @@ export type Config = {
    * get this credential.
    */
   approvalsBotConnectors(rows: readonly ConnectorRow[]): Promise<ReadonlySet<string>>
+  /** Returns the states of short-lived secrets, by the id of the connector. */
+  minted(): Promise<ReadonlyMap<string, MintedRow>>
   /** Adds a connector to a gateway; default: the local gateway. */
   addConnector(by: Actor, gateway: string | undefined, input: NewConnector): Promise<Placed>
   removeConnector(by: Actor, id: string): Promise<void>
@@ -74,6 +77,7 @@ export function createConfig(deps: ConfigDeps): Config {
     gatewayNamed: (nameOrId) => requireGateway(db, nameOrId),
     changeGateway: (by, id, change) => db.tx((q) => changeGateway(q, { by, id, change })),
     connectors: (namespaces) => listConnectorsIn(read(namespaces)),
+    minted: () => listMinted(db),
     approvalsBotConnectors: async (rows) =>
       approvalsBotConnectors(db, deps.keyring, {
         rows,
@@ -92,7 +96,7 @@ export function createConfig(deps: ConfigDeps): Config {
         const row = await getConnector(q, id)
         if (row === undefined) throw notFound('connector', id)
         refuseManaged(q, row)
-        await deleteConnector(q, id)
+        await removeConnector(q, id)
         await noteChange(
           q,
           { orgId, by },
@@ -110,7 +114,7 @@ export function createConfig(deps: ConfigDeps): Config {
         const row = await getPermission(q, id)
         if (row === undefined) throw notFound('permission', id)
         refuseManaged(q, row)
-        await deletePermission(q, id)
+        await removePermission(q, id)
         await noteChange(q, { orgId, by }, { change: 'permission.removed', ...permissionFacts(row) })
       }),
   }
@@ -152,19 +156,17 @@ async function changeGateway(
   // address is therefore no edit of a manifest.
   const isOfManifest = isLevel || changed.includes('name')
   if (isOfManifest) refuseManaged(q, row)
-  const saved = await upsertGateway(q, isOfManifest ? { ...wanted, origin: originOf(by) } : wanted)
   const level = isLevel ? { level: spec.enforcementLevel, previous: row.spec.enforcementLevel } : {}
-  await noteChange(
-    q,
-    { orgId: row.orgId, by },
-    {
-      change: isLevel ? 'enforcement' : 'gateway',
-      gateway: row.name,
-      fields: changed,
-      ...level,
-      reason: reason ?? null,
-    },
-  )
+  const details = {
+    change: isLevel ? 'enforcement' : 'gateway',
+    gateway: row.name,
+    fields: changed,
+    ...level,
+    reason: reason ?? null,
+  }
+  const event = { actor: by, type: 'gateway.updated', details } as const
+  const saved = await saveGateway(q, isOfManifest ? { ...wanted, origin: originOf(by) } : wanted, event)
+  await bumpVersion(q)
   return saved
 }
 
@@ -180,7 +182,7 @@ async function setPermission(
       row.agent === agent && row.connectorType === connectorType && row.actionPattern === actionPattern,
   )
   for (const row of same) refuseManaged(q, row)
-  const row = await upsertPermission(q, {
+  const row = await savePermission(q, {
     orgId,
     gatewayId: gateway.id,
     agent,

@@ -7,10 +7,9 @@ import { bumpVersion } from '../../db/config-version.ts'
 import { ensureOrg } from '../../db/orgs.ts'
 import type { Query } from '../../db/query.ts'
 import { systemActor } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
 import { LOCAL_GATEWAY } from '../gateways/names.ts'
 import { findGatewayByName } from '../gateways/rows.ts'
-import { upsertGateway } from '../gateways/store.ts'
+import { saveGateway } from '../gateways/service.ts'
 import { createDefaultPolicies, type PoliciesDeps } from '../policies/service.ts'
 
 export type InstallationDeps = Pick<PoliciesDeps, 'db' | 'knownAction'> & {
@@ -50,9 +49,9 @@ async function enrolLocalGateway(q: Query, orgId: string, token: string): Promis
     managedBy: null,
     origin: 'built_in' as const,
   }
-  await upsertGateway(q, { ...base, tokenSha256: hash, syncKey: syncKeyOf(token) })
   const type = existing === undefined ? 'gateway.created' : 'gateway.updated'
   const details = { gateway: LOCAL_GATEWAY, change: 'enrolled' }
-  await recordEvent(q, { orgId, actor: systemActor('installation'), type, details })
+  const row = { ...base, tokenSha256: hash, syncKey: syncKeyOf(token) }
+  await saveGateway(q, row, { actor: systemActor('installation'), type, details })
   await bumpVersion(q)
 }

@@ -1,5 +1,8 @@
+import type { Keyring } from '../../crypto/keyring.ts'
 import type { Query } from '../../db/query.ts'
 import type { StoredSetting } from './store.ts'
+
+type Place = { readonly orgId: string; readonly keyring: Keyring }
 
 export async function getSetting(
   q: Query,
@@ -11,4 +14,16 @@ export async function getSetting(
     [orgId, key],
   )
   return rows[0]?.value
+}
+
+/** Returns the value of the setting in plain text; null when the setting is not set. */
+export async function readSetting(q: Query, { orgId, keyring }: Place, key: string): Promise<string | null> {
+  const value = await getSetting(q, orgId, key)
+  if (value === undefined) return null
+  return typeof value === 'string' ? value : keyring.open(value, settingPlace(key))
+}
+
+/** Returns the context (additional authenticated data) with which a secret setting is encrypted. */
+export function settingPlace(key: string): string {
+  return `setting ${key}`
 }

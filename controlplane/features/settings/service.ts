@@ -6,9 +6,8 @@ import { validationError } from '../../http/input.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { type ApprovalsBotDeps, refuseConnectorsBot } from '../chat/bot.ts'
-import { getSetting } from './rows.ts'
-import { deleteSetting, listSettings, putSetting } from './store.ts'
-import { readSetting, settingPlace } from './stored-setting.ts'
+import { getSetting, readSetting, settingPlace } from './rows.ts'
+import { deleteSetting, listSettings, putSetting, type StoredSetting } from './store.ts'
 
 /** Keys of the settings (spec 2.9). */
 const SETTING_KEYS = [
@@ -89,4 +88,9 @@ async function refuseChannelName(q: Query, orgId: string, channel: string | unde
   throw validationError([
     'settings.chat_channel_id: is not the id of a channel (C…); the chat shows it in the details of the channel',
   ])
+}
+
+/** Stores a setting that another feature owns, in the caller's transaction. The caller records the audit event. */
+export function storeSetting(q: Query, orgId: string, setting: StoredSetting): Promise<void> {
+  return putSetting(q, orgId, setting)
 }

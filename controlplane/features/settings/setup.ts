@@ -13,17 +13,18 @@ import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { validationError } from '../../http/input.ts'
 import { findAgentByName } from '../agents/rows.ts'
-import { createAgent, type NewAgent } from '../agents/service.ts'
-import { updateAgent } from '../agents/store.ts'
+import { bindAgent, createAgent, type NewAgent } from '../agents/service.ts'
 import { type Actor, originOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import type { IdentifyBot } from '../chat/bot.ts'
-import { type NewConnector, placeConnector } from '../connectors/placement.ts'
+import type { NewConnector } from '../connectors/new-connector.ts'
+import { placeConnector } from '../connectors/service.ts'
 import { defaultGateway, findGateway, requireGateway } from '../gateways/names.ts'
 import type { GatewayRow } from '../gateways/rows.ts'
-import { upsertGateway } from '../gateways/store.ts'
+import { saveGateway } from '../gateways/service.ts'
+import type { GatewayInput } from '../gateways/store.ts'
 import { refuseManaged, refuseManifestRow } from '../manifests/managed.ts'
-import { upsertPermissions } from '../permissions/store.ts'
+import { savePermissions } from '../permissions/service.ts'
 import { noteConnector } from './configuration.ts'
 
 export type SetupConnector = NewConnector & {
@@ -92,19 +93,22 @@ export function createSetup(deps: SetupDeps): Setup {
 
 async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput): Promise<WizardResult> {
   const { gateway, token } = await wizardGateway(q, deps, by, input.gateway)
-  const apiKey =
-    input.agent === undefined ? null : await wizardAgent(q, deps, { by, gateway, agent: input.agent })
   // Later agents will use this gateway too, so the rules apply to all agents.
   await connect(q, deps, { by, gateway, agent: '*', connectors: input.connectors })
+  // Last, because it locks the version: all transactions lock rows before the version.
+  const apiKey =
+    input.agent === undefined ? null : await wizardAgent(q, deps, { by, gateway, agent: input.agent })
   await bumpVersion(q)
   return { gateway, gatewayToken: token, apiKey }
 }
 
 async function quick(q: Query, deps: SetupDeps, by: Actor, input: SetupInput): Promise<SetupResult> {
   const gateway = await setupGateway(q, input.gateway)
-  const { agent, key } = await createAgent(q, deps.orgId, by, { ...input.agent, gatewayId: gateway.id })
   // Other agents use the same gateway, so the rules apply to the new agent only.
-  const made = await connect(q, deps, { by, gateway, agent: agent.name, connectors: input.connectors })
+  const target = { by, gateway, agent: input.agent.name, connectors: input.connectors }
+  const made = await connect(q, deps, target)
+  // Last, because it locks the version: all transactions lock rows before the version.
+  const { agent, key } = await createAgent(q, deps.orgId, by, { ...input.agent, gatewayId: gateway.id })
   await bumpVersion(q)
   return { agentId: agent.id, apiKey: key.key, gatewayId: gateway.id, ...made }
 }
@@ -145,11 +149,11 @@ async function wizardGateway(
       level,
       previous: existing.spec.enforcementLevel,
     }
-    await recordEvent(q, { orgId, actor: by, type: 'gateway.updated', details })
-    return { gateway: await upsertGateway(q, { ...wanted, origin: originOf(by) }), token: null }
+    const event = { actor: by, type: 'gateway.updated', details } as const
+    return { gateway: await saveGateway(q, { ...wanted, origin: originOf(by) }, event), token: null }
   }
   const token = randomToken()
-  const gateway = await upsertGateway(q, {
+  const row: GatewayInput = {
     id: newId('gateway'),
     orgId,
     name: input.name,
@@ -160,15 +164,15 @@ async function wizardGateway(
     source: 'api',
     managedBy: null,
     origin: originOf(by),
-  })
-  const details = {
-    gateway: gateway.name,
-    level: spec.enforcementLevel,
-    host: gateway.host,
-    port: gateway.port,
   }
-  await recordEvent(q, { orgId, actor: by, type: 'gateway.created', details })
-  return { gateway, token }
+  const detailsOf = ({ name, host, port }: GatewayRow) => ({
+    gateway: name,
+    level: spec.enforcementLevel,
+    host,
+    port,
+  })
+  const event = { actor: by, type: 'gateway.created', details: detailsOf } as const
+  return { gateway: await saveGateway(q, row, event), token }
 }
 
 /** Returns the key of a new agent. Returns null when an existing agent was moved to the gateway. */
@@ -189,9 +193,8 @@ async function wizardAgent(
   }
   if (existing.gatewayId === gateway.id) return null
   refuseManifestRow(existing)
-  await updateAgent(q, existing.id, { gatewayId: gateway.id })
   const details = { name: existing.name, change: 'gateway', gateway: gateway.name }
-  await recordEvent(q, { orgId, actor: by, agentId: existing.id, type: 'agent.updated', details })
+  await bindAgent(q, existing, { gatewayId: gateway.id }, { actor: by, details })
   return null
 }
 
@@ -216,7 +219,7 @@ async function connect(
       deps.catalogueRows(input.type),
       customPatterns,
     )
-    const rows = await grant(q, deps.orgId, { by, gateway, agent, connectorType: input.type, rules })
+    const rows = await allowRules(q, deps.orgId, { by, gateway, agent, connectorType: input.type, rules })
     permissionsCreated += rows
     const details = {
       change: 'permissions.set',
@@ -231,7 +234,7 @@ async function connect(
   return { connectors, permissionsCreated }
 }
 
-async function grant(
+async function allowRules(
   q: Query,
   orgId: string,
   granted: {
@@ -257,5 +260,5 @@ async function grant(
     origin: originOf(by),
     owner: null,
   }))
-  return (await upsertPermissions(q, rows)).length
+  return (await savePermissions(q, rows)).length
 }

@@ -25,15 +25,6 @@ export async function insertLostRecords(
   )
 }
 
-/** Returns the ids of the agents with these names. Revoked agents are omitted. */
-export async function findAgentIds(q: Query, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await q.query<{ id: string; name: string }>(
-    "select id, name from agents where name = any($1::text[]) and status <> 'revoked'",
-    [names],
-  )
-  return new Map(rows.map(({ id, name }) => [name, id]))
-}
-
 export type HoldAction = { readonly id: string; readonly act: string; readonly agent: string }
 
 /**
@@ -49,17 +40,4 @@ export async function findHoldActions(
     [approvalIds],
   )
   return new Map(rows.map((row) => [row.id, row]))
-}
-
-/** Returns the agent that owns each action, from the first event of the action; null for an event without an agent. */
-export async function findActionOwners(
-  q: Query,
-  actionIds: readonly string[],
-): Promise<ReadonlyMap<string, string | null>> {
-  const { rows } = await q.query<{ id: string; agentId: string | null }>(
-    `select distinct on (action_request_id) action_request_id as id, agent_id as "agentId" from audit_events
-     where action_request_id = any($1::text[]) order by action_request_id, audit_events.id`,
-    [actionIds],
-  )
-  return new Map(rows.map(({ id, agentId }) => [id, agentId]))
 }

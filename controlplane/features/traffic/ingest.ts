@@ -3,21 +3,14 @@ import { percent } from '../../../core/decision/audit-details.ts'
 import { isKnownDecision, type TrafficRecord } from '../../../core/record.ts'
 import type { RecordsBody } from '../../../core/wire/gateway/records.ts'
 import type { Db, Query } from '../../db/query.ts'
-import { refuseForeign } from '../agents/foreign-agents.ts'
-import { touchAgents } from '../agents/store.ts'
+import { findAgentIds } from '../agents/rows.ts'
+import { recordActivity } from '../agents/service.ts'
 import { agentActor } from '../audit/actor.ts'
 import { type AuditEvent, recordEvents } from '../audit/events.ts'
-import { foreignAgents } from '../gateways/agent-store.ts'
-import { insertHandles } from '../gateways/handle-store.ts'
-import { ownerKey } from '../gateways/process-owners.ts'
-import { getGateway, leaseMsOf } from '../gateways/rows.ts'
-import {
-  findActionOwners,
-  findAgentIds,
-  findHoldActions,
-  insertLostRecords,
-  lockProcessRecords,
-} from './ingest-store.ts'
+import { findActionOwners } from '../audit/rows.ts'
+import { foreignAgents, getGateway, leaseMsOf, ownerKey } from '../gateways/rows.ts'
+import { refuseForeign, storeHandles } from '../gateways/service.ts'
+import { findHoldActions, insertLostRecords, lockProcessRecords } from './ingest-store.ts'
 import { createReportedRefusals } from './reported-refusals.ts'
 import { insertTraffic } from './store.ts'
 
@@ -50,7 +43,7 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
     async ingest(gateway, { records, lost }) {
       const owner = { name: gateway.name, agent: gateway.sidecar?.agent.name ?? null }
       // The uploader's token determines the gateway and the pod of a record. The names inside the record are not trusted.
-      const own = records.map((record) => ({ ...record, ...ownPlace(gateway, record) }))
+      const own = records.map((record) => ({ ...record, ...authenticatedFields(gateway, record) }))
       const stored = await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
         if (gateway.sidecar === null) await refuseForeignAgents(q, gateway, own)
@@ -58,9 +51,9 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
         const added = await insertTraffic(q, orgId, believed)
         const fresh = believed.filter((record) => added.has(record.id))
         await appendEvents(q, orgId, fresh)
-        await insertHandles(q, fresh)
+        await storeHandles(q, fresh)
         await insertLostRecords(q, ownerKey(gateway), lost)
-        await touchAgents(q, [...new Set(fresh.flatMap(({ agent }) => (agent === null ? [] : [agent])))])
+        await recordActivity(q, [...new Set(fresh.flatMap(({ agent }) => (agent === null ? [] : [agent])))])
         return fresh
       })
       refusals.stored(owner, stored)
@@ -73,8 +66,8 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
   }
 }
 
-/** Returns the place of a record: the gateway of the uploader, and the instance only if it is of the uploader's pod. */
-function ownPlace({ name: gateway, sidecar }: Uploader, { instance }: TrafficRecord) {
+/** Returns gateway and instance to store with a record. An instance counts only if it is of the uploader's pod. */
+function authenticatedFields({ name: gateway, sidecar }: Uploader, { instance }: TrafficRecord) {
   const isOwn = instance != null && instance.pod_uid === sidecar?.podUid
   return { gateway, instance: isOwn ? instance : null }
 }
@@ -209,12 +202,15 @@ function riskOf(why: TrafficRecord['why']): number | null {
 }
 
 function executed(record: TrafficRecord): Event {
-  const { status, error_type, latency_ms, approval_id } = record
+  const { status, error_type, latency_ms, approval_id, credential } = record
   const isFailed =
     status === null || status >= 500 || ['timeout', 'connect', 'tls'].includes(error_type ?? '')
   return {
     type: isFailed ? 'action.execution_failed' : 'action.executed',
-    details: { ...requestOf(record), status, error_type, latency_ms, approval_id },
+    details: {
+      ...{ ...requestOf(record), status, error_type, latency_ms, approval_id },
+      ...(credential === null || credential === undefined ? {} : { credential }),
+    },
   }
 }
 

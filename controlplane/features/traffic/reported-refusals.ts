@@ -1,5 +1,5 @@
 import type { TrafficRecord } from '../../../core/record.ts'
-import { refusalsText } from '../../../core/state/refusal-windows.ts'
+import { refusalsText } from '../../../core/state/refusals-text.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { IngestOwner } from './ingest-quota.ts'
 

@@ -4,7 +4,8 @@ import type { TrafficCursor, TrafficFilter } from './store.ts'
 
 export const COLUMNS = `id, process_id, seq, time, gateway, agent, instance, connector, action_type, decision, would,
   note, reason, approval_id, act_id, method, host, path, status, error_type, latency_ms, overhead_ms, bytes_in, bytes_out, permission,
-  policies, snapshot_version, transport, why, candidates, actions, action_count, refusals, handle, effects`
+  policies, snapshot_version, transport, why, candidates, actions, action_count, refusals, handle, effects,
+  credential`
 
 /** Lists the requests of one action, oldest first. Requests that approvals of the action held are included. */
 export async function listTrafficOfAction(
@@ -25,7 +26,8 @@ export const FIELDS = `id text, process_id text, seq bigint, time timestamptz, g
   action_type text, decision text, would text, note text, reason text, approval_id text, act_id text, method text,
   host text, path text, status integer, error_type text, latency_ms double precision, overhead_ms double precision,
   bytes_in bigint, bytes_out bigint, permission text, policies text[], snapshot_version bigint, transport text, why jsonb,
-  candidates text[], actions text[], action_count integer, refusals jsonb, handle text, effects text[]`
+  candidates text[], actions text[], action_count integer, refusals jsonb, handle text, effects text[],
+  credential jsonb`
 
 export const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0])
 

@@ -1,7 +1,5 @@
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
-import { identityStateSql } from '../oidc/rows.ts'
-import type { SessionUser } from '../sessions/rows.ts'
 
 /** Metadata of an approver key. The secret of the key is not included. */
 export type UserKeyRow = {
@@ -37,30 +35,6 @@ export async function listUserKeys(q: Query, userId: string): Promise<readonly U
     [userId],
   )
   return rows
-}
-
-/** Returns the active users with an unexpired key of this prefix. The caller must compare the hash of each key. */
-export async function findUserKeys(
-  q: Query,
-  prefix: string,
-): Promise<readonly (SessionUser & { readonly keyId: string; readonly sha256: Buffer })[]> {
-  const { rows } = await q.query<SessionUser & { keyId: string; sha256: Buffer }>(
-    `select u.id, u.email, u.role, u.groups, u.namespaces, u.lower_roles as "lowerRoles",
-       ${identityStateSql('i')} as identity, k.id as "keyId", k.sha256
-     from approver_keys k join users u on u.id = k.user_id left join user_identities i on i.user_id = u.id
-     where k.prefix = $1 and u.status = 'active' and k.expires_at > now()`,
-    [prefix],
-  )
-  return rows
-}
-
-/** Updates the last use of a key at most once a minute. */
-export async function touchUserKey(q: Query, id: string): Promise<void> {
-  await q.query(
-    `update approver_keys set last_used_at = now()
-     where id = $1 and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
-    [id],
-  )
 }
 
 /** Deletes the key. Undefined when the user has no key with this id. */

@@ -5,7 +5,7 @@ import type { Db, Query } from '../../db/query.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { type Actor, actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { useSessions } from '../sessions/store.ts'
+import { usersOfSessions } from '../sessions/service.ts'
 import {
   deleteExpiredUserKeys,
   deleteUserKey,
@@ -102,7 +102,7 @@ async function create(
  * the lock of user changes (`lockUserChanges`).
  */
 async function refuseEndedSession(q: Query, userId: string, sessionId: string | undefined): Promise<void> {
-  const [found] = sessionId === undefined ? [] : await useSessions(q, [sha256(sessionId)])
+  const [found] = sessionId === undefined ? [] : await usersOfSessions(q, [sha256(sessionId)])
   if (found?.id === userId && found.role !== 'viewer') return
   throw new ChaperoneError('unauthorized', { detail: 'The session has ended. Sign in again.' })
 }

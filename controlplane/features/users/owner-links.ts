@@ -7,8 +7,8 @@ import { type Actor, actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import type { OwnerLinkSecret } from './owner-link-secret.ts'
 import { deleteOwnerLinks, insertOwnerLink, isOwnerLink } from './owner-link-store.ts'
-import { hasOwner, lockUser } from './rows.ts'
-import { lockRegistrations, lockUserChanges, updateUser } from './store.ts'
+import { hasOwner, lockUser, lockUserChanges } from './rows.ts'
+import { lockRegistrations, updateUser } from './store.ts'
 
 export type OwnerLinksDeps = {
   readonly db: Db

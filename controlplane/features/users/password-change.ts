@@ -6,8 +6,7 @@ import { validationError } from '../../http/input.ts'
 import { actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { countPasswordCheck, forgetPasswordChecks } from '../sessions/attempts.ts'
-import { type StartedSession, startSession } from '../sessions/service.ts'
-import { deleteSessionsOf } from '../sessions/store.ts'
+import { endSessionsOf, type StartedSession, startSession } from '../sessions/service.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { getUser, lockUser, type UserRow } from './rows.ts'
 import { setPasswordHash } from './store.ts'
@@ -49,7 +48,7 @@ export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
         // The user may have been suspended, or have changed the password elsewhere, while the password was verified.
         if (user?.status !== 'active' || user.passwordHash !== known.passwordHash) throw tooLate()
         await setPasswordHash(q, user.id, passwordHash)
-        await deleteSessionsOf(q, user.id)
+        await endSessionsOf(q, user.id)
         const ended = { orgId, actor: actorOf(by), userId: user.id, email: user.email }
         await endApproverKeys(q, { ...ended, why: 'password_changed' })
         const session = await startSession(q, user, isPage)

@@ -5,7 +5,7 @@ import { systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { findIdentityOf } from '../oidc/rows.ts'
 import { forgetAccountAttempts } from '../sessions/attempts.ts'
-import { deleteSessionsOf } from '../sessions/store.ts'
+import { endSessionsOf } from '../sessions/service.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { findUserByEmail, lockUser } from './rows.ts'
 import { setPasswordHash } from './store.ts'
@@ -37,7 +37,7 @@ export async function resetPassword(
     const actor = systemActor('command-line')
     const { email } = user
     await setPasswordHash(q, user.id, passwordHash)
-    await deleteSessionsOf(q, user.id)
+    await endSessionsOf(q, user.id)
     await forgetAccountAttempts(q, user)
     await endApproverKeys(q, { orgId, actor, userId: user.id, email, why: 'password_reset' })
     await recordEvent(q, { orgId, actor, type: 'user.password_reset', details: { email, user_id: user.id } })

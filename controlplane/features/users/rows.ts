@@ -2,6 +2,8 @@ import type { Role } from '../../../core/wire/access/rights.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
+import { identityStateSql } from '../oidc/rows.ts'
+import type { SessionUser } from '../sessions/rows.ts'
 
 export type LowerRole = {
   readonly role: 'member' | 'viewer'
@@ -35,6 +37,11 @@ export async function listUsers(q: Query): Promise<readonly UserRow[]> {
 export async function getUser(q: Query, id: string): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1`, [id])
   return rows[0]
+}
+
+/** Serialises changes of roles, status and keys over all replicas, until the transaction ends. */
+export async function lockUserChanges(q: Query): Promise<void> {
+  await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone user changes'])
 }
 
 /** Locks the row until the transaction ends, so that changes of one user are serialised. */
@@ -107,4 +114,19 @@ export async function listGroups(q: Query): Promise<ReadonlySet<string>> {
     [],
   )
   return new Set(rows.map((row) => row.name))
+}
+
+/** Returns the active users with an unexpired key of this prefix. The caller must compare the hash of each key. */
+export async function findUserKeys(
+  q: Query,
+  prefix: string,
+): Promise<readonly (SessionUser & { readonly keyId: string; readonly sha256: Buffer })[]> {
+  const { rows } = await q.query<SessionUser & { keyId: string; sha256: Buffer }>(
+    `select u.id, u.email, u.role, u.groups, u.namespaces, u.lower_roles as "lowerRoles",
+       ${identityStateSql('i')} as identity, k.id as "keyId", k.sha256
+     from approver_keys k join users u on u.id = k.user_id left join user_identities i on i.user_id = u.id
+     where k.prefix = $1 and u.status = 'active' and k.expires_at > now()`,
+    [prefix],
+  )
+  return rows
 }

@@ -8,7 +8,7 @@ import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { findIdentityOf, identityState } from '../oidc/rows.ts'
-import { deleteSessionsOf } from '../sessions/store.ts'
+import { endSessionsOf } from '../sessions/service.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { refuseGroupsBeyondOwn, refuseMoreThanOwn, rolesOf } from './assigned-roles.ts'
 import {
@@ -17,8 +17,8 @@ import {
   listInvitations,
   type PendingInvitation,
 } from './invitation-store.ts'
-import { getUser, listUsers, lockUser, type UserRow } from './rows.ts'
-import { lockUserChanges, updateUser } from './store.ts'
+import { getUser, listUsers, lockUser, lockUserChanges, type UserRow } from './rows.ts'
+import { updateUser } from './store.ts'
 
 export type UsersDeps = { readonly db: Db; readonly orgId: string }
 
@@ -55,7 +55,7 @@ export function createUsers(deps: UsersDeps): Users {
         if (user.role === role) return user
         if (user.role !== 'owner' && role !== 'owner') await refuseProviderUser(q, user)
         const changed = await updateUser(q, userId, { role })
-        await deleteSessionsOf(q, userId)
+        await endSessionsOf(q, userId)
         await endKeys(q, deps, { by, user, why: 'role_changed' })
         await note(q, deps, by, 'user.role_changed', {
           user_id: userId,
@@ -152,7 +152,7 @@ async function setStatus(
   if (user.status === status) return user
   const changed = await updateUser(q, user.id, { status })
   if (status === 'suspended') {
-    await deleteSessionsOf(q, user.id)
+    await endSessionsOf(q, user.id)
     await endKeys(q, deps, { by, user, why: 'suspended' })
   }
   const type = status === 'active' ? 'user.activated' : 'user.suspended'

@@ -9,11 +9,6 @@ export async function lockRegistrations(q: Query): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone registrations'])
 }
 
-/** Serialises changes of roles, status and keys over all replicas, until the transaction ends. */
-export async function lockUserChanges(q: Query): Promise<void> {
-  await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone user changes'])
-}
-
 /** Inserts the user. Undefined when an account with the e-mail address exists. */
 export async function insertUser(q: Query, row: UserInput): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { TOKEN_AUDIENCE } from '../../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { PROCESS_HEADER, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import type { OwnProcesses } from '../../features/gateways/process-owners.ts'
+import type { OwnProcesses } from '../../features/gateways/service.ts'
 import { URGENT_MS, withinMs } from '../../urgent.ts'
 import type { Principal, SidecarPrincipal } from '../route.ts'
 

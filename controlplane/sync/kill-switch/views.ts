@@ -56,7 +56,7 @@ const MAX_ANNOUNCED_BYTES = 256 * 1024
 /**
  * Returns the views of the current kill state. A kill switch from the ConfigMap of a namespace is sent only to
  * processes that serve agents of the namespace, or whose Gateway is in the namespace. A tenant therefore cannot
- * lengthen the kill state of other tenants. Processes that do not know instances receive `widenedKill`.
+ * lengthen the kill state of other tenants. Processes of versions without instances receive `widenedKill`.
  */
 export function createKillViews({ kills, configuration }: KillViewsDeps): () => KillViews {
   let served: { readonly of: unknown; readonly namespaces: (gatewayId: string) => ReadonlySet<string> } | null

@@ -6,11 +6,13 @@ import { currentOrder } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import type { EpochRaiser } from '../epoch-raiser.ts'
 import type { Freshness } from '../freshness.ts'
+import { createPace } from '../pace.ts'
 import type { Peer } from '../peer.ts'
 import type { PeerRegistry } from '../peer-registry.ts'
 import { createSerial } from '../serial.ts'
 import type { SectionLibrary } from './library.ts'
-import { signBeat, signManifest } from './signature.ts'
+import { createSectionSender } from './section-sender.ts'
+import { signBeat } from './signature.ts'
 
 /** Sends the section index to gateways, and beats that extend their leases. */
 export type SectionBroadcaster = {
@@ -46,26 +48,7 @@ export type SectionBroadcasterDeps = {
 
 export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionBroadcaster {
   const { db, peerRegistry, library, clock, freshness } = deps
-  const setOf = ({ gatewayId, agent, greeting: { protocol } }: Peer) =>
-    library.of(gatewayId, { agent, protocol })
-
-  function send(peer: Peer): void {
-    const set = setOf(peer)
-    if (set === null) {
-      // The row of the gateway was deleted, so its stream ends.
-      peer.send({ type: 'goaway', after_ms: LIMITS.beatMs })
-      peer.end()
-      return
-    }
-    // The configuration was read before the sidecar's agent was registered. Sends no sections yet, because the first
-    // sections of a sidecar must contain its agent.
-    if (peer.agent !== null && peer.sentVersion === null && set.texts.get('agents') === '[]') return
-    const sent = JSON.stringify([library.order?.epoch, set.hashes])
-    if (sent === peer.sentHashes) return
-    peer.sentHashes = sent
-    peer.sentVersion = set.version
-    peer.send(signManifest(peer.syncKey, set, library.order))
-  }
+  const { isUnread, send } = createSectionSender(library)
 
   /**
    * Returns the epoch and version of the stored configuration. A version below the last read version means that the
@@ -84,22 +67,44 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   // Epoch and version of the configuration that was last sent to gateways. The configuration of the library may be
   // newer, because submitted actions reload it too.
   let broadcast: StateOrder | null = null
+  let notified: StateOrder | null = null
 
-  const refresh = createSerial(async () => {
+  const readAndSend = createSerial(async () => {
     await freshness.read('configuration', async () => {
       const stored = await readOrder()
       if (!isSame(stored, library.order)) await library.reload()
     })
-    if (isSame(library.order, broadcast)) return
-    broadcast = library.order
-    deps.onReloaded?.()
-    for (const peer of peerRegistry.peers.values()) {
-      // Skips a gateway that connected during the read and is not in the read configuration. The greeting of the
-      // gateway starts another read.
-      const isUnread = peer.sentVersion === null && setOf(peer) === null
-      if (!isUnread) send(peer)
-    }
+    const { order } = library
+    if (isSame(order, broadcast)) return
+    await sendToAll()
+    broadcast = order
   })
+
+  async function refresh(): Promise<void> {
+    // A submitted action may reload the library during a pass. A read precedes each further pass too, because the beats
+    // stop when the last read is too old.
+    do await readAndSend()
+    while (!isSame(library.order, broadcast))
+  }
+
+  /** Sends changed section indexes in slices, so that kill switches and beats are sent between two slices. */
+  async function sendToAll(): Promise<void> {
+    const pause = createPace(clock)
+    for (const peer of peerRegistry.peers.values()) {
+      notifyReloaded()
+      // The greeting of a gateway that connected during the read, and is not in the read configuration, starts another
+      // read.
+      if (!isUnread(peer)) send(peer)
+      await pause()
+    }
+  }
+
+  /** A submitted action may reload the library between two slices. */
+  function notifyReloaded(): void {
+    if (isSame(library.order, notified)) return
+    notified = library.order
+    deps.onReloaded?.()
+  }
 
   function beatTo(peers: Iterable<Peer>): void {
     if (!freshness.isFresh()) return
@@ -114,19 +119,19 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     async greet(peer) {
       // A gateway that was just created, or the agent of a sidecar, may connect before the notification about its row
       // arrives.
-      if (peer.agent !== null || library.of(peer.gatewayId) === null) await refresh()
+      if (peer.agent !== null || library.of(peer.gatewayId) === null) await readAndSend()
       send(peer)
       beatTo([peer])
     },
     beat: () => beatTo(peerRegistry.peers.values()),
     async reported(peer, order) {
       if (library.order === null || !isEarlier(library.order, order)) return
-      // The gateway may have rejected the configuration. Clearing the hashes sends the configuration again, even if
-      // this replica reads no change.
-      peer.sentHashes = ''
-      await refresh()
+      // The gateway may have rejected the configuration. Without sent hashes, this replica sends the configuration
+      // again, even if it reads no change.
+      peer.sentSections = null
+      await readAndSend()
       const isBehind = isEarlier(library.order, order)
-      if (isBehind && (await deps.raiseEpoch({ kill: null, config: order }))) await refresh()
+      if (isBehind && (await deps.raiseEpoch({ kill: null, config: order }))) await readAndSend()
       send(peer)
     },
   }

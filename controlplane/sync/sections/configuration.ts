@@ -6,6 +6,7 @@ import type { Keyring } from '../../crypto/keyring.ts'
 import { currentVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { currentEpoch } from '../../db/state-order.ts'
+import { listPublicKeys } from '../../features/actions/tokens/rows.ts'
 import { type AgentRow, listAgents } from '../../features/agents/rows.ts'
 import {
   APPROVALS_BOT_WARNING,
@@ -16,14 +17,15 @@ import {
 } from '../../features/chat/bot.ts'
 import { authOf } from '../../features/connectors/domains.ts'
 import { type ConnectorRow, listConnectors } from '../../features/connectors/rows.ts'
+import { listMinted, type MintedRow } from '../../features/credentials/rows.ts'
 import { atItsFloor } from '../../features/gateways/floor.ts'
 import { type GatewayRow, listGateways } from '../../features/gateways/rows.ts'
 import { listAllPermissions, type PermissionRow } from '../../features/permissions/rows.ts'
 import { listPolicies } from '../../features/policies/rows.ts'
-import { listPublicKeys } from '../../features/tokens/rows.ts'
 import { approvalsChannelPolicies } from './approvals-channel-policies.ts'
 import { notReplaced } from './built-in-policies.ts'
 import { gatewayAtUrl } from './gateway-at-url.ts'
+import { mintedFields } from './minted-fields.ts'
 import { type OrganisationTokenScope, organisationTokenGateways } from './organisation-token.ts'
 import { policyEntry } from './policy-entry.ts'
 
@@ -91,6 +93,7 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
     const tenancy = { platformNamespaces, namespaceOf: (id: string) => namespaceOf(names.get(id) ?? null) }
     const token = await deps.organisationToken.read(q)
     const url = (await deps.gatewayUrl?.(q)) ?? null
+    const minted = await listMinted(q)
     return {
       version: await currentVersion(q),
       epoch: await currentEpoch(q),
@@ -99,7 +102,7 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
       agents: await listAgents(q),
       connectors: usableFirst(
         rows.flatMap((row) =>
-          boundEntries(row, { deps, gateways, token, withheld }).flatMap((bound) =>
+          boundEntries(row, { deps, gateways, token, withheld, minted }).flatMap((bound) =>
             withoutLostDomains(row, bound),
           ),
         ),
@@ -126,6 +129,8 @@ type Loaded = {
    * approvers answer.
    */
   readonly withheld: ReadonlyMap<string, string>
+  /** Short-lived secrets, by connector. */
+  readonly minted: ReadonlyMap<string, MintedRow>
 }
 
 /**
@@ -134,12 +139,15 @@ type Loaded = {
  */
 function boundEntries(
   row: ConnectorRow,
-  { deps, gateways, token, withheld }: Loaded,
+  { deps, gateways, token, withheld, minted }: Loaded,
 ): Bound<ConnectorEntry>[] {
   const why = withheld.get(row.id)
   const own = row.credential === null || why !== undefined ? null : deps.keyring.open(row.credential, row.id)
   const entry = {
-    ...withoutExposedCredential(connectorEntry(row, own)),
+    ...withoutExposedCredential({
+      ...connectorEntry(row, own),
+      ...mintedFields(row, own, { keyring: deps.keyring, minted }),
+    }),
     ...(why === undefined ? {} : { withheld: why }),
   }
   if (own !== null || token === null) return [{ gatewayIds: row.gatewayIds, entry }]
@@ -232,7 +240,8 @@ function exceptionsOf({
  * the host.
  */
 function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): ReadonlyArray<Bound<ConnectorEntry>> {
-  const isUsable = ({ entry }: Bound<ConnectorEntry>) => entry.secret !== null || entry.auth.type === 'none'
+  const isUsable = ({ entry: { secret, minted, auth } }: Bound<ConnectorEntry>) =>
+    secret !== null || minted !== undefined || auth.type === 'none'
   return [...connectors.filter(isUsable), ...connectors.filter((connector) => !isUsable(connector))]
 }
 

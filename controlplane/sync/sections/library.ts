@@ -2,7 +2,14 @@ import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
 import { createSerial } from '../serial.ts'
 import { type Configuration, type ConfigurationDeps, loadConfiguration } from './configuration.ts'
-import { buildSections, type Receiver, type SectionSet } from './sections.ts'
+import { createSectionTexts } from './section-texts.ts'
+import {
+  createSectionBuilder,
+  hasSameHashes,
+  type Receiver,
+  type SectionBuilder,
+  type SectionSet,
+} from './sections.ts'
 
 /**
  * Caches the section sets of all gateways as of the last read. Each set is built at its first use. An unchanged set
@@ -22,11 +29,15 @@ export type SectionLibrary = {
 
 export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
   let configuration: Configuration | null = null
+  let texts = createSectionTexts()
+  let builder: SectionBuilder | null = null
   let built = new Map<string, SectionSet | null>()
-  let before: ReadonlyMap<string, SectionSet | null> = new Map()
+  let before: ReadonlyMap<string, SectionVersion> = new Map()
   const reload = createSerial(async () => {
     configuration = await loadConfiguration(deps)
-    before = new Map([...before, ...built])
+    texts = createSectionTexts(texts.sections)
+    builder = createSectionBuilder(configuration, texts)
+    before = stillInUse([...before, ...built], configuration)
     built = new Map()
   })
   return {
@@ -42,20 +53,40 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
     },
     reload,
     of(gatewayId, { agent = null, protocol: spoken = PROTOCOL } = {}) {
-      if (configuration === null) return null
+      if (builder === null) return null
       const protocol = Math.min(spoken, PROTOCOL)
-      const key = `${gatewayId} ${protocol} ${agent ?? ''}`
+      const key = keyOf(gatewayId, protocol, agent)
       const known = built.get(key)
       if (known !== undefined) return known
-      const fresh = buildSections(configuration, gatewayId, { agent, protocol })
-      const set = unlessSame(before.get(key) ?? null, fresh)
+      const fresh = builder.build(gatewayId, { agent, protocol })
+      const set = unlessSame(before.get(key), fresh)
       built.set(key, set)
       return set
     },
   }
 }
 
-function unlessSame(old: SectionSet | null, fresh: SectionSet | null): SectionSet | null {
-  if (old === null || fresh === null) return fresh
-  return JSON.stringify(old.hashes) === JSON.stringify(fresh.hashes) ? old : fresh
+function keyOf(gatewayId: string, protocol: number, agent: string | null): string {
+  return `${gatewayId} ${protocol} ${agent ?? ''}`
+}
+
+/** Version and hashes of a set, without its texts: the receiver of the set may have disconnected for ever. */
+type SectionVersion = Pick<SectionSet, 'version' | 'hashes'>
+
+/** Returns the versions of the sets, without those of gateways and agents that the configuration no longer has. */
+function stillInUse(
+  sets: ReadonlyArray<readonly [key: string, set: SectionVersion | null]>,
+  { gateways, agents }: Configuration,
+): ReadonlyMap<string, SectionVersion> {
+  const names = new Set(agents.map(({ name }) => name))
+  const inUse = sets.flatMap(([key, set]) => {
+    const [gatewayId = '', , agent = ''] = key.split(' ')
+    if (set === null || !gateways.has(gatewayId) || (agent !== '' && !names.has(agent))) return []
+    return [[key, { version: set.version, hashes: set.hashes }] as const]
+  })
+  return new Map(inUse)
+}
+
+function unlessSame(old: SectionVersion | undefined, fresh: SectionSet | null): SectionSet | null {
+  return old !== undefined && fresh !== null && hasSameHashes(old, fresh) ? { ...fresh, ...old } : fresh
 }

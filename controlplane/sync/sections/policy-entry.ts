@@ -51,7 +51,7 @@ function neverInForce(row: PolicyRow): PolicyEntry | null {
 function inForce(row: PolicyRow, text: string): PolicyEntry | null {
   try {
     const { id, name, priority, mode } = row
-    const document = { ...readStoredPolicy(text), tests: [] }
+    const { grants: _grants, ...document } = { ...readStoredPolicy(text), tests: [] }
     return { id, name, version: row.activeVersion ?? row.version, priority, mode, document }
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error

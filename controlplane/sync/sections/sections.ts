@@ -1,20 +1,29 @@
 import { agentFields } from '../../../core/decision/permissions/agent-pattern.ts'
-import { PERMISSION_SECTIONS, sectionText } from '../../../core/snapshot/sections.ts'
-import { addressedEntry } from '../../../core/wire/gateway/addressed-entry.ts'
-import { type EntrySection, FIELD_ADDITIONS } from '../../../core/wire/gateway/field-additions.ts'
+import { OWN_PERMISSIONS_SECTION, PERMISSION_SECTIONS } from '../../../core/snapshot/sections.ts'
+import { OWN_PERMISSIONS_PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
 import type { AgentEntry, GatewaySection, PermissionEntry } from '../../../core/wire/gateway/sync.ts'
+import { sha256Hex } from '../../crypto/sha256.ts'
 import { type AgentRow, isDemoAgent } from '../../features/agents/rows.ts'
 import type { GatewayRow } from '../../features/gateways/rows.ts'
 import type { PermissionRow } from '../../features/permissions/rows.ts'
 import type { Configuration } from './configuration.ts'
-import { permissionsOf, sidecarConnectors } from './sidecar-share.ts'
-import { sha256Hex } from './signature.ts'
+import { type AgentPermissions, createPermissionIndex } from './permission-index.ts'
+import type { Section, SectionTexts } from './section-texts.ts'
+import { createSidecarConnectors } from './sidecar-share.ts'
 
 /** Sections of one gateway at one version: the exact JSON text of each section, and its SHA-256 in hex. */
 export type SectionSet = {
   readonly version: number
   readonly hashes: Readonly<Record<string, string>>
   readonly texts: ReadonlyMap<string, string>
+}
+
+/** Returns whether two sets have the same sections with the same content. */
+export function hasSameHashes(a: Pick<SectionSet, 'hashes'>, b: Pick<SectionSet, 'hashes'>): boolean {
+  if (a.hashes === b.hashes) return true
+  const names = Object.keys(a.hashes)
+  const isSame = (name: string) => a.hashes[name] === b.hashes[name]
+  return names.length === Object.keys(b.hashes).length && names.every(isSame)
 }
 
 /** A gateway process that receives sections. */
@@ -28,54 +37,110 @@ export type Receiver = {
   readonly protocol: number
 }
 
+/** Builds the sections of the gateways of one configuration. */
+export type SectionBuilder = {
+  /** Builds the sections of a gateway for one receiver. Null when the configuration has no such gateway. */
+  build(gatewayId: string, receiver: Receiver): SectionSet | null
+}
+
 /**
- * Builds the sections of a gateway. Null when the configuration has no such gateway. Equal configurations give equal
- * bytes.
+ * Creates the builder for one configuration. Content that several receivers have in common is built at its first use,
+ * and shared. Equal configurations give equal bytes.
  */
-export function buildSections(
+export function createSectionBuilder(configuration: Configuration, texts: SectionTexts): SectionBuilder {
+  const gateways = new Map<string, GatewaySections>()
+  return {
+    build(gatewayId, { agent, protocol }) {
+      const gateway = configuration.gateways.get(gatewayId)
+      if (gateway === undefined) return null
+      const key = `${protocol} ${gatewayId}`
+      const known = gateways.get(key) ?? createGatewaySections(configuration, gateway, { texts, protocol })
+      gateways.set(key, known)
+      const sections = agent === null ? known.ofGateway() : known.ofSidecar(agent)
+      return {
+        version: configuration.version,
+        hashes: Object.fromEntries(sections.map(([name, { hash }]) => [name, hash])),
+        texts: new Map(sections.map(([name, { text }]) => [name, text])),
+      }
+    },
+  }
+}
+
+type NamedSections = ReadonlyArray<readonly [name: string, section: Section]>
+/** Sections for the receivers of one gateway and protocol. */
+type GatewaySections = {
+  ofGateway(): NamedSections
+  ofSidecar(agent: string): NamedSections
+}
+
+function createGatewaySections(
   configuration: Configuration,
-  gatewayId: string,
-  { agent, protocol }: Receiver,
-): SectionSet | null {
-  const gateway = configuration.gateways.get(gatewayId)
-  if (gateway === undefined) return null
-  const agents = agentEntries(configuration.agents, gatewayId)
-  const all = configuration.permissions.get(gatewayId) ?? []
-  const permissions = agent === null ? all : permissionsOf(all, agent)
-  const connectors = forGateway(configuration.connectors, gatewayId)
-  const own = agent === null ? agents : agents.filter(({ name }) => name === agent)
-  const contents: ReadonlyArray<readonly [string, unknown]> = [
-    ['gateway', gatewaySection(gateway)],
-    ['agents', own],
-    [
-      'connectors',
-      agent === null ? connectors : sidecarConnectors(connectors, permissions, { gateway, own }),
-    ],
-    ['policies', forGateway(configuration.policies, gatewayId)],
-    ['keys', configuration.keys],
-    ...permissionShards(permissions),
+  gateway: GatewayRow,
+  { texts, protocol }: { readonly texts: SectionTexts; readonly protocol: number },
+): GatewaySections {
+  const section = (name: string, content: unknown): [string, Section] => [
+    name,
+    texts.sectionOf(name, content, protocol),
   ]
-  const texts = new Map(
-    contents.map(([name, content]) => [name, sectionText(addressed(name, content, protocol))]),
-  )
-  const hashes = Object.fromEntries([...texts].map(([name, text]) => [name, sha256Hex(text)]))
-  return { version: configuration.version, hashes, texts }
+  const agents = agentEntries(configuration.agents, gateway.id)
+  const agentsByName = new Map(agents.map((entry) => [entry.name, entry]))
+  const rows = configuration.permissions.get(gateway.id) ?? []
+  const permissions = createPermissionIndex(rows)
+  const connectors = forGateway(configuration.connectors, gateway.id)
+  const common: NamedSections = [
+    section('gateway', gatewaySection(gateway)),
+    section('policies', forGateway(configuration.policies, gateway.id)),
+    section('keys', configuration.keys),
+  ]
+  const shardsOf = (of: readonly PermissionRow[]) =>
+    permissionShards(of).map(([name, entries]) => section(name, entries))
+  const sharedShards = createMemo<NamedSections>()
+  const connectorSections = createMemo<[string, Section]>()
+  const connectorsOf = createSidecarConnectors(connectors, gateway)
+
+  function permissionsOf({ shared, own }: AgentPermissions): NamedSections {
+    if (protocol < OWN_PERMISSIONS_PROTOCOL) return shardsOf([...shared.rows, ...own])
+    const entries = own.map(permissionEntry).sort(byId)
+    return [
+      ...sharedShards(shared.key, () => shardsOf(shared.rows)),
+      section(OWN_PERMISSIONS_SECTION, entries),
+    ]
+  }
+
+  return {
+    ofGateway: () => [
+      ...common,
+      section('agents', agents),
+      section('connectors', connectors),
+      ...shardsOf(rows),
+    ],
+    ofSidecar(agent) {
+      const found = permissions.of(agent)
+      const entry = agentsByName.get(agent)
+      const { key, entries } = connectorsOf(found, entry?.status === 'active')
+      return [
+        ...common,
+        section('agents', entry === undefined ? [] : [entry]),
+        connectorSections(key, () => section('connectors', entries())),
+        ...permissionsOf(found),
+      ]
+    },
+  }
 }
 
-function addressed(name: string, content: unknown, protocol: number): unknown {
-  const section = ENTRY_SECTIONS.get(name.split('.')[0] ?? name)
-  if (section === undefined) return content
-  const address = (entry: unknown) => addressedEntry(entry, section, { protocol, additions: FIELD_ADDITIONS })
-  return Array.isArray(content) ? content.map(address) : address(content)
+/** Returns a function that makes a value at the first use of its key. */
+function createMemo<V>(): (key: string, make: () => V) => V {
+  const made = new Map<string, V>()
+  return (key, make) => {
+    const value = made.get(key) ?? make()
+    made.set(key, value)
+    return value
+  }
 }
-
-const ENTRY_SECTIONS: ReadonlyMap<string, EntrySection> = new Map(
-  (['gateway', 'agents', 'connectors', 'policies', 'permissions'] as const).map((name) => [name, name]),
-)
 
 function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
   const { enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest } = spec
-  const { approvals, failurePolicy, audit, killSwitch } = spec
+  const { approvals, failurePolicy, audit, killSwitch, refusalDetail } = spec
   return {
     id,
     name,
@@ -87,6 +152,7 @@ function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
     approvals,
     failurePolicy,
     audit,
+    ...(refusalDetail === 'brief' ? { refusalDetail } : {}),
     ...(killSwitch?.cancelBatches === true ? { cancelBatches: true } : {}),
   }
 }

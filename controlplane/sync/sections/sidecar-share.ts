@@ -1,43 +1,57 @@
-import { coversAgent } from '../../../core/decision/permissions/agent-pattern.ts'
-import type { AgentEntry, ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import type { GatewayRow } from '../../features/gateways/rows.ts'
 import type { PermissionRow } from '../../features/permissions/rows.ts'
+import type { AgentPermissions } from './permission-index.ts'
 
-/**
- * Returns the permissions that can apply to an agent: those of the agent, of a prefix of its name, and of all agents.
- */
-export function permissionsOf(rows: readonly PermissionRow[], agent: string): readonly PermissionRow[] {
-  return rows.filter((row) => coversAgent(row.agent, agent))
-}
-
-/** Returns the connectors for a sidecar. Credentials are removed while the agent is suspended or revoked. */
-export function sidecarConnectors(
-  entries: readonly ConnectorEntry[],
-  rows: readonly PermissionRow[],
-  { gateway, own }: { readonly gateway: GatewayRow; readonly own: readonly AgentEntry[] },
-): readonly ConnectorEntry[] {
-  const connectors = connectorsOf(entries, rows, gateway)
-  if (own.some(({ status }) => status === 'active')) return connectors
-  return connectors.map((entry) => ({ ...entry, secret: null }))
+/** Connectors for a sidecar. Sidecars with an equal `key` receive equal entries. */
+export type SidecarConnectors = {
+  readonly key: string
+  readonly entries: () => readonly ConnectorEntry[]
 }
 
 /**
- * Returns the connectors of which the agent may use an action, at once or after an approval. A tenant's pod thus
- * contains no credential that its agent cannot use. When unknown hosts may pass as egress, the other connectors are
- * included without credentials; without their entries, their hosts would pass as egress.
+ * Returns a function that gives the connectors of which an agent may use an action, at once or after an approval. A
+ * tenant's pod thus contains no credential that its agent cannot use. When unknown hosts may pass as egress, the other
+ * connectors are included without credentials; without their entries, their hosts would pass as egress. Credentials are
+ * removed while the agent is suspended or revoked.
  */
-function connectorsOf(
+export function createSidecarConnectors(
   entries: readonly ConnectorEntry[],
-  rows: readonly PermissionRow[],
   { spec }: GatewayRow,
-): readonly ConnectorEntry[] {
-  if (isLenient(spec)) return entries
-  const usable = new Set(rows.filter((row) => row.decision !== 'deny').map((row) => row.connectorType))
+): (permissions: AgentPermissions, isActive: boolean) => SidecarConnectors {
   const isOpen = spec.egress.unmatchedHosts === 'tunnel' || spec.egress.allowedHosts.length > 0
-  return entries.flatMap((entry) => {
-    if (usable.has(entry.type)) return [entry]
-    return isOpen ? [{ ...entry, secret: null }] : []
-  })
+  const types = new Set(entries.map(({ type }) => type))
+  const sharedTypes = new WeakMap<AgentPermissions['shared'], ReadonlySet<string>>()
+
+  function usableTypes({ shared, own }: AgentPermissions): ReadonlySet<string> {
+    if (isLenient(spec)) return types
+    const known = sharedTypes.get(shared) ?? typesOf(shared.rows)
+    sharedTypes.set(shared, known)
+    return new Set([...known, ...typesOf(own)])
+  }
+
+  return (permissions, isActive) => {
+    const usable = usableTypes(permissions)
+    return {
+      key: JSON.stringify([isActive, [...usable].sort()]),
+      entries: () =>
+        entries.flatMap((entry) => {
+          const isUsable = usable.has(entry.type)
+          if (!isUsable && !isOpen) return []
+          return [isUsable && isActive ? entry : withoutCredential(entry)]
+        }),
+    }
+  }
+}
+
+/** Returns the entry without its secret, and without the right to tokens of single requests. */
+function withoutCredential(entry: ConnectorEntry): ConnectorEntry {
+  const { minted } = entry
+  return { ...entry, secret: null, ...(minted === undefined ? {} : { minted: { ...minted, narrow: false } }) }
+}
+
+function typesOf(rows: readonly PermissionRow[]): ReadonlySet<string> {
+  return new Set(rows.filter(({ decision }) => decision !== 'deny').map(({ connectorType }) => connectorType))
 }
 
 /** Returns whether the gateway may forward actions without a permission. */

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
 import { beatMacText, sectionIndexMacText } from '../../../core/wire/gateway/sync-mac.ts'
@@ -26,10 +26,6 @@ export function signManifest(
  */
 export function signBeat(syncKey: Uint8Array, version: number, until: string): Beat {
   return { type: 'beat', version, until, mac: hmac(syncKey, beatMacText(version, until)) }
-}
-
-export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }
 
 function hmac(key: Uint8Array, text: string): string {

@@ -14,6 +14,8 @@ export type WatchDeps = {
   readonly refreshKill: () => Promise<void>
   readonly refreshVerdicts: () => Promise<void>
   readonly refreshProcesses: () => Promise<void>
+  /** Called when another replica reported a change of its processes. */
+  readonly onProcesses: () => void
   readonly refreshMailbox: () => Promise<void>
   readonly refreshPods: () => Promise<void>
   /** Called when another replica published a message for a process of this replica. */
@@ -41,12 +43,12 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   // Handlers by payload. Every payload without a handler is the id of an approval.
   const byPayload = new Map([
     [KILL_PAYLOAD, deps.refreshKill],
-    [PROCESSES_PAYLOAD, deps.refreshProcesses],
     [PODS_PAYLOAD, deps.refreshPods],
   ])
   const changes = await db.listen(CHANGES_CHANNEL, () => run(deps.refreshConfiguration))
   const sync = await db.listen(SYNC_CHANNEL, (payload) => {
     if (payload === '') look()
+    else if (payload === PROCESSES_PAYLOAD) deps.onProcesses()
     else if (payload.startsWith(MAILBOX_PAYLOAD)) deps.onMailbox(payload.slice(MAILBOX_PAYLOAD.length))
     else run(byPayload.get(payload) ?? deps.refreshVerdicts)
   })

@@ -129,13 +129,19 @@ export function boundHeaders(connectorType: string, raw: RawHeaders): readonly B
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
+/** Returns the header fields that may change the effect of a request, such as those that choose the account. */
+export function effectiveHeaders(
+  connectorType: string,
+  bound: readonly BoundHeader[],
+): readonly BoundHeader[] {
+  return bound.filter(({ name, value }) => !isUninteresting(connectorType, name, value))
+}
+
 /** Returns the header fields that the approval card shows. The length replaces a value that may be a credential. */
 export function shownHeaders(connectorType: string, bound: readonly BoundHeader[]): readonly BoundHeader[] {
-  return bound
-    .filter(({ name, value }) => !isUninteresting(connectorType, name, value))
-    .map(({ name, value }) =>
-      isSecretHeader(name) ? { name, value: `(not shown: ${value.length} characters)` } : { name, value },
-    )
+  return effectiveHeaders(connectorType, bound).map(({ name, value }) =>
+    isSecretHeader(name) ? { name, value: `(not shown: ${value.length} characters)` } : { name, value },
+  )
 }
 
 const BASE: ReadonlySet<string> = namesOf(IGNORED_HEADERS)

@@ -3,10 +3,16 @@ import { type CanonicalRequest, isRefusal } from '../../request/canonical.ts'
 import type { BodyView, CatalogueRow, Classification } from '../connector.ts'
 import { FORCE_PUSH } from './push/force-push.ts'
 
+const NEW_REFERENCE = {
+  effect: 'write',
+  risk: 'medium',
+  permissions: ['contents:write', 'workflows:write'],
+} as const
+
 /** Creation of a tag. Its risk is medium, because users take a tag for a release and pipelines start from tags. */
-const TAG: CatalogueRow = { type: 'codehost.tag.create', effect: 'write', risk: 'medium' }
+const TAG: CatalogueRow = { type: 'codehost.tag.create', ...NEW_REFERENCE }
 /** Creation of a reference that is neither a branch nor a tag, such as `refs/notes/…`. */
-const OTHER: CatalogueRow = { type: 'codehost.ref.create', effect: 'write', risk: 'medium' }
+const OTHER: CatalogueRow = { type: 'codehost.ref.create', ...NEW_REFERENCE }
 
 /** Actions in addition to `branch.create`, for a new reference outside `refs/heads/`. */
 export const REFERENCE_ROWS: readonly CatalogueRow[] = [TAG, OTHER]

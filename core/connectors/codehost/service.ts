@@ -27,7 +27,7 @@ export const SERVICE = `
   GET    /gitignore/templates/{name}                       gitignore_template.get             read  low
   GET    /licenses                                         license.list                       read  low
   GET    /licenses/{license}                               license.get                        read  low
-  POST   /markdown                                         markdown.render                    read  low    text
+  POST   /markdown                                         markdown.render                    read  low    text contents:read
   POST   /markdown/raw                                     markdown.render_raw                read  low
   GET    /networks/{owner}/{repo}/events                   event.list_in_network              read  low
   DELETE /notifications/threads/{thread_id}                notification.mark_done             write low
@@ -35,21 +35,21 @@ export const SERVICE = `
   PUT    /notifications/threads/{thread_id}/subscription   notification.set_subscription      write low    ignored
   DELETE /notifications/threads/{thread_id}/subscription   notification.delete_subscription   write low
   GET    /octocat                                          meta.get_octocat                   read  low
-  GET    /teams/{team_id}                                  team.get                           read  low
-  PATCH  /teams/{team_id}                                  team.update                        write high   name,privacy @same
-  DELETE /teams/{team_id}                                  team.delete                        write high   +irreversible @same
-  GET    /teams/{team_id}/invitations                      team.list_invitations              read  low
-  GET    /teams/{team_id}/members                          team_member.list                   read  low
-  GET    /teams/{team_id}/members/{username}               team_member.get                    read  low
-  PUT    /teams/{team_id}/members/{username}               team_member.set                    write high   @same
-  DELETE /teams/{team_id}/members/{username}               team_member.remove                 write high   @same
-  GET    /teams/{team_id}/memberships/{username}           team_member.get                    read  low
-  PUT    /teams/{team_id}/memberships/{username}           team_member.set                    write high   role @same
-  DELETE /teams/{team_id}/memberships/{username}           team_member.remove                 write high   @same
-  GET    /teams/{team_id}/repos                            team_repo.list                     read  low
-  GET    /teams/{team_id}/repos/{owner}/{repo}             team_repo.check                    read  low
-  PUT    /teams/{team_id}/repos/{owner}/{repo}             team_repo.set                      write high   permission @same
-  DELETE /teams/{team_id}/repos/{owner}/{repo}             team_repo.remove                   write high   @same
-  GET    /teams/{team_id}/teams                            team.list_children                 read  low
+  GET    /teams/{team_id}                                  team.get                           read  low members:read
+  PATCH  /teams/{team_id}                                  team.update                        write high   name,privacy @same members:write
+  DELETE /teams/{team_id}                                  team.delete                        write high   +irreversible @same members:write
+  GET    /teams/{team_id}/invitations                      team.list_invitations              read  low members:read
+  GET    /teams/{team_id}/members                          team_member.list                   read  low members:read
+  GET    /teams/{team_id}/members/{username}               team_member.get                    read  low members:read
+  PUT    /teams/{team_id}/members/{username}               team_member.set                    write high   @same members:write
+  DELETE /teams/{team_id}/members/{username}               team_member.remove                 write high   @same members:write
+  GET    /teams/{team_id}/memberships/{username}           team_member.get                    read  low members:read
+  PUT    /teams/{team_id}/memberships/{username}           team_member.set                    write high   role @same members:write
+  DELETE /teams/{team_id}/memberships/{username}           team_member.remove                 write high   @same members:write
+  GET    /teams/{team_id}/repos                            team_repo.list                     read  low members:read
+  GET    /teams/{team_id}/repos/{owner}/{repo}             team_repo.check                    read  low members:read
+  PUT    /teams/{team_id}/repos/{owner}/{repo}             team_repo.set                      write high   permission @same administration:write,members:read
+  DELETE /teams/{team_id}/repos/{owner}/{repo}             team_repo.remove                   write high   @same administration:write,members:read
+  GET    /teams/{team_id}/teams                            team.list_children                 read  low members:read
   GET    /versions                                         meta.list_versions                 read  low
 `

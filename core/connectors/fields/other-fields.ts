@@ -32,6 +32,20 @@ export function otherFields(
   return JSON.stringify(whole).length <= MOST ? whole : beginnings(hidden)
 }
 
+/**
+ * Reports whether other fields of a card are whole, so that requests with different fields never have the same ones.
+ * `beginnings` shortens values and omits fields, and `withoutSecrets` replaces values.
+ */
+export function areWhole(fields: unknown): boolean {
+  if (typeof fields === 'string') return !REPLACED.test(fields)
+  if (typeof fields !== 'object' || fields === null) return true
+  return Object.entries(fields).every(([name, value]) => name !== FURTHER && areWhole(value))
+}
+
+const FURTHER = 'further_fields'
+/** Matches what `withoutSecrets` and `excerpt` put in place of a value. */
+const REPLACED = /(?:^\(not shown: |… \()\d+ characters\)$/
+
 /** Replaces text below names such as `client_secret` with its length. Numbers (`max_tokens`) are not secrets. */
 function withoutSecrets(name: string, value: unknown, isWithin = false): unknown {
   const isSecret = isWithin || isSecretField(name)
@@ -83,5 +97,5 @@ function beginnings(fields: readonly Field[]): Readonly<Record<string, unknown>>
     if (left < 0) further += 1
     else kept.push([name, said])
   }
-  return Object.fromEntries(further === 0 ? kept : [...kept, ['further_fields', further]])
+  return Object.fromEntries(further === 0 ? kept : [...kept, [FURTHER, further]])
 }

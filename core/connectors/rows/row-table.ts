@@ -5,6 +5,7 @@ import type { Discriminator, Row } from '../connector.ts'
  * Reads catalogue rows from text tables, one operation per line, with columns separated by spaces:
  *
  * METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@opaque] [@anonymous] [@long] [@same]
+ * [permissions]
  *
  * ACTION: the action name without the connector prefix. `when` is `?state=closed` (body key equals), `?stream=true`
  * (boolean true), `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals).
@@ -12,8 +13,9 @@ import type { Discriminator, Row } from '../connector.ts'
  * Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file of any media type, and the fields are in
  * the query. `@opaque`: the body may be a file, alone or in a multipart form. `@anonymous`: no credential is added.
  * `@long`: the API accepts bodies beyond 32 MiB. `@same`: an older or alternative address of an operation that a row
- * without this mark names, or the same operation on another kind of owner's resource. `#` begins a comment. Throws for
- * an invalid line, which is a mistake in the catalogue: it appears when a program or test loads the table.
+ * without this mark names, or the same operation on another kind of owner's resource. `permissions` is a comma-separated
+ * list such as `contents:write,pull_requests:write` (see `Row.permissions`). `#` begins a comment. Throws for an invalid
+ * line, which is a mistake in the catalogue: it appears when a program or test loads the table.
  */
 export function readRows(connector: string, tables: readonly string[]): readonly Row[] {
   const rows: Row[] = []
@@ -46,13 +48,23 @@ function readExtras(rest: readonly string[]): Omit<Row, 'method' | 'template' | 
   const hints = rest
     .filter((column) => column.startsWith('+'))
     .map((column) => [column.slice(1), true] as const)
-  const fields = rest.find((column) => !/^[?+@]/.test(column))?.split(',')
+  const fields = rest.find((column) => !/^[?+@]/.test(column) && !PERMISSIONS.test(column))?.split(',')
+  const permissions = rest.find((column) => PERMISSIONS.test(column))?.split(',')
   const lists = fields?.filter((field) => field.endsWith('[]')).map(withoutBrackets) ?? []
   return {
     ...(when === undefined ? {} : { when: readWhen(when) }),
     ...(fields === undefined ? {} : { parameters: fields.map(withoutBrackets) }),
     ...(lists.length === 0 ? {} : { lists }),
     ...(hints.length === 0 ? {} : { hints: Object.fromEntries(hints) }),
+    ...readMarks(rest),
+    ...(permissions === undefined ? {} : { permissions }),
+  }
+}
+
+type Marks = Pick<Row, 'bodyIsContent' | 'bodies' | 'isAnonymous' | 'isLong' | 'isAlternative'>
+
+function readMarks(rest: readonly string[]): Marks {
+  return {
     ...(rest.includes('@content') ? { bodyIsContent: true, bodies: 'opaque' } : {}),
     ...(rest.includes('@opaque') ? { bodies: 'opaque' } : {}),
     ...(rest.includes('@anonymous') ? { isAnonymous: true } : {}),
@@ -60,6 +72,8 @@ function readExtras(rest: readonly string[]): Omit<Row, 'method' | 'template' | 
     ...(rest.includes('@same') ? { isAlternative: true } : {}),
   }
 }
+
+const PERMISSIONS = /^[a-z_]+:(?:read|write|admin)(?:,[a-z_]+:(?:read|write|admin))*$/
 
 function withoutBrackets(field: string): string {
   return field.replace(/\[\]$/, '')

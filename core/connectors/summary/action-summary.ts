@@ -9,7 +9,7 @@ export type SummarisedAction = {
 export type ActionSummary = { readonly sentence: string; readonly url: string | null }
 
 /**
- * Returns the summary of an action that the table knows; null for other actions, and where a parameter of the sentence is
+ * Returns the summary of an action of the table; null for other actions, and where a parameter of the sentence is
  * absent. Names and values come from the request, so the sentence is untrusted text. The URL always leads to the provider.
  */
 export function actionSummary(action: SummarisedAction): ActionSummary | null {

@@ -1,9 +1,9 @@
 import { stringify } from 'yaml'
 import type { RuleDecision } from '../../decision/vocabulary.ts'
 import { ConnectorSpec } from '../connector-spec.ts'
+import { differingMembers } from '../differing-members.ts'
 import { GatewaySpec } from '../gateway-spec.ts'
 import { API_VERSION } from '../schemas.ts'
-import { withoutDefaults } from '../without-defaults.ts'
 import { type ExportNote, noteLine } from './export-note.ts'
 import { createNames, type ManifestName } from './manifest-names.ts'
 import {
@@ -97,7 +97,7 @@ export function nameOfManifest({ kind, metadata: { namespace, name } }: Manifest
 
 function gatewayManifest({ id, name, spec }: GatewayFacts, { names, placed }: PlacementContext): Manifest {
   const metadata = placed.get(id) ?? names.of('Gateway', name)
-  return { kind: 'Gateway', metadata, spec: withoutDefaults(spec, GatewaySpec.parse({})) }
+  return { kind: 'Gateway', metadata, spec: differingMembers(spec, GatewaySpec.parse({})) }
 }
 
 /**
@@ -108,7 +108,7 @@ function connectorManifests(row: ConnectorFacts, context: PlacementContext): Man
   const { type } = row.spec
   const plain = (spec: object) => ({
     type,
-    ...(withoutDefaults(spec, ConnectorSpec.parse({ type })) as object),
+    ...(differingMembers(spec, ConnectorSpec.parse({ type })) as object),
   })
   if (row.source !== 'api')
     return [{ kind: 'Connector', metadata: context.names.of('Connector', row.name), spec: plain(row.spec) }]

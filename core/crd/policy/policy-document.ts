@@ -71,6 +71,11 @@ export const PolicyDocument = z.strictObject({
     'Writes require an approval',
   ),
   scope: described(PolicyScope.prefault({}), 'Actions that the policy decides on; all lists must match.'),
+  grants: described(
+    z.enum(['allowed', 'restricted']).optional(),
+    'With `allowed`, an approver may grant later requests like the one that they approve, without the right to write permissions. `restricted`, the default, requires this right.',
+    'allowed',
+  ),
   rules: z.array(PolicyRule).min(1).max(128),
   tests: z.array(PolicyTest).max(256).default([]),
 })

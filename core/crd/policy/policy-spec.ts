@@ -16,7 +16,7 @@ const PolicyTestSpec = z.strictObject({
   }),
 })
 
-const { description, scope } = PolicyDocument.shape
+const { description, scope, grants } = PolicyDocument.shape
 
 /**
  * Schema of `spec` of a Policy: the policy document in the spelling of custom resources, and the stored fields of
@@ -25,6 +25,7 @@ const { description, scope } = PolicyDocument.shape
 export const PolicySpec = z.strictObject({
   description,
   scope,
+  grants,
   rules: described(
     z.array(PolicyRuleSpec).min(1).max(128),
     'Rules in order; the first one that matches decides. Without a match the policy has no opinion.',

@@ -11,10 +11,11 @@ const FIELDS = [
 ] as const
 
 /** Returns the policy document of a `Policy.spec`. */
-export function policyDocumentOf({ description, scope, rules, tests }: PolicySpec): PolicyDocument {
+export function policyDocumentOf({ description, scope, grants, rules, tests }: PolicySpec): PolicyDocument {
   return {
     ...(description === undefined ? {} : { description }),
     scope,
+    ...(grants === undefined ? {} : { grants }),
     rules: rules.map(({ approverGroups, ...rule }) => ({ ...rule, approver_groups: approverGroups })),
     tests: tests.map(({ action: { riskHints, ...action }, ...test }) => ({
       ...test,

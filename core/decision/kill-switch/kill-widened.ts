@@ -2,7 +2,7 @@ import type { KillEntry } from '../../wire/gateway/kill.ts'
 import { isInstanceScope, namespaceOfScope } from './kill-switch.ts'
 
 /**
- * Returns the kill switch in the form for a gateway that does not know the scopes `claim:` and `pod:`. Such a gateway
+ * Returns the kill switch in the form for a gateway without support of the scopes `claim:` and `pod:`. Such a gateway
  * would ignore it, so the form covers the namespace of the instance, or everything when the scope names no namespace.
  */
 export function widenedKill(entry: KillEntry): KillEntry {

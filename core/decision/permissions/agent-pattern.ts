@@ -11,7 +11,7 @@ export function isPrefix(pattern: string): boolean {
 }
 
 /**
- * Returns the fields of a `PermissionEntry` for these agents. A gateway that does not know `agentPrefix` denies what the
+ * Returns the fields of a `PermissionEntry` for these agents. A gateway without support of `agentPrefix` denies what the
  * permission decides for `agent`, which covers at least the same agents.
  */
 export function agentFields(pattern: string): Pick<PermissionEntry, 'agent' | 'agentPrefix'> {

@@ -1,24 +1,15 @@
 import { type Document, LineCounter } from 'yaml'
 import * as z from 'zod'
-import { mayMatchBelow, type Pattern, parsePattern } from '../../action/pattern.ts'
 import { fieldAdvice } from '../../crd/field-advice.ts'
 import { knownFields } from '../../crd/known-fields.ts'
 import { readYamlDocuments } from '../../crd/manifests/yaml-documents.ts'
-import { PolicyDocument, type PolicyRule, type PolicyScope } from '../../crd/policy/policy-document.ts'
+import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import { PolicyRecord } from '../../crd/policy/policy-spec.ts'
 import { ChaperoneError } from '../../errors.ts'
 import { manifestText, type Problem } from '../../problem.ts'
 import { unstorableIn } from '../../storable.ts'
-import type { PolicyEntry } from '../../wire/gateway/sync.ts'
-import {
-  brokenCondition,
-  type Condition,
-  type ConditionPlace,
-  compileCondition,
-} from '../conditions/condition.ts'
-import { verdictOfRule } from '../vocabulary.ts'
-import { type CompiledPolicy, type CompiledRule, foldScope } from './compiled-policy.ts'
-import { invalidRule } from './invalid-rule.ts'
+import { compileCondition } from '../conditions/condition.ts'
+import { patternsOf, ruleAboutOf } from './compile-policy.ts'
 import { fieldProblem, invalid, invalidText, type LineOf, yamlProblem } from './policy-problems.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
@@ -105,82 +96,6 @@ export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: Repe
         'the policy text and the fields of the request differ; change one, or remove the field from the text',
     })),
   )
-}
-
-/** Compiles a policy and its conditions. Throws ChaperoneError `validation` with rule, condition and column. */
-export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
-  return policyOf(entry, compileCondition)
-}
-
-/**
- * Compiles a policy in force. A condition that does not compile, because another version of the product accepted it,
- * counts as a condition that cannot be evaluated, which can only tighten.
- */
-export function compileStoredPolicy(entry: PolicyEntry): CompiledPolicy {
-  return policyOf(entry, (text, place, isAbout) => {
-    try {
-      return compileCondition(text, place, isAbout)
-    } catch (cause) {
-      if (cause instanceof ChaperoneError) return brokenCondition(text, cause)
-      throw cause
-    }
-  })
-}
-
-function policyOf(entry: PolicyEntry, compile: typeof compileCondition): CompiledPolicy {
-  const { id, name, version, priority, mode, document, invalid: reason = null } = entry
-  const patterns = patternsOf(document.scope)
-  const ownRules = () =>
-    document.rules.map((rule) =>
-      ruleOf(rule, (text, place) => compile(text, place, ruleAboutOf(rule, patterns))),
-    )
-  return {
-    id,
-    name,
-    version,
-    ref: `${id}@${version}`,
-    priority,
-    mode,
-    scope: foldScope(document.scope),
-    patterns,
-    rules: reason === null ? ownRules() : [invalidRule(reason)],
-    invalid: reason,
-    tier: entry.tier ?? 'installation',
-    agentsOf: entry.agentsOf ?? null,
-    tightensOnly: entry.tightensOnly ?? false,
-  }
-}
-
-/** Returns a function that reports whether the patterns cover any action of a connector type. */
-function aboutOf(patterns: readonly Pattern[]): (connectorType: string) => boolean {
-  return (connectorType) => patterns.some((pattern) => mayMatchBelow(pattern, `${connectorType}.`))
-}
-
-/**
- * Returns a function that reports whether a rule can apply to a connector type. The condition `connector.type ==
- * "TYPE"` restricts the rule to one type.
- */
-function ruleAboutOf(rule: PolicyRule, patterns: readonly Pattern[]): (connectorType: string) => boolean {
-  const isAbout = aboutOf(patterns)
-  const only = rule.conditions.flatMap((text) => ONE_TYPE.exec(text)?.[1] ?? [])
-  return only.length === 0 ? isAbout : (type) => only.includes(type) && isAbout(type)
-}
-
-const ONE_TYPE = /^connector\.type == "([a-z_]+)"$/
-
-function ruleOf(rule: PolicyRule, compile: (text: string, place: ConditionPlace) => Condition): CompiledRule {
-  return {
-    name: rule.name,
-    conditions: rule.conditions.map((text, index) => compile(text, { rule: rule.name, index })),
-    verdict: verdictOfRule(rule.decision),
-    reason: rule.reason ?? null,
-    approverGroups: rule.approver_groups,
-    distinct: rule.distinct ?? false,
-  }
-}
-
-function patternsOf(scope: PolicyScope): readonly Pattern[] {
-  return (scope.actions.length === 0 ? ['*'] : scope.actions).map(parsePattern)
 }
 
 function readYaml(text: string, lines: LineCounter): Document.Parsed {

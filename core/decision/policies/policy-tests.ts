@@ -10,8 +10,8 @@ import type { RequestFacts } from '../decision.ts'
 import type { PlacedInput } from '../facts/environment.ts'
 import { createFacts } from '../facts/facts.ts'
 import { OUTCOME, type Outcome } from '../vocabulary.ts'
+import { compilePolicy } from './compile-policy.ts'
 import { type CompiledPolicy, isInScope, reachOf } from './compiled-policy.ts'
-import { compilePolicy } from './policy-document.ts'
 import { opinionOf } from './policy-opinion.ts'
 import { policyTestCost } from './policy-test-cost.ts'
 
@@ -52,6 +52,16 @@ export function runPolicyTests(
     document,
   })
   return document.tests.map((test) => runTest(policy, test, knownAction(test.action.type)))
+}
+
+/** Runs the tests of a policy like `runPolicyTests`. Returns the failure of each failed test as text. */
+export function judgePolicyTests(
+  document: PolicyDocument,
+  knownAction: (type: string) => KnownAction | null,
+): ReadonlyArray<{ readonly name: string; readonly passed: boolean; readonly failure?: string }> {
+  return runPolicyTests(document, knownAction).map(({ name, passed, expected, got }) =>
+    passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
+  )
 }
 
 function refuseCostly(document: PolicyDocument): void {

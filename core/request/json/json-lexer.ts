@@ -1,7 +1,23 @@
 import { wordsOf } from '../words.ts'
 
-/** JSON token. `more`: the lexer has read all bytes up to the given end; the last token may be incomplete. */
-export type Token = '{' | '}' | '[' | ']' | ',' | ':' | 'string' | 'number' | 'literal' | 'invalid' | 'more'
+/**
+ * JSON tokens. A mark is represented by its byte. `more`: the lexer has read all bytes up to the given end; the last token
+ * may be incomplete. Numbers instead of names, here and in the scanner, save 1 us of a request in B1.
+ */
+export const TOKEN = {
+  openObject: 0x7b,
+  closeObject: 0x7d,
+  openList: 0x5b,
+  closeList: 0x5d,
+  comma: 0x2c,
+  colon: 0x3a,
+  string: 0x22,
+  /** A number, true, false or null. */
+  word: 1,
+  invalid: 2,
+  more: 3,
+} as const
+export type Token = (typeof TOKEN)[keyof typeof TOKEN]
 
 /** Maximum length of a number in bytes. The lexer rejects longer numbers, because no server keeps that many digits. */
 export const MAX_NUMBER_BYTES = 1_024
@@ -42,7 +58,7 @@ export class JsonLexer {
     let at = this.#at
     while (at < limit && KIND[bytes[at] ?? 0] === BLANK) at += 1
     this.#at = at
-    if (at >= limit) return 'more'
+    if (at >= limit) return TOKEN.more
     this.start = at
     return this.#begin(bytes[at] ?? 0, limit)
   }
@@ -56,13 +72,12 @@ export class JsonLexer {
   }
 
   #begin(byte: number, limit: number): Token {
-    const mark = MARKS[byte]
-    if (mark !== undefined) {
+    if (isMark(byte)) {
       this.#at += 1
       this.end = this.#at
-      return mark
+      return byte
     }
-    if (byte === QUOTE) {
+    if (byte === TOKEN.string) {
       this.#at += 1
       this.#isInString = true
       this.#hasEscapes = false
@@ -75,11 +90,11 @@ export class JsonLexer {
     for (let at = this.#at; ; ) {
       at = skipPlain(this.#bytes, at, limit)
       this.#at = at
-      if (at >= limit) return 'more'
+      if (at >= limit) return TOKEN.more
       const byte = this.#bytes[at]
-      if (byte === QUOTE) return this.#endString(at + 1)
+      if (byte === TOKEN.string) return this.#endString(at + 1)
       const length = byte === BACKSLASH ? this.#escape(at) : 0
-      if (length === 0) return 'invalid'
+      if (length === 0) return TOKEN.invalid
       this.#hasEscapes = true
       at += length
     }
@@ -89,7 +104,7 @@ export class JsonLexer {
     this.#at = at
     this.end = at
     this.#isInString = false
-    return 'string'
+    return TOKEN.string
   }
 
   /** Returns the length of the escape sequence at this offset; 0 if it is invalid. It may extend beyond the slice. */
@@ -105,25 +120,24 @@ export class JsonLexer {
   /** Reads a number or literal completely, even beyond the slice, because both are short. */
   #number(): Token {
     const end = this.#wordEnd(MAX_NUMBER_BYTES)
-    if (!NUMBER.test(this.#latin1(end))) return 'invalid'
-    return this.#word(end, 'number')
+    return NUMBER.test(this.#latin1(end)) ? this.#word(end) : TOKEN.invalid
   }
 
   #literal(): Token {
     const end = this.#wordEnd('false'.length)
-    return LITERALS.has(this.#latin1(end)) ? this.#word(end, 'literal') : 'invalid'
+    return LITERALS.has(this.#latin1(end)) ? this.#word(end) : TOKEN.invalid
   }
 
-  #word(end: number, token: Token): Token {
+  #word(end: number): Token {
     this.#at = end
     this.end = end
-    return token
+    return TOKEN.word
   }
 
   #wordEnd(most: number): number {
     let at = this.#at
     const last = Math.min(this.#bytes.length, at + most + 1)
-    while (at < last && KIND[this.#bytes[at] ?? 0] !== BLANK && KIND[this.#bytes[at] ?? 0] !== BREAK) at += 1
+    while (at < last && !endsWord(this.#bytes[at] ?? 0)) at += 1
     return at
   }
 
@@ -132,6 +146,18 @@ export class JsonLexer {
     for (let at = this.#at; at < end; at++) text += String.fromCharCode(this.#bytes[at] ?? 0)
     return text.length > MAX_NUMBER_BYTES ? '' : text
   }
+}
+
+type Mark = Exclude<Token, typeof TOKEN.string | typeof TOKEN.word | typeof TOKEN.invalid | typeof TOKEN.more>
+
+function isMark(byte: number): byte is Mark {
+  return KIND[byte] === MARK
+}
+
+/** Reports whether the byte ends a number or a literal without belonging to it. */
+function endsWord(byte: number): boolean {
+  const kind = KIND[byte]
+  return kind === BLANK || kind === MARK || kind === STRING
 }
 
 function skipPlain(bytes: Uint8Array, from: number, limit: number): number {
@@ -163,14 +189,14 @@ function skipPlainBlocks(bytes: Uint8Array, from: number, limit: number): number
 
 /** Sets the highest bit of at least one byte if a byte of the word is a quote, a backslash or below 0x20. */
 function marksOf(word = 0): number {
-  const quote = word ^ 0x22222222
-  const slash = word ^ 0x5c5c5c5c
-  return ((quote - 0x01010101) & ~quote) | ((slash - 0x01010101) & ~slash) | ((word - 0x20202020) & ~word)
+  const quote = (word ^ 0x22222222) - 0x01010101
+  const slash = (word ^ 0x5c5c5c5c) - 0x01010101
+  return (quote | slash | (word - 0x20202020)) & ~word
 }
 
 /** Parses one complete JSON value. A short string of ASCII characters without escapes needs no parser. */
 export function parseValue(bytes: Uint8Array, start: number, end: number): unknown {
-  if (bytes[start] === QUOTE) {
+  if (bytes[start] === TOKEN.string) {
     const text = shortAscii(bytes, start + 1, end - 1)
     if (text !== null && !text.includes('\\')) return text
   }
@@ -196,34 +222,26 @@ function fourChars(bytes: Uint8Array, at: number): string {
 
 const SHORT = 24
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
-const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const MINUS = 0x2d
 const LOWER_U = 0x75
 const BLANK = 1
 const DIGIT = 2
-/** Class of the bytes that end a number or a literal without belonging to it. */
-const BREAK = 3
+const MARK = 3
+const STRING = 4
 
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 const LITERALS: ReadonlySet<string> = new Set(['true', 'false', 'null'])
-const MARKS: Readonly<Record<number, Token>> = {
-  123: '{',
-  125: '}',
-  91: '[',
-  93: ']',
-  44: ',',
-  58: ':',
-}
 
 const KIND = new Uint8Array(256)
 for (const char of ' \t\n\r') KIND[char.charCodeAt(0)] = BLANK
 for (const char of '0123456789') KIND[char.charCodeAt(0)] = DIGIT
-for (const char of '{}[],:"') KIND[char.charCodeAt(0)] = BREAK
+for (const char of '{}[],:') KIND[char.charCodeAt(0)] = MARK
+KIND[TOKEN.string] = STRING
 
 /** Table of the bytes that represent themselves in a string, including those of multi-byte UTF-8 characters. */
 const IN_STRING = new Uint8Array(256).fill(1, 0x20)
-IN_STRING[QUOTE] = 0
+IN_STRING[TOKEN.string] = 0
 IN_STRING[BACKSLASH] = 0
 
 const ESCAPED = new Uint8Array(256)

@@ -33,10 +33,11 @@ export function scanShortJson(bytes: Uint8Array, request: ScanRequest): ScannedJ
   if (!isUtf8(bytes)) return notUtf8()
   shared.begin(bytes, request)
   const result = shared.readTo(bytes.length) ?? shared.finish()
-  shared.begin(new Uint8Array(0), NO_REQUEST)
+  shared.begin(NO_BYTES, NO_REQUEST)
   return result
 }
 
+const NO_BYTES = new Uint8Array(0)
 const NO_REQUEST: ScanRequest = { keep: [] }
 /** Scan that all texts of one slice share. It keeps the objects of its levels, but nothing of a text. */
 const shared = new JsonScanner()

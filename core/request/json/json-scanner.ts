@@ -1,6 +1,6 @@
 import type { Refusal } from '../canonical.ts'
 import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES, SCAN_BOUNDS } from './json-bounds.ts'
-import { JsonLexer, parseValue, type Token } from './json-lexer.ts'
+import { JsonLexer, parseValue, TOKEN, type Token } from './json-lexer.ts'
 import {
   byteOrderMark,
   couldBe,
@@ -49,7 +49,13 @@ export type ScannedJson = {
 /** State of a kept value whose end has not been read yet. */
 type Keeping = { readonly start: number; readonly depth: number; nodes: number; commas: number }
 
-type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end' | 'nothing'
+/** Kinds of tokens that may follow, as a set of bits. `END` is the end of the innermost object or list. */
+const NOTHING = 0
+const VALUE = 1
+const KEY = 2
+const COLON = 4
+const COMMA = 8
+const END = 16
 
 const NO_BYTES = new Uint8Array(0)
 /** Root of a text without a value, and of one whose root is neither an object nor a list with kept members. */
@@ -61,6 +67,8 @@ export class JsonScanner {
   readonly #memberFinder = new MemberFinder()
   /** Frames by depth, of which the first `#depth` are open. */
   readonly #frames: Frame[] = []
+  /** Innermost open object or list. */
+  #frame: Frame | null = null
   #bytes: Uint8Array = NO_BYTES
   #finder: MemberFinder | null = null
   #rootPaths: MemberPaths | null = null
@@ -69,7 +77,7 @@ export class JsonScanner {
   #memberCount = 0
   #memberStart = 0
   #root: unknown = NO_ROOT
-  #expected: Expected = 'value'
+  #expected = VALUE
   #keeping: Keeping | null = null
   #keptBytes = 0
   #openKeys = 0
@@ -82,12 +90,13 @@ export class JsonScanner {
     this.#finder = find === undefined ? null : this.#memberFinder
     this.#rootPaths = memberPaths(keep)
     for (const frame of this.#frames) frame.kept = null
+    this.#frame = null
     this.#depth = 0
     this.#members = []
     this.#memberCount = 0
     this.#memberStart = 0
     this.#root = NO_ROOT
-    this.#expected = 'value'
+    this.#expected = VALUE
     this.#keeping = null
     this.#keptBytes = 0
     this.#openKeys = 0
@@ -96,7 +105,7 @@ export class JsonScanner {
 
   readTo(end: number): Refusal | null {
     if (this.#lexer.startsWithBom) return byteOrderMark()
-    for (let token = this.#lexer.next(end); token !== 'more'; token = this.#lexer.next(end)) {
+    for (let token = this.#lexer.next(end); token !== TOKEN.more; token = this.#lexer.next(end)) {
       const wrong = this.#take(token)
       if (wrong !== null) return wrong
     }
@@ -104,7 +113,7 @@ export class JsonScanner {
   }
 
   finish(): ScannedJson | Refusal {
-    if (this.#expected !== 'nothing') return notJson()
+    if (this.#expected !== NOTHING) return notJson()
     return {
       kind: 'scanned',
       value: this.#root,
@@ -114,28 +123,32 @@ export class JsonScanner {
     }
   }
 
-  #take(token: Exclude<Token, 'more'>): Refusal | null {
-    if (this.#expected === 'nothing') return trailingData()
+  #take(token: Token): Refusal | null {
+    if (this.#expected === NOTHING) return trailingData()
     switch (token) {
-      case 'invalid':
-        return notJson()
-      case '{':
-      case '[':
-        return this.#open(token === '{')
-      case '}':
-      case ']':
-        return this.#close(token === '}')
-      case ',':
+      case TOKEN.openObject:
+        return this.#open(true)
+      case TOKEN.openList:
+        return this.#open(false)
+      case TOKEN.closeObject:
+        return this.#close(true)
+      case TOKEN.closeList:
+        return this.#close(false)
+      case TOKEN.comma:
         return this.#comma()
-      case ':':
+      case TOKEN.colon:
         return this.#colon()
+      case TOKEN.string:
+        return (this.#expected & KEY) === 0 ? this.#scalar() : this.#readKey()
+      case TOKEN.word:
+        return this.#scalar()
       default:
-        return token === 'string' && this.#expectsKey() ? this.#readKey() : this.#scalar()
+        return notJson()
     }
   }
 
   #open(isObject: boolean): Refusal | null {
-    if (!this.#expectsValue()) return notJson()
+    if ((this.#expected & VALUE) === 0) return notJson()
     if (this.#depth >= MAX_JSON_DEPTH) return tooDeep()
     this.#beginValue()
     if (this.#keeping !== null) this.#keeping.nodes += 1
@@ -143,22 +156,17 @@ export class JsonScanner {
     const kept = this.#depth === 0 && isObject ? {} : null
     if (kept !== null) this.#root = kept
     this.#finder?.open(isObject)
-    openFrame(this.#frames, this.#depth, { isObject, paths, kept })
+    this.#frame = openFrame(this.#frames, this.#depth, { isObject, paths, kept })
     this.#depth += 1
-    this.#expected = isObject ? 'key or end' : 'value or end'
+    this.#expected = isObject ? KEY | END : VALUE | END
     return null
-  }
-
-  /** Innermost open object or list. */
-  get #frame(): Frame | undefined {
-    return this.#frames[this.#depth - 1]
   }
 
   #close(isObject: boolean): Refusal | null {
     const frame = this.#frame
-    const isEmpty = this.#expected === (isObject ? 'key or end' : 'value or end')
-    if (frame?.isObject !== isObject || !(isEmpty || this.#expected === 'comma or end')) return notJson()
+    if (frame?.isObject !== isObject || (this.#expected & END) === 0) return notJson()
     this.#depth -= 1
+    this.#frame = this.#frames[this.#depth - 1] ?? null
     this.#finder?.close()
     if (this.#finder?.isWithinBounds === false) return tooManyFound()
     this.#openKeys -= frame.keyCount
@@ -168,45 +176,37 @@ export class JsonScanner {
 
   #comma(): Refusal | null {
     const frame = this.#frame
-    if (frame === undefined || this.#expected !== 'comma or end') return notJson()
+    if (frame === null || (this.#expected & COMMA) === 0) return notJson()
     if (this.#keeping !== null) this.#keeping.commas += 1
-    this.#expected = frame.isObject ? 'key' : 'value'
+    this.#expected = frame.isObject ? KEY : VALUE
     return null
   }
 
   #colon(): Refusal | null {
-    if (this.#expected !== 'colon') return notJson()
-    this.#expected = 'value'
+    if (this.#expected !== COLON) return notJson()
+    this.#expected = VALUE
     return null
   }
 
   #scalar(): Refusal | null {
-    if (!this.#expectsValue()) return notJson()
+    if ((this.#expected & VALUE) === 0) return notJson()
     this.#beginValue()
     this.#finder?.scalar(this.#lexer.start, this.#lexer.end)
     return this.#endValue()
-  }
-
-  #expectsValue(): boolean {
-    return this.#expected === 'value' || this.#expected === 'value or end'
-  }
-
-  #expectsKey(): boolean {
-    return this.#expected === 'key' || this.#expected === 'key or end'
   }
 
   #readKey(): Refusal | null {
     const frame = this.#frame
     if (this.#lexer.end - this.#lexer.start > SCAN_BOUNDS.openKeyChars) return tooManyKeys()
     const key = this.#lexer.text()
-    if (frame === undefined) return notJson()
+    if (frame === null) return notJson()
     if (key.includes('\0')) return nulInKey()
     if (!addKey(frame.keys, key)) return twice(key)
     const other = frame.paths === null ? null : foldsTo(frame.paths, key)
     if (other !== null) return couldBe(key, other)
     frame.key = key
     this.#finder?.key(key)
-    this.#expected = 'colon'
+    this.#expected = COLON
     return this.#countKey(frame, key)
   }
 
@@ -223,7 +223,7 @@ export class JsonScanner {
   /** Returns the paths to keep at the value that begins here; null if there are none. */
   #pathsHere(): MemberPaths | null {
     const frame = this.#frame
-    if (frame === undefined) return this.#rootPaths
+    if (frame === null) return this.#rootPaths
     return (frame.isObject ? frame.paths?.members.get(frame.key) : frame.paths?.elements) ?? null
   }
 
@@ -237,7 +237,7 @@ export class JsonScanner {
   #endValue(): Refusal | null {
     const depth = this.#depth
     const { end } = this.#lexer
-    this.#expected = depth === 0 ? 'nothing' : 'comma or end'
+    this.#expected = depth === 0 ? NOTHING : COMMA | END
     const frame = this.#frame
     if (depth === 1 && frame?.isObject === true) this.#note(frame.key, end)
     const keeping = this.#keeping

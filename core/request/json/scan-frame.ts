@@ -5,7 +5,7 @@ import type { KeySet } from './strict-json.ts'
 export type Frame = {
   isObject: boolean
   /** Empty for a list. */
-  readonly keys: KeySet
+  keys: KeySet
   /** Paths of the members to keep below this object or list; null if there are none. */
   paths: MemberPaths | null
   /** Name of the current member. */
@@ -21,20 +21,22 @@ export function openFrame(
   frames: Frame[],
   depth: number,
   { isObject, paths, kept }: Pick<Frame, 'isObject' | 'paths' | 'kept'>,
-): void {
+): Frame {
   const frame = frames[depth]
   if (frame === undefined) {
-    frames.push({ isObject, keys: { list: [], set: null }, paths, key: '', keyCount: 0, keyChars: 0, kept })
-    return
+    const opened = { isObject, keys: { list: [], set: null }, paths, key: '', keyCount: 0, keyChars: 0, kept }
+    frames.push(opened)
+    return opened
   }
   frame.isObject = isObject
-  frame.keys.list.length = 0
-  frame.keys.set = null
+  // Setting the length of an array to 0 is a call into the runtime of V8.
+  frame.keys = { list: [], set: null }
   frame.paths = paths
   frame.key = ''
   frame.keyCount = 0
   frame.keyChars = 0
   frame.kept = kept
+  return frame
 }
 
 /**

@@ -55,6 +55,10 @@ export const MeReply = z.object({
     rights: z.record(z.string(), z.array(z.string()).nullable()).optional(),
   }),
   editing: EditingMode,
+  /** Command line of this installation, such as `chaperone` or `./scripts/chaperone.sh`. */
+  command: z.string().default('chaperone'),
+  /** Version of the control plane. */
+  version: z.string(),
 })
 
 /** Authentication modes of the installation. */

@@ -12,6 +12,32 @@ import {
 const Asker = z.string().min(1).max(64)
 
 /**
+ * Rules that hold a request with one action. `source` is the source of the decision; `permission` and `default` ask
+ * themselves, beside the policies. `ref` is the reference `pol_…@version` of a policy.
+ */
+export const HeldBy = z.object({
+  /**
+   * Hex SHA-256 of the header fields on the card (secret values included), the effect classes and the environment, which
+   * all requests of a grant have in common. Absent on the card of an access request, for which no request waits.
+   */
+  common_sha256: z.string().length(64).optional(),
+  /** Hex SHA-256 of the same facts with only those header fields that select the account (`ACCOUNT_HEADERS`). */
+  account_sha256: z.string().length(64),
+  source: z.string().max(64),
+  permission: z.string().max(100).nullable(),
+  policies: z
+    .array(
+      z.object({
+        ref: z.string().max(300),
+        rule: z.string().max(500),
+        groups: z.array(z.string().max(300)).max(64),
+        distinct: z.boolean(),
+      }),
+    )
+    .max(1_000),
+})
+
+/**
  * Requests an approval. The control plane, which owns the state of approvals, adds the request to a pending approval
  * or creates one.
  */
@@ -57,6 +83,10 @@ export const HoldBody = z.object({
   pins: z.array(PinView).max(64).optional(),
   /** Id of a group of requests in one process that wait for the same approval. Older gateways do not send it. */
   asker: Asker.optional(),
+  /** Rules that hold the request; absent if no grant can cover it. Older gateways do not send them. */
+  held_by: HeldBy.optional(),
+  /** True for the card of an access request: an agent asks for an action, and no request waits. */
+  access_request: z.boolean().optional(),
 })
 
 export const HoldParams = z.object({ id: z.string().max(100) })
@@ -82,6 +112,7 @@ export const HoldReply = z.object({
 export const SpendBody = z.object({ binding: z.string() })
 export const SpendReply = z.object({ spent: z.boolean(), status: ApprovalStatus })
 
+export type HeldBy = z.infer<typeof HeldBy>
 export type HoldBody = z.infer<typeof HoldBody>
 export type HoldReply = z.infer<typeof HoldReply>
 export type SpendReply = z.infer<typeof SpendReply>

@@ -106,6 +106,19 @@ export const ApprovalCard = z.object({
   summary: z.string().nullable().optional(),
   /** Page of the action's object at the provider; null if unknown. */
   object_url: z.string().nullable().optional(),
+  /** True if an agent asks for access: no request waits, and an approval alone sends nothing. */
+  access_request: z.boolean().optional(),
+  /** Time until which the approval can be withdrawn, unless it is used before; null or absent if it cannot be. */
+  withdrawable_until: z.string().nullable().optional(),
+  /** Whether a grant for later requests like this one is possible, and for which parameters. Absent on older cards. */
+  grant: z
+    .object({
+      /** Reason why no grant is possible, as a sentence; null if one is. */
+      obstacle: z.string().nullable(),
+      /** Names of the parameters that a grant can compare. */
+      parameters: z.array(z.string()),
+    })
+    .optional(),
 })
 
 const name = z.string().min(1).max(253)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { effectOfPattern, isEffectClass } from '../../action/effect-class.ts'
+import { isKnownPattern } from '../../action/effect-class.ts'
 import {
   AgentTriggersSpec,
   AuthSpec,
@@ -16,6 +16,7 @@ import { HostedWorkReport } from './hosted-work.ts'
 import { Instance } from './instance.ts'
 import { ApprovalStatus } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
+import { MintedSecret } from './minted-secret.ts'
 import { POLICY_REACH } from './policy-reach.ts'
 
 /**
@@ -38,6 +39,10 @@ export const SYNC_PATHS = {
   slots: '/api/gateway/slots',
   /** Owners of handles: the agents that received the ids of provider resources. */
   handles: '/api/gateway/handles',
+  /** Replaces a short-lived secret that an upstream refused with 401. */
+  credentials: '/api/gateway/credentials',
+  /** Tokens that are narrowed to the actions of one request. */
+  narrowedTokens: '/api/gateway/narrowed-tokens',
   /** Certificate for the key of a sidecar, valid for a day. */
   certificate: '/api/gateway/certificate',
 } as const
@@ -72,7 +77,8 @@ export const GatewaySection = sectionEntry({
   approvals: GatewaySpec.shape.approvals,
   failurePolicy: GatewaySpec.shape.failurePolicy,
   audit: GatewaySpec.shape.audit,
-  /** True if a kill switch also cancels batches at providers. Absent if it does not. */
+  refusalDetail: z.enum(['full', 'brief']).optional(),
+  /** True if a kill switch also cancels batches at providers. */
   cancelBatches: z.boolean().optional(),
 })
 
@@ -102,6 +108,8 @@ export const ConnectorEntry = sectionEntry({
    * there is none.
    */
   withheld: z.string().optional(),
+  /** Present if `secret` is short-lived. */
+  minted: MintedSecret.optional(),
   upstream: z.object({
     url: z.string().optional(),
     caBundle: z.string().optional(),
@@ -111,10 +119,7 @@ export const ConnectorEntry = sectionEntry({
   }),
   tlsMode: z.enum(['intercept', 'passthrough']),
   errorShape: z.enum(['service', 'provider']),
-  /**
-   * With `filterTools`, the gateway removes tools that the agent may not call. If absent, responses to `tools/list`
-   * pass unchanged.
-   */
+  /** With `filterTools`, the gateway removes tools that the agent may not call. If absent, it removes none. */
   mcp: z.object({ filterTools: z.boolean() }).optional(),
   bodies: z.enum(['opaque']).optional(),
   scrubResponses: z.boolean().optional(),
@@ -134,11 +139,6 @@ export const ConnectorEntry = sectionEntry({
   source: z.enum(['kubernetes', 'api', 'file']),
   managed_by: z.string().nullable(),
 })
-
-function isKnownPattern(pattern: string): boolean {
-  const effect = effectOfPattern(pattern)
-  return effect === null || isEffectClass(effect)
-}
 
 export const PermissionEntry = sectionEntry({
   id: z.string(),
@@ -163,7 +163,7 @@ export const PolicyEntry = sectionEntry({
   version: z.number().int(),
   priority: z.number().int(),
   mode: z.enum(['enforce', 'monitor']),
-  document: PolicyDocument,
+  document: PolicyDocument.omit({ grants: true }),
   ...POLICY_REACH,
 })
 

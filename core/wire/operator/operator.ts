@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MAX_FIELD_PATH } from '../../crd/manifests/field-lines.ts'
 import { KillEntry } from '../gateway/kill.ts'
 import { fieldPaths } from '../tolerant.ts'
 import { ManifestOrigin } from './origin.ts'
@@ -57,6 +58,8 @@ const PushFields = z.object({
   created_at: z.string().max(64).optional(),
   /** Source of the manifest, such as its file and commit. Absent if unknown. */
   origin: ManifestOrigin.optional(),
+  /** Lines of the fields in a manifest file, by path (`FieldLines`). Absent for objects of a cluster. */
+  lines: z.record(z.string().max(MAX_FIELD_PATH), z.number().int()).optional(),
   /** Fields of this body that the control plane must support, else it refuses the object. It may ignore others. */
   critical: z.array(z.string().max(300)).max(64).optional(),
 })
@@ -148,6 +151,14 @@ export const StateQuery = z.object({
 })
 export const STATE_WAIT_MS = 20_000
 
+/** Connector of the cluster whose credential the control plane could not refresh. */
+export const FailingCredential = z.object({
+  /** Name of the Connector, as `namespace/name`. */
+  connector: z.string(),
+  /** Error of the source as full sentences, without secrets. */
+  error: z.string(),
+})
+
 export const OperatorState = z.object({
   version: z.number().int(),
   /**
@@ -159,6 +170,8 @@ export const OperatorState = z.object({
   processes: z.array(GatewayProcess),
   /** Pods whose sidecars the replica refuses, because the operator has not reported the pods. */
   refused_pods: z.array(PodRef).default([]),
+  /** Connectors whose credential could not be refreshed. Empty for a control plane that does not report them. */
+  failing_credentials: z.array(FailingCredential).default([]),
 })
 
 /** Limits for the kill switches of one source. Lengths are in UTF-16 code units. */
@@ -238,6 +251,7 @@ export type PushProblem = z.infer<typeof PushProblem>
 export type Acknowledged = z.infer<typeof Acknowledged>
 export type GatewayProcess = z.infer<typeof GatewayProcess>
 export type OperatorState = z.infer<typeof OperatorState>
+export type FailingCredential = z.infer<typeof FailingCredential>
 export type StateQuery = z.infer<typeof StateQuery>
 export type NamespacesBody = z.infer<typeof NamespacesBody>
 export type NamespacesReply = z.infer<typeof NamespacesReply>

@@ -46,10 +46,14 @@ function install(): void {
 function generatedGroup(pages: string): NavigationGroup {
   const names = readdirSync(join(pages, 'actions')).filter((name) => name !== 'README.md')
   const items = names.sort().map((name) => name.replace(/\.md$/, ''))
+  const groups = readdirSync(join(pages, 'http-api'))
+    .sort()
+    .map((name) => name.replace(/\.md$/, ''))
   return {
     text: 'Generated',
     items: [
       { text: 'HTTP API', link: '/http-api' },
+      ...groups.map((name) => ({ text: `HTTP API: ${name}`, link: `/http-api/${name}` })),
       { text: 'Actions by connector', link: '/actions/' },
       ...items.map((name) => ({ text: name, link: `/actions/${name}` })),
     ],

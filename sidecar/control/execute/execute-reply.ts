@@ -1,3 +1,4 @@
+import { isRecord } from '../../../core/connectors/fields/fields.ts'
 import { ERRORS } from '../../../core/errors.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
@@ -87,7 +88,7 @@ export function answerOf(
   const captured = capture.read()
   const { status } = captured
   const isOwn = outcome.denyReason !== null || outcome.errorCode !== null
-  if (isOwn) return { ok: false, status: status || null, result: null, error: refusalText(outcome, captured) }
+  if (isOwn) return { ok: false, status: status || null, result: null, error: errorOf(outcome, captured) }
   if (outcome.upstreamHeadAt === null) {
     return {
       ok: false,
@@ -100,12 +101,16 @@ export function answerOf(
   return { ok: true, status, result: resultOf(captured), error: null }
 }
 
-/** Returns the error text of a refusal, as an agent would have received it. */
-function refusalText({ errorCode, reason }: Exchange['outcome'], { body }: CapturedReply): string {
+/**
+ * Returns the error text of a refusal from the body that an agent would have received, in the product's format, as a
+ * JSON-RPC error or in the format of the provider. The reason of the record may name rules that the body does not.
+ */
+function errorOf({ errorCode }: Exchange['outcome'], { body }: CapturedReply): string {
   const parsed = jsonOf(body)
-  const error = typeof parsed === 'object' && parsed !== null && 'error' in parsed ? parsed.error : null
+  const { error, message } = isRecord(parsed) ? parsed : {}
   const text = typeof error === 'string' ? error : ERRORS[errorCode ?? 'internal'].error
-  return reason === null || reason === text ? text : `${text}: ${reason}`
+  const own = isRecord(error) ? error['message'] : message
+  return typeof own !== 'string' || own === text ? text : `${text}: ${own}`
 }
 
 /** Returns parsed JSON or text; null for other content, a truncated body, or a body above the limit. */

@@ -16,6 +16,8 @@ export type HoldClient = {
    * such approval; null without a reply.
    */
   spend(approvalId: string, binding: string): Promise<SpendReply | 'unknown' | null>
+  /** Reads the state of an approval without spending it. The result is that of `spend`. */
+  read(approvalId: string): Promise<SpendReply | 'unknown' | null>
   /**
    * Reports that the last request of this `asker` has stopped waiting. Returns false without a reply. Control planes of
    * earlier versions lack this call.
@@ -23,7 +25,20 @@ export type HoldClient = {
   leave(approvalId: string, left: { readonly binding: string; readonly asker: string }): Promise<boolean>
 }
 
+/** Binding of no request. The control plane spends nothing for another binding, and returns the state. */
+const NO_BINDING = ''
+
 export function createHoldClient(client: ControlClient): HoldClient {
+  async function spend(approvalId: string, binding: string): ReturnType<HoldClient['spend']> {
+    const path = `${SYNC_PATHS.holds}/${encodeURIComponent(approvalId)}/spend`
+    // A failed call counts as a missing reply: the hold keeps waiting and calls again.
+    const reply = await client.post(path, { binding }).catch((): ControlReply | null => null)
+    if (reply === null) return null
+    if (reply.status === 404) return 'unknown'
+    const parsed = SpendReply.safeParse(jsonOf(reply))
+    return parsed.success ? parsed.data : null
+  }
+
   return {
     async ask(hold) {
       const reply = await client.post(SYNC_PATHS.holds, hold).catch(unreachable)
@@ -34,15 +49,8 @@ export function createHoldClient(client: ControlClient): HoldClient {
       if (reply.status >= 200 && reply.status < 300 && parsed.success) return parsed.data
       throw refused(reply)
     },
-    async spend(approvalId, binding) {
-      const path = `${SYNC_PATHS.holds}/${encodeURIComponent(approvalId)}/spend`
-      // A failed call counts as a missing reply: the hold keeps waiting and calls again.
-      const reply = await client.post(path, { binding }).catch((): ControlReply | null => null)
-      if (reply === null) return null
-      if (reply.status === 404) return 'unknown'
-      const parsed = SpendReply.safeParse(jsonOf(reply))
-      return parsed.success ? parsed.data : null
-    },
+    spend,
+    read: (approvalId) => spend(approvalId, NO_BINDING),
     async leave(approvalId, left) {
       const path = `${SYNC_PATHS.holds}/${encodeURIComponent(approvalId)}/leave`
       const reply = await client.post(path, left).catch((): ControlReply | null => null)

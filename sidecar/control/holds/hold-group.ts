@@ -8,8 +8,15 @@ import { sleep } from '../../process/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 import type { HoldClient } from './hold-client.ts'
 
-/** A held request. The group calls exactly one of the two methods, once. */
-export type Waiter = { settle(outcome: HoldOutcome): void; fail(error: unknown): void }
+/** A held request. The group calls exactly one of `settle` and `fail`, once. */
+export type Waiter = {
+  settle(outcome: HoldOutcome): void
+  fail(error: unknown): void
+  /** Returns the reason why the request could not be sent now; null when it can. */
+  problem(): string | null
+  /** Fetches what the request needs to be sent. Called before `problem`; never rejects. */
+  prepare(): Promise<void>
+}
 
 /**
  * Events that wake a group. After `refresh` the group reads the state of its approval, because it may have missed a
@@ -94,7 +101,7 @@ export class HoldGroup {
   /** Runs the group until it has no waiters. Never rejects. */
   async run(): Promise<void> {
     try {
-      await this.#requestFirst()
+      await this.#open()
       while (!this.isEmpty) await this.#untilPassed()
     } catch (error) {
       this.#each((waiter) => waiter.fail(error))
@@ -111,8 +118,16 @@ export class HoldGroup {
     this.#signal({ kind: 'empty' })
   }
 
-  async #requestFirst(): Promise<void> {
-    this.#opened(await this.#deps.calls.ask(this.#hold))
+  /** Requests an approval. One that is granted already is used at once. */
+  async #open(): Promise<void> {
+    const opened = await this.#deps.calls.ask(this.#hold)
+    if (opened.outcome === 'approved') await this.#prepare()
+    this.#opened(opened)
+  }
+
+  /** Fetches what the request needs that would be sent next. */
+  async #prepare(): Promise<void> {
+    await [...this.#waiters].at(-1)?.prepare()
   }
 
   /**
@@ -138,12 +153,29 @@ export class HoldGroup {
     else await this.#use(signal)
   }
 
+  /**
+   * Returns the reason why the requests of the group could not be sent now; null when they can. All of them have one
+   * connector, and thus one credential.
+   */
+  #problem(): string | null {
+    return [...this.#waiters].at(-1)?.problem() ?? null
+  }
+
+  /** Spends the approval, or only reads its state while no request of the group could be sent. */
+  async #spend(): Promise<Step> {
+    const { calls } = this.#deps
+    const id = this.#approval?.id ?? ''
+    await this.#prepare()
+    const isSendable = !this.isEmpty && this.#problem() === null
+    return stepAfter(await (isSendable ? calls.spend(id, this.#hold.binding) : calls.read(id)))
+  }
+
+  /** After `again` the reply to another request for an approval says whether the granted one can still be used. */
   async #use(signal: Signal): Promise<void> {
-    const spent = await this.#deps.calls.spend(this.#approval?.id ?? '', this.#hold.binding)
-    const step = stepAfter(spent)
+    const step = await this.#spend()
     if (isEnd(step)) this.#end(step, null)
     else if (step === 'pass') this.#pass(signal.kind === 'verdict' ? signal.by : null)
-    else if (signal.kind === 'deadline') this.#end('expired', null)
+    else if (signal.kind === 'deadline' && step !== 'again') this.#end('expired', null)
     else if (step === 'later') this.#refreshLater()
     if ((step === 'pass' || step === 'again') && !this.isEmpty) await this.#requestAgain()
   }
@@ -153,7 +185,7 @@ export class HoldGroup {
     const backoff = createControlBackOff(this.#deps.random, 125, 2_000)
     for (let waited = 0; ; ) {
       try {
-        this.#opened(await this.#deps.calls.ask(this.#hold))
+        await this.#open()
         return
       } catch (error) {
         if (waited >= RETRY_MS || this.isEmpty) throw error
@@ -174,9 +206,15 @@ export class HoldGroup {
     this.#signals = this.#signals.filter((signal) => signal.kind === 'empty')
     this.#startTimer(Date.parse(approval.expires_at) - Date.parse(approval.created_at))
     const early = this.#deps.earlyVerdict(approval.id)
-    if (outcome === 'approved') {
-      this.#signal({ kind: 'verdict', status: 'approved', by: approval.responded_by, note: approval.note })
-    } else if (early !== null) this.verdict(early)
+    if (outcome === 'approved') this.#approved(approval)
+    else if (early !== null) this.verdict(early)
+  }
+
+  /** Uses an approval that is already granted, or refuses the requests while they could not be sent. */
+  #approved({ responded_by: by, note }: ApprovalCard): void {
+    const problem = this.#problem()
+    if (problem === null) this.#signal({ kind: 'verdict', status: 'approved', by, note })
+    else this.#refuse(problem)
   }
 
   #pass(by: string | null): void {
@@ -199,6 +237,12 @@ export class HoldGroup {
     this.#isOpen = false
     const approvalId = this.#approval?.id ?? ''
     this.#each((waiter) => waiter.settle({ kind, approvalId, note }))
+  }
+
+  #refuse(note: string): void {
+    this.#isOpen = false
+    const approvalId = this.#approval?.id ?? ''
+    this.#each((waiter) => waiter.settle({ kind: 'unavailable', approvalId, note }))
   }
 
   #each(act: (waiter: Waiter) => void): void {

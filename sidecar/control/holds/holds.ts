@@ -56,12 +56,15 @@ export function createHolds(deps: HoldsDeps): Holds {
   }
 
   return {
-    wait(hold, signal) {
+    open: (hold) => groupDeps.calls.ask(hold),
+    wait(hold, signal, problem = () => null, prepare = () => Promise.resolve()) {
       if (signal.aborted) return Promise.resolve({ kind: 'aborted', approvalId: null })
       return new Promise<HoldOutcome>((resolve, reject) => {
         const onAbort = (): void => group.leave(waiter)
         const done = () => signal.removeEventListener('abort', onAbort)
         const waiter: Waiter = {
+          problem,
+          prepare,
           settle(outcome) {
             done()
             resolve(outcome)

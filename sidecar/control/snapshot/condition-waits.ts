@@ -1,9 +1,11 @@
+import type { ExchangeSignal } from '../../pipeline/exchange-abort.ts'
+
 /** Waits for conditions that a new snapshot, or another step of the start, may meet. */
 export type ConditionWaits = {
   /** Evaluates the conditions again, after a snapshot was applied or other inputs changed. */
   changed(): void
-  /** Resolves once `isMet` returns true, evaluated at each change, or after `ms`. Never rejects. */
-  until(isMet: () => boolean, ms: number): Promise<void>
+  /** Resolves once `isMet` returns true, evaluated at each change, after `ms`, or when the signal fires. Never rejects. */
+  until(isMet: () => boolean, ms: number, signal?: ExchangeSignal): Promise<void>
 }
 
 export function createConditionWaits(): ConditionWaits {
@@ -12,12 +14,13 @@ export function createConditionWaits(): ConditionWaits {
     changed() {
       for (const check of [...checks]) check()
     },
-    until(isMet, ms) {
-      if (isMet()) return Promise.resolve()
+    until(isMet, ms, signal) {
+      if (isMet() || signal?.aborted === true) return Promise.resolve()
       return new Promise((resolve) => {
         const done = (): void => {
           clearTimeout(timer)
           checks.delete(check)
+          signal?.removeEventListener('abort', done)
           resolve()
         }
         const check = (): void => {
@@ -25,6 +28,7 @@ export function createConditionWaits(): ConditionWaits {
         }
         const timer = setTimeout(done, ms)
         checks.add(check)
+        signal?.addEventListener('abort', done)
       })
     },
   }

@@ -6,6 +6,7 @@ import {
   RECURSION_DESIRED,
 } from 'dns-packet'
 import { isPublicName, type NameOwner } from '../../../core/capture/host-names.ts'
+import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
 import type { AddressPool, AddressRange } from './address-pool.ts'
 
 export type DnsAnswerDeps = {
@@ -60,11 +61,13 @@ export async function answerDns(query: Packet, deps: DnsAnswerDeps): Promise<Pac
 }
 
 /**
- * Returns the address range of the name; null when the name does not exist. Without a snapshot every name exists, so
+ * Returns the address range of the name; null when the name does not exist. The host of the gateway itself has an address, at
+ * which a captured client reaches the gateway. Without a snapshot every name exists, so
  * that clients connect and receive 503 instead of a name error.
  */
 async function rangeOf(name: string, deps: DnsAnswerDeps): Promise<AddressRange | null> {
   const { ownerOf, exists, pool } = deps
+  if (name === GATEWAY_HOST) return pool.owned
   const owner = ownerOf(name)
   if (owner === 'open') return (await exists(name)) ? pool.owned : null
   if (owner !== 'unknown') return pool.owned

@@ -1,5 +1,15 @@
 import type { ErrorCode } from '../../../core/errors.ts'
 import { isWebSocket } from '../../../core/request/canonicalise.ts'
+import {
+  hasOption,
+  joined,
+  lengthProblem,
+  type MessageFields,
+  noteConnection,
+  noteContentLength,
+  noteTransferEncoding,
+  persists,
+} from '../../http/http1/message-framing.ts'
 
 /** A framing error of a request. The connection is closed after the response. */
 export type Problem = {
@@ -21,15 +31,11 @@ export type Framing = {
 }
 
 /** Header fields that determine framing, collected while the head is parsed. */
-export type FramingFields = {
-  contentLength: string | null
-  transferEncoding: string | null
-  connection: string | null
+export type FramingFields = MessageFields & {
   expect: string | null
   upgrade: string | null
   hosts: number
   proxyAuthorizations: number
-  problem: string | null
 }
 
 export function noFields(): FramingFields {
@@ -77,13 +83,13 @@ function noteKnown(fields: FramingFields, name: string, value: string): void {
       fields.upgrade = joined(fields.upgrade, value)
       return
     case 'connection':
-      fields.connection = joined(fields.connection, value)
+      noteConnection(fields, value)
       return
     case 'content-length':
-      noteContentLength(fields, value)
+      noteContentLength(fields, value, 'request')
       return
     case 'transfer-encoding':
-      noteTransferEncoding(fields, value)
+      noteTransferEncoding(fields, value, 'request')
       return
     case 'content_length':
     case 'transfer_encoding':
@@ -108,29 +114,26 @@ export function framingOf(
 ): Framing | Problem {
   const options = fields.connection === null ? '' : fields.connection.toLowerCase()
   const upgrade = upgradeOf(options, fields.upgrade)
+  const isHttp10 = httpVersion === '1.0'
   const detail =
-    fields.problem ?? fieldProblem(method, httpVersion, fields) ?? bodyProblem(method, fields, upgrade)
+    lengthProblem(fields, isHttp10, 'request') ??
+    fieldProblem(method, isHttp10, fields) ??
+    bodyProblem(method, fields, upgrade)
   if (detail !== null) return { code: 'malformed_request', detail }
   const length = fields.contentLength === null ? 0 : Number(fields.contentLength)
   return {
     body: fields.transferEncoding !== null ? 'chunked' : length > 0 ? 'length' : 'none',
     length,
-    keepAlive: httpVersion === '1.1' ? !hasOption(options, 'close') : hasOption(options, 'keep-alive'),
-    expectsContinue: httpVersion === '1.1' && hasBody(fields) && fields.expect !== null,
+    keepAlive: persists(fields.connection, isHttp10),
+    expectsContinue: !isHttp10 && hasBody(fields) && fields.expect !== null,
     upgrade,
   }
 }
 
-function fieldProblem(method: string, httpVersion: '1.0' | '1.1', fields: FramingFields): string | null {
+function fieldProblem(method: string, isHttp10: boolean, fields: FramingFields): string | null {
   if (fields.hosts > 1) return 'the request has more than one Host header'
-  if (fields.hosts === 0 && httpVersion === '1.1' && method !== 'CONNECT')
-    return 'the request has no Host header'
+  if (fields.hosts === 0 && !isHttp10 && method !== 'CONNECT') return 'the request has no Host header'
   if (fields.proxyAuthorizations > 1) return 'the request has more than one Proxy-Authorization header'
-  if (fields.contentLength !== null && fields.transferEncoding !== null) {
-    return 'the request has both Content-Length and Transfer-Encoding; send one of them'
-  }
-  if (fields.transferEncoding !== null && httpVersion === '1.0')
-    return 'an HTTP/1.0 request must not have Transfer-Encoding'
   if (fields.expect !== null && fields.expect.toLowerCase() !== '100-continue') {
     return 'the header Expect must be "100-continue"'
   }
@@ -152,26 +155,4 @@ function hasBody(fields: FramingFields): boolean {
   return (
     fields.transferEncoding !== null || (fields.contentLength !== null && Number(fields.contentLength) > 0)
   )
-}
-
-function noteContentLength(fields: FramingFields, value: string): void {
-  if (fields.contentLength !== null) fields.problem = 'the request has more than one Content-Length header'
-  if (!/^\d{1,15}$/.test(value)) fields.problem = 'Content-Length is not a number of bytes'
-  fields.contentLength = value
-}
-
-function noteTransferEncoding(fields: FramingFields, value: string): void {
-  if (fields.transferEncoding !== null)
-    fields.problem = 'the request has more than one Transfer-Encoding header'
-  if (value.toLowerCase() !== 'chunked') fields.problem = 'Transfer-Encoding must be "chunked"'
-  fields.transferEncoding = value
-}
-
-function joined(before: string | null, value: string): string {
-  return before === null ? value : `${before},${value}`
-}
-
-function hasOption(options: string, option: string): boolean {
-  if (options === option) return true
-  return options.includes(option) && options.split(',').some((one) => one.trim() === option)
 }

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../core/wire/limits.ts'
+import { parseFields } from '../../http/http1/field-lines.ts'
 import { type Framing, framingOf, noFields, noteField, type Problem } from './framing.ts'
 
 export type RequestHead = {
@@ -23,8 +24,6 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const CR = 13
 const LF = 10
 const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}) ([\x21-\x7e]+) HTTP\/1\.([01])$/
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const BROKEN_LINE_END = /(?:^|[^\r])\n|\r[^\n]|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/
 
 /**
@@ -96,36 +95,6 @@ function parseHead(text: string, end: number): HeadResult {
     }
   }
   return { kind: 'head', head: { method, target, httpVersion, rawHeaders, framing }, end }
-}
-
-/** Parses header fields into `out`. Returns the problem with a field, or null. */
-function parseFields(text: string, from: number, out: string[]): string | null {
-  let at = from
-  while (at < text.length) {
-    const found = text.indexOf('\r\n', at)
-    const end = found === -1 ? text.length : found
-    const colon = text.indexOf(':', at)
-    if (colon === -1 || colon > end) return 'a header line has no colon'
-    const name = text.slice(at, colon)
-    if (!TOKEN.test(name)) return 'a header name is empty, folded, or has a character that is not allowed'
-    const value = trimmed(text, colon + 1, end)
-    if (!FIELD_VALUE.test(value)) return `the value of ${name} has a control character`
-    out.push(name, value)
-    at = end + 2
-  }
-  return null
-}
-
-function trimmed(text: string, from: number, to: number): string {
-  let start = from
-  let end = to
-  while (start < end && isBlank(text.charCodeAt(start))) start++
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
-  return text.slice(start, end)
-}
-
-function isBlank(code: number): boolean {
-  return code === 32 || code === 9
 }
 
 function malformed(text: string, detail: string): HeadResult {

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
+import { refusalText } from '../refusal-text.ts'
 
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/
 const statusLines = new Map<number, string>()
@@ -12,6 +13,19 @@ export function statusLine(status: number): string {
   // The cache has at most 900 entries, one for each three-digit status.
   if (status >= 100 && status < 1000) statusLines.set(status, line)
   return line
+}
+
+/** Maximum length of a reason phrase in bytes. Clients have limits for the status line. */
+const MAX_PHRASE = 100
+
+/**
+ * Returns the status line of a refusal with the reason as phrase, because clients of CONNECT and WebSocket show the phrase
+ * and not the body. The phrase has visible ASCII characters and blanks; agents choose parts of the reason.
+ */
+export function refusalLine(status: number, body: Buffer | string): string {
+  const text = refusalText(body.toString()).replace(/[^\x20-\x7e]+/g, '?')
+  const phrase = text.length > MAX_PHRASE ? `${text.slice(0, MAX_PHRASE - 3)}...` : text
+  return phrase.trim() === '' ? statusLine(status) : `HTTP/1.1 ${status} ${phrase}\r\n`
 }
 
 export type FieldLines = {

@@ -4,7 +4,7 @@ import type { RawHeaders } from '../../../core/request/canonical.ts'
 import type { AfterRecord } from '../../pipeline/ports.ts'
 import type { Reply, ReplyStream } from '../../pipeline/reply.ts'
 import type { Output } from './output.ts'
-import { asksToClose, fieldLine, fieldLines, statusLine } from './reply-head.ts'
+import { asksToClose, fieldLine, fieldLines, refusalLine, statusLine } from './reply-head.ts'
 
 /** Operations of a connection that a reply uses. */
 export type ReplyLine = {
@@ -26,7 +26,11 @@ export type ReplyLine = {
   cut(isReset: boolean): void
 }
 
-type ReplyTo = { readonly method: string; readonly httpVersion: '1.0' | '1.1' }
+type ReplyTo = {
+  readonly method: string
+  readonly httpVersion: '1.0' | '1.1'
+  readonly framing?: { readonly upgrade: string | null }
+}
 type Mode = 'none' | 'length' | 'chunked' | 'close'
 
 export class Http1Reply implements Reply, ReplyStream {
@@ -57,7 +61,9 @@ export class Http1Reply implements Reply, ReplyStream {
     const { output } = this.#line
     // A refusal with `Connection: close` leaves the framing of further requests in doubt, so the connection is closed.
     if (asksToClose(headers)) this.#mode = 'close'
-    output.add(`${statusLine(status)}${fieldLines(headers).lines}${length}${this.#connectionLine()}\r\n`)
+    output.add(
+      `${this.#statusLine(status, body)}${fieldLines(headers).lines}${length}${this.#connectionLine()}\r\n`,
+    )
     if (bytes.length > 0 && this.#mayHaveBody(status)) {
       this.bytesOut = bytes.length
       output.add(bytes)
@@ -127,6 +133,12 @@ export class Http1Reply implements Reply, ReplyStream {
     if (this.#isEnded) return
     this.#isEnded = true
     this.#line.cut(this.#mode === 'close')
+  }
+
+  #statusLine(status: number, body: Buffer | string): string {
+    const { method, framing } = this.#to
+    const isUnread = method === 'CONNECT' || framing?.upgrade != null
+    return isUnread && status >= 400 ? refusalLine(status, body) : statusLine(status)
   }
 
   #begin(): void {

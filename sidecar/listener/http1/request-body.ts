@@ -1,7 +1,13 @@
 import { ChaperoneError } from '../../../core/errors.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import {
+  type BodyDecoder,
+  ChunkedDecoder,
+  type ChunkLimits,
+  LengthDecoder,
+} from '../../http/http1/body-decoder.ts'
 import type { RequestBody } from '../../pipeline/request-body.ts'
 import { BodyIntake, type BodySource, EMPTY_BODY } from '../body-intake.ts'
-import { type BodyDecoder, ChunkedDecoder, LengthDecoder } from './decoder.ts'
 import type { Framing } from './framing.ts'
 
 /**
@@ -9,8 +15,17 @@ import type { Framing } from './framing.ts'
  * by then needs no stream.
  */
 const EXPECTED_SOON_BYTES = 64 * 1024
+/** Clients rarely send chunk extensions, and unlimited ones allow an attack. */
+export const REQUEST_CHUNK_LIMITS: ChunkLimits = {
+  sizeLineBytes: 256,
+  extensionBytes: 4_096,
+  trailerBytes: LIMITS.headerBlockBytes,
+}
 
-/** Reads the request bodies of one connection. One object is reused for all requests. */
+/**
+ * Reads the request bodies of one connection. One object is reused for all requests. Trailers are validated and dropped:
+ * a field that affects the decision must not arrive after the decision.
+ */
 export class RequestBodyReader {
   readonly #source: BodySource
   #intake: BodyIntake | null = null
@@ -33,7 +48,7 @@ export class RequestBodyReader {
       this.#decoder = new LengthDecoder(this.#intake, framing.length)
     } else {
       this.#intake = new BodyIntake(this.#source, null)
-      this.#decoder = new ChunkedDecoder(this.#intake)
+      this.#decoder = new ChunkedDecoder(this.#intake, REQUEST_CHUNK_LIMITS)
     }
   }
 

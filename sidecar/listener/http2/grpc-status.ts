@@ -1,5 +1,4 @@
-import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
-import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import { refusalText } from '../refusal-text.ts'
 
 /** Status codes of gRPC (`google.rpc.Code`). */
 const CODES = {
@@ -41,15 +40,15 @@ const MAX_MESSAGE = 2_000
  */
 export function grpcRefusal(status: number, body: string): string[] {
   const code = BY_HTTP[status] ?? (status >= 500 ? CODES.internal : CODES.invalidArgument)
-  return ['content-type', 'application/grpc', ...grpcStatus(code, textOf(body))]
+  return ['content-type', 'application/grpc', ...grpcStatus(code, refusalText(body))]
 }
 
 /**
- * Returns the gRPC status of a call that was cut in progress by a kill switch (`kill`), an upstream failure or a
- * timeout.
+ * Returns the gRPC status of a call that was cut in progress, by a kill switch if `killReason` is not null, else by an
+ * upstream failure or a timeout.
  */
-export function grpcCut(kill: KillEntry | null): string[] {
-  if (kill !== null) return grpcStatus(CODES.permissionDenied, killReason(kill))
+export function grpcCut(killReason: string | null): string[] {
+  if (killReason !== null) return grpcStatus(CODES.permissionDenied, killReason)
   const text =
     'The gateway ended this call, because the upstream failed or neither side sent data for too long. The upstream may have received the request.'
   return grpcStatus(CODES.unavailable, text)
@@ -57,19 +56,6 @@ export function grpcCut(kill: KillEntry | null): string[] {
 
 function grpcStatus(code: number, message: string): string[] {
   return ['grpc-status', String(code), 'grpc-message', percentEncoded(message.slice(0, MAX_MESSAGE))]
-}
-
-/** Returns the `error` and `message` of a JSON body as one line. Other text is returned unchanged. */
-function textOf(body: string): string {
-  const { error, message } = parsed(body)
-  if (typeof message !== 'string') return typeof error === 'string' ? error : body
-  return typeof error !== 'string' || error === message ? message : `${error}: ${message}`
-}
-
-function parsed(body: string): { readonly error?: unknown; readonly message?: unknown } {
-  if (!body.startsWith('{')) return {}
-  const value: unknown = JSON.parse(body)
-  return typeof value === 'object' && value !== null ? value : {}
 }
 
 /** Percent-encodes only the bytes for which gRPC requires it, because some clients decode few characters. */

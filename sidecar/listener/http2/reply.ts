@@ -1,7 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { answersPing } from '../../http/http2-ping.ts'
 import type { AfterRecord } from '../../pipeline/ports.ts'
 import type { Reply, ReplyStream } from '../../pipeline/reply.ts'
@@ -27,8 +26,11 @@ const BODY_FIELDS = new Set(['content-type', 'content-length'])
 export type Http2ReplyOptions = {
   readonly isHead: boolean
   readonly acceptsTrailers: boolean
-  /** Returns the kill switch entry that cut the gRPC call. The member is null for requests that are not gRPC calls. */
-  readonly grpc: { readonly killedBy: () => KillEntry | null } | null
+  /**
+   * Returns the reason of the kill switch that cut the gRPC call, for the agent; null for another cut. The member is null
+   * for requests that are not gRPC calls.
+   */
+  readonly grpc: { readonly killReason: () => string | null } | null
   /** Called once, when the response is complete or cut. */
   readonly onEnded: () => void
 }
@@ -129,7 +131,7 @@ export class Http2Reply implements Reply, ReplyStream {
     if (this.isEnded) return
     if (this.#canTellWhy()) {
       this.#left = null
-      this.end(grpcCut(this.#options.grpc?.killedBy() ?? null))
+      this.end(grpcCut(this.#options.grpc?.killReason() ?? null))
       return
     }
     this.isEnded = true

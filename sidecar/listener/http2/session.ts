@@ -10,7 +10,7 @@ import type { RequestSources } from '../../../core/request/canonical.ts'
 import { isGrpc } from '../../../core/request/grpc.ts'
 import { Http2FieldCounter } from '../../../core/request/http2-fields.ts'
 import { Exchange } from '../../pipeline/exchange.ts'
-import { killedBy } from '../../pipeline/kill-switch.ts'
+import { shownKillReason } from '../../pipeline/refusal/brief-refusal.ts'
 import type { Reply } from '../../pipeline/reply.ts'
 import { BodyIntake, EMPTY_BODY } from '../body-intake.ts'
 import { type ConnectionDeadline, LINGER_MS } from '../connection-deadline.ts'
@@ -117,7 +117,7 @@ function serveStream(
     isHead: head.method === 'HEAD',
     // The status of a gRPC call is a trailer, even when the client does not announce `te: trailers`.
     acceptsTrailers: head.acceptsTrailers || isCall,
-    grpc: isCall ? { killedBy: () => killedBy(exchange) } : null,
+    grpc: isCall ? { killReason: () => shownKillReason(exchange) } : null,
     onEnded: () => discardRest(stream, intake),
   })
   stream.on('close', () => {

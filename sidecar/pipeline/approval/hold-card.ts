@@ -16,6 +16,7 @@ import { primaryType } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
 import { primaryInput } from '../record/record-audit.ts'
 import { type BoundRequest, requestFingerprint } from './binding.ts'
+import { heldBy } from './held-by.ts'
 import { pinViews, type ReadPin } from './pins.ts'
 
 export type HoldFacts = {
@@ -64,6 +65,7 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256, p
     unread_body: describeUnread(exchange),
     effects: [...effectNames(actions)],
     pins: pinViews(pins),
+    held_by: heldBy(exchange, bound.headers),
   }
 }
 

@@ -62,7 +62,7 @@ export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchan
  * Returns true when a policy condition or a permission for the agent of this exchange depends on one of these effect
  * classes.
  */
-export function dependsOnEffects(
+function dependsOnEffects(
   exchange: Exchange,
   actions: readonly Action[],
   effects: readonly EffectClass[],
@@ -79,6 +79,19 @@ export function dependsOnEffects(
       snapshot.policies.matching(type).some((policy) => looksAtEffects(policy) && isAsked({ policy, action }))
     )
   })
+}
+
+/**
+ * Returns true when the trees of a push must be read: a rule depends on the effect classes that they show, or the push
+ * is sent with a narrowed token, which may change workflows only if the push does.
+ */
+export function needsTrees(
+  exchange: Exchange,
+  actions: readonly Action[],
+  effects: readonly EffectClass[],
+): boolean {
+  const isNarrowed = exchange.connector?.entry.minted?.narrow === true
+  return isNarrowed || dependsOnEffects(exchange, actions, effects)
 }
 
 /** Returns true when a policy condition or a permission reads the effect classes of these actions. */

@@ -16,9 +16,10 @@ export type BodyScan = {
 }
 
 /** Returns the JSON members to keep in the scan of this exchange's body; null when the body is not scanned. */
-export function membersToScan({ connector, request, body }: Exchange): readonly string[] | null {
+export function membersToScan({ connector, request, body, template }: Exchange): readonly string[] | null {
   if (connector === undefined || request === undefined || body.isEmpty) return null
-  return isPlainJson(request.body) ? scannedMembers(connector, request) : null
+  if (!isPlainJson(request.body)) return null
+  return template === null ? scannedMembers(connector, request) : template.scans.members(connector, request)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { abortReason } from '../../upstream/abort-reason.ts'
+import { abortReason } from '../abort-reason.ts'
 import type { ExchangeSignal } from '../exchange-abort.ts'
 
 /** A limited number of bytes that all agents share. */

@@ -27,7 +27,9 @@ export function tooLong(exchange: Exchange, limit: number): Refusal {
       : exchange.provisional === undefined
         ? `The action of this request depends on its body, which may have at most ${size}.`
         : `The gateway reads the complete body of a model request, which may have at most ${size}.`
-  return refusal('body_too_large', detail)
+  if (who === null) return refusal('body_too_large', detail)
+  const brief = `The gateway reads the body of this request, which may have at most ${size}.`
+  return { ...refusal('body_too_large', detail), brief }
 }
 
 /**
@@ -37,15 +39,21 @@ export function tooLong(exchange: Exchange, limit: number): Refusal {
 export function withPolicies(exchange: Exchange, wrong: Refusal): Refusal {
   if (wrong.code !== 'body_too_large') return wrong
   const who = policiesThatLook(exchange)
-  return who === null ? wrong : { ...wrong, detail: `${wrong.detail}. ${who} the body of this request.` }
+  if (who === null) return wrong
+  return {
+    ...wrong,
+    detail: `${wrong.detail}. ${who} the body of this request.`,
+    brief: `${wrong.detail}.`,
+  }
 }
 
 /** Returns the refusal of a body above the limit of held bodies. */
 export function tooLongToHold({ decision }: Exchange, limit: number): Refusal {
   const rule = decision?.decisive === undefined ? decision?.permissionPattern : ruleLabel(decision.decisive)
   const by = rule === undefined || rule === null ? '' : ` (${rule})`
-  const detail = `A request that requires approval${by} may have a body of at most ${sizeText(limit)}.`
-  return refusal('body_too_large', detail)
+  const textOf = (what: string) => `${what} may have a body of at most ${sizeText(limit)}.`
+  const detail = textOf(`A request that requires approval${by}`)
+  return { ...refusal('body_too_large', detail), brief: textOf('A request that requires approval') }
 }
 
 function policiesThatLook(exchange: Exchange): string | null {

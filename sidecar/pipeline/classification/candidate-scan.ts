@@ -1,8 +1,8 @@
 import type { Action } from '../../../core/action/action.ts'
 import { nameSeen } from '../../../core/connectors/classify.ts'
 import { createKeyScan, isPlainJson, type KeyScan } from '../../../core/request/body/body.ts'
-import type { BodyWatch } from '../../upstream/outbound.ts'
 import type { Exchange } from '../exchange.ts'
+import type { ResponseStage } from '../response/response-stage.ts'
 import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'
 
 /**
@@ -15,7 +15,7 @@ const MAX_SCANNED = 256 * 1024
  * Scans a streamed body for the key that determines the candidate, for the record only. The record names the strictest
  * candidate, unless the whole body was scanned and contains the key at most once.
  */
-export function scanCandidates(exchange: Exchange): BodyWatch | null {
+export function scanCandidates(exchange: Exchange): ResponseStage | null {
   const { provisional, named, request } = exchange
   // The key scan supports only JSON in UTF-8 without a content encoding.
   const isReadable = request !== undefined && isPlainJson(request.body)
@@ -23,7 +23,7 @@ export function scanCandidates(exchange: Exchange): BodyWatch | null {
   return isOpen && provisional !== undefined && isReadable ? new CandidateScan(exchange, provisional) : null
 }
 
-class CandidateScan implements BodyWatch {
+class CandidateScan implements ResponseStage {
   readonly #exchange: Exchange
   readonly #provisional: ProvisionalClassification
   readonly #patterns: Patterns
@@ -43,7 +43,7 @@ class CandidateScan implements BodyWatch {
     this.#patterns = patternsOf(provisional.keys)
   }
 
-  push(chunk: Buffer): void {
+  sent(chunk: Buffer): void {
     const scanned = Math.max(0, Math.min(chunk.length, MAX_SCANNED - this.#seen))
     // Most bodies arrive in one piece and contain no key. A native search detects this faster than a scan.
     const isWhole = this.#seen === 0 && chunk.length === this.#length

@@ -15,9 +15,9 @@ export type OrderedAction = {
  * request, is decided like live traffic.
  */
 export function decideOrdered({ order, actions = [] }: Exchange, decision: Decision): Decision {
-  const own = actions.filter((action) => !isBeside(action))
-  const other = own.find(({ type }) => order !== undefined && type !== order.actionType)
-  if (order === undefined || other === undefined || decision.verdict === 'deny') return decision
+  if (order === undefined || decision.verdict === 'deny') return decision
+  const other = actions.find((action) => !isBeside(action) && action.type !== order.actionType)
+  if (other === undefined) return decision
   const reason = `The token is for ${order.actionType}, but its parameters describe the action ${other.type}. Submit the action under that name, or correct the parameters.`
   return { ...decision, verdict: 'deny', would: 'deny', reason }
 }

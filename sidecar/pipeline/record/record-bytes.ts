@@ -2,15 +2,15 @@
 const BLOCK_BYTES = 16 * 1024
 
 /**
- * Creates the function that encodes records as UTF-8 into blocks that contain only records. Node would allocate records
+ * Creates the function that copies encoded records into blocks that contain only records. Node would allocate records
  * from a pool that is shared with short-lived buffers. A record that waits for its upload would retain that pool, three
  * times its own size. Space is never reused; a block is freed with the last of its records.
  */
-export function createRecordBytes(): (json: string) => Buffer {
+export function createRecordBytes(): (json: Uint8Array) => Buffer {
   let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   let used = 0
   return (json) => {
-    const length = Buffer.byteLength(json)
+    const { length } = json
     if (length > BLOCK_BYTES) return Buffer.from(json)
     if (length > BLOCK_BYTES - used) {
       block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
@@ -18,7 +18,7 @@ export function createRecordBytes(): (json: string) => Buffer {
     }
     const from = used
     used += length
-    block.write(json, from)
+    block.set(json, from)
     return block.subarray(from, used)
   }
 }

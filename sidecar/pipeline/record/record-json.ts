@@ -1,63 +1,58 @@
 import type { TrafficRecord } from '../../../core/record.ts'
+import { JsonBytes } from './json-bytes.ts'
 
-/**
- * Returns the record as JSON, in the field order of the schema and equivalent to JSON.stringify. The function joins
- * texts, because it runs twice for every request and most texts are cached. A join makes one contiguous string: 1.15 us
- * instead of 1.35 us for concatenation, and half of its memory.
- */
+/** Returns the record as JSON, in the field order of the schema and equivalent to JSON.stringify. */
 export function recordJson(record: TrafficRecord): string {
+  return encodeRecord(record).toString()
+}
+
+/** Buffer that all records share, because each of them is copied at once. */
+const json = new JsonBytes()
+const UTF8 = new TextEncoder()
+
+/** Returns `recordJson` as UTF-8. The bytes are valid until the next call. */
+export function encodeRecord(record: TrafficRecord): Buffer {
   const { process, rule, after } = partsOf(record)
-  return [
-    '{"id":',
-    text(record.id),
-    process,
-    record.seq,
-    ',"time":"',
-    record.time,
-    '"',
-    rule,
-    nullable(record.path),
-    handleText(record),
-    ',"status":',
-    record.status ?? 'null',
-    ',"error_type":',
-    nullable(record.error_type),
-    ',"latency_ms":',
-    number(record.latency_ms),
-    ',"overhead_ms":',
-    number(record.overhead_ms),
-    ',"bytes_in":',
-    record.bytes_in,
-    ',"bytes_out":',
-    record.bytes_out,
-    after,
-    auditText(record),
-    refusalsText(record),
-    '}',
-  ].join('')
+  json.begin()
+  json.raw('{"id":')
+  json.string(record.id)
+  json.bytes(process)
+  json.number(record.seq)
+  json.raw(',"time":')
+  json.string(record.time)
+  json.bytes(rule)
+  json.nullable(record.path)
+  json.raw(handleText(record))
+  json.raw(',"status":')
+  if (record.status === null) json.raw('null')
+  else json.number(record.status)
+  json.raw(',"error_type":')
+  json.nullable(record.error_type)
+  json.raw(',"latency_ms":')
+  json.number(record.latency_ms)
+  json.raw(',"overhead_ms":')
+  json.number(record.overhead_ms)
+  json.raw(',"bytes_in":')
+  json.number(record.bytes_in)
+  json.raw(',"bytes_out":')
+  json.number(record.bytes_out)
+  json.bytes(after)
+  json.raw(credentialText(record))
+  json.raw(auditText(record))
+  json.raw(refusalsText(record))
+  json.raw('}')
+  return json.end()
 }
 
 /**
- * Returns the string as one contiguous piece of memory. V8 keeps a concatenated string as a tree of its parts until it
- * is read.
- */
-function flat(json: string): string {
-  FLATTENS.test(json)
-  return json
-}
-
-/** Expression that fails at the first character. V8 flattens a string before it matches an expression. */
-const FLATTENS = /^\0/
-
-/**
- * Cached texts of a record for one combination of fields that many requests share. Other fields are written between
- * them.
+ * Cached parts of a record, as JSON in UTF-8, for one combination of fields that many requests share. Other fields are
+ * written between them.
  */
 type Parts = {
   readonly of: TrafficRecord
-  readonly process: string
-  readonly rule: string
-  readonly after: string
+  readonly process: Uint8Array
+  readonly rule: Uint8Array
+  readonly after: Uint8Array
 }
 
 /**
@@ -136,12 +131,12 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return true
 }
 
-function processText(record: TrafficRecord): string {
-  return flat(`,"process_id":${text(record.process_id)},"seq":`)
+function processText(record: TrafficRecord): Uint8Array {
+  return UTF8.encode(`,"process_id":${text(record.process_id)},"seq":`)
 }
 
-function ruleText(record: TrafficRecord): string {
-  return flat(
+function ruleText(record: TrafficRecord): Uint8Array {
+  return UTF8.encode(
     `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)}${instanceTextOf(record)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)}${candidatesText(record)}${actionsText(record)}${effectsText(record)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
   )
 }
@@ -165,8 +160,8 @@ function actionsText({ actions, action_count }: TrafficRecord): string {
     : `${names},"action_count":${action_count}`
 }
 
-function afterText(record: TrafficRecord): string {
-  return flat(
+function afterText(record: TrafficRecord): Uint8Array {
+  return UTF8.encode(
     `,"permission":${nullable(record.permission)},"policies":${JSON.stringify(record.policies)},"snapshot_version":${record.snapshot_version},"transport":${text(record.transport)}${whyText(record)}`,
   )
 }
@@ -179,6 +174,18 @@ function handleText({ handle, given }: TrafficRecord): string {
 
 function whyText({ why }: TrafficRecord): string {
   return why === null || why === undefined ? '' : `,"why":${JSON.stringify(why)}`
+}
+
+const credentials = new WeakMap<object, string>()
+
+/** Returns the credential. Many records share one object, so its text is cached. */
+function credentialText({ credential }: TrafficRecord): string {
+  if (credential === null || credential === undefined) return ''
+  const known = credentials.get(credential)
+  if (known !== undefined) return known
+  const made = `,"credential":${JSON.stringify(credential)}`
+  credentials.set(credential, made)
+  return made
 }
 
 /** Returns the audit data, which only refusals have. The data differ for each request, so they are not cached. */
@@ -200,22 +207,3 @@ function text(value: string): string {
 function nullable(value: string | null): string {
   return value === null ? 'null' : text(value)
 }
-
-/**
- * Returns the number as JSON. NaN and infinities have no JSON form; they become 0, which keeps the record readable.
- * Times with three decimals are written as two integers, because V8 prints an integer in less than half of the time.
- */
-function number(value: number): string {
-  const thousandths = Math.round(value * 1000)
-  const isExact = thousandths >= 0 && thousandths < MAX_EXACT && thousandths / 1000 === value
-  if (!isExact) return Number.isFinite(value) ? String(value) : '0'
-  const whole = Math.floor(thousandths / 1000)
-  const rest = thousandths - whole * 1000
-  return rest === 0 ? `${whole}` : `${whole}.${DECIMALS[rest]}`
-}
-
-/** Bound within which the division of an integer by 1,000 has the three decimals of the integer. */
-const MAX_EXACT = 2 ** 31
-
-/** Decimals of thousandths without trailing zeros: `5` for 500. */
-const DECIMALS = Array.from({ length: 1000 }, (_, at) => String(at).padStart(3, '0').replace(/0+$/, ''))

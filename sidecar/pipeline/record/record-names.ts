@@ -16,10 +16,13 @@ export type RecordNames = {
   readonly effects: string[] | null
 }
 
-/** Returns the names of an exchange. Intent and result share them unless the evaluation changed in between. */
+/**
+ * Returns the names of an exchange. Intent and result share them unless the evaluation changed in
+ * between, and so do requests of one connection that got the same classification and decision.
+ */
 export function recordNames(exchange: Exchange): RecordNames {
-  const { evaluation, named, decision } = exchange
-  const known = evaluation.names
+  const { evaluation, named, decision, template } = exchange
+  const known = evaluation.names ?? template?.names ?? null
   if (known !== null && known.named === named && known.decision === decision) return known
   const names: RecordNames = {
     named,
@@ -30,7 +33,9 @@ export function recordNames(exchange: Exchange): RecordNames {
     actionCount: named?.kind === 'actions' && named.actions.length > 1 ? named.actions.length : null,
     effects: effectsOfRequest(exchange),
   }
-  if (named !== undefined) evaluation.names = names
+  if (named === undefined) return names
+  evaluation.names = names
+  if (template !== null) template.names = names
   return names
 }
 

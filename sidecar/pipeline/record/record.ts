@@ -5,6 +5,7 @@ import { rawRecordPath, recordPath } from '../../../core/request/redact.ts'
 import type { Exchange } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { auditOf } from './record-audit.ts'
+import { credentialOf } from './record-credential.ts'
 import { recordNames } from './record-names.ts'
 import { whyOf } from './record-why.ts'
 
@@ -61,6 +62,7 @@ export function buildRecord(
     snapshot_version: snapshot?.version ?? null,
     transport: exchange.transport,
     why: whyOf(decision),
+    credential: credentialOf(exchange),
     audit: auditOf(exchange),
   }
 }
@@ -110,13 +112,16 @@ function wouldNote(would: LogDecision): string {
 }
 
 /**
- * Returns the note of an exchange that was not refused: `approved` after an approval, `executed` for an order without
- * an approval, otherwise null.
+ * Returns the note of an exchange: `approved` after an approval, `executed` for an order without an approval, the reason
+ * why a request was sent again, or would have been; otherwise null.
  */
-function passedNote({ approvalId, order, isWaiting, outcome, completedWith }: Exchange): string | null {
-  if (outcome.denyReason !== null || isWaiting === true) return null
+function passedNote(exchange: Exchange): string | null {
+  const { approvalId, order, isWaiting, outcome, completedWith } = exchange
+  if (outcome.denyReason !== null || isWaiting === true)
+    return exchange.isRepeated ? 'sent once; the upstream refused the credential' : null
   if (approvalId !== undefined || (order?.approvalId ?? null) !== null) return approvedNote(completedWith)
-  return order === undefined ? null : 'executed'
+  if (order !== undefined) return 'executed'
+  return exchange.isRepeated ? 'sent again because the upstream refused the credential' : null
 }
 
 function approvedNote(completedWith: readonly string[] = []): string {

@@ -1,5 +1,6 @@
 import type { TrafficRecord } from '../../../core/record.ts'
-import { type RefusalRow, refusalsText } from '../../../core/state/refusal-windows.ts'
+import type { RefusalRow } from '../../../core/state/refusal-windows.ts'
+import { refusalsText } from '../../../core/state/refusals-text.ts'
 
 /** Aggregate record in progress, with the fields that all its requests have in common. */
 export type RefusalRecord = {

@@ -135,7 +135,7 @@ function isCountable(exchange: Exchange): boolean {
   if (outcome.denyReason === null) return hasLeft(exchange)
   if (outcome.denyReason === 'approval_denied' || outcome.denyReason === 'approval_expired') return false
   // The address check runs after the intent is written, but before a connection is opened.
-  return intent === undefined || outcome.denyReason === 'address'
+  return intent === undefined || (outcome.denyReason === 'address' && !exchange.isRepeated)
 }
 
 /** Returns true when the client disconnected before the request was allowed. */

@@ -4,6 +4,7 @@ import type { Refusal } from '../../../core/request/canonical.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { HEADERS } from '../../../core/wire/limits.ts'
 import type { DenyReason, Exchange, StageResult } from '../exchange.ts'
+import { shownRefusal } from './brief-refusal.ts'
 import { shapeRefusal } from './refusal-shape.ts'
 
 /**
@@ -14,12 +15,16 @@ export type Refused = {
   /** Reason of a denial; null for other failures (an upstream failure or an internal error). */
   readonly reason: DenyReason | null
   readonly detail: string
+  /** As in `Refusal`. */
+  readonly brief?: string
   /** Text of the field `error` in place of the default text of the code. */
   readonly error?: string
   readonly retryAfterS?: number
   /** Id that the field `message` names in place of the record id. */
   readonly reference?: string
   readonly extra?: Readonly<Record<string, unknown>>
+  /** Ids of the rules behind a denial, for the field `explain`. */
+  readonly ruleIds?: readonly string[]
 }
 
 /**
@@ -33,9 +38,10 @@ export function refuse(exchange: Exchange, refused: Refused): StageResult {
   outcome.errorCode = refused.code
   outcome.reason = refused.detail
   exchange.assignRecord?.(exchange)
-  const answer = shapeRefusal(exchange, refused, bodyOf(exchange, refused))
+  const shown = shownRefusal(exchange, refused)
+  const answer = shapeRefusal(exchange, shown, bodyOf(exchange, shown))
   outcome.status = recordedStatus(exchange, refused, answer.status)
-  const headers = headersOf(exchange, refused, answer.contentType)
+  const headers = headersOf(exchange, shown, answer.contentType)
   reply.send(answer.status, headers, answer.body, exchange.afterRecord)
   return 'responded'
 }
@@ -49,8 +55,12 @@ function recordedStatus({ reply }: Exchange, { code, reason }: Refused, sent: nu
 }
 
 /** Refuses a request that the gateway cannot read or serve: 400, 405, 413, 415, 421, 426 or 431. */
-export function refuseReading(exchange: Exchange, { code, detail }: Omit<Refusal, 'kind'>): StageResult {
-  return refuse(exchange, { code, reason: 'ambiguous', detail, extra: { detail } })
+export function refuseReading(
+  exchange: Exchange,
+  { code, detail, brief }: Omit<Refusal, 'kind'>,
+): StageResult {
+  const short = brief === undefined ? {} : { brief }
+  return refuse(exchange, { code, reason: 'ambiguous', detail, ...short, extra: { detail } })
 }
 
 export function refuseKilled(exchange: Exchange, entry: KillEntry): StageResult {
@@ -121,7 +131,12 @@ function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
       detail,
       ...(error === undefined ? {} : { error }),
       ...(retryAfterS === null ? {} : { retryAfterS }),
-      extra: { ...refused.extra, request_id: exchange.id, ...recordId(exchange) },
+      extra: {
+        ...refused.extra,
+        ...explanation(exchange, refused),
+        request_id: exchange.id,
+        ...recordId(exchange),
+      },
     },
   })
 }
@@ -166,6 +181,16 @@ function headersOf(exchange: Exchange, refused: Refused, contentType: string): s
 /** Returns the id of the record, or of the aggregate record that counts the refusal. */
 function recordId({ recordId }: Exchange): Readonly<Record<string, string>> {
   return recordId === undefined ? {} : { record_id: recordId }
+}
+
+/**
+ * Returns the field `explain`: the ids of the rules, and the page of the dashboard with manifest, rule and remedy. The rules
+ * are for people; a model would read their text on every refusal.
+ */
+function explanation({ recordId }: Exchange, { ruleIds }: Refused): Readonly<Record<string, string>> {
+  if (ruleIds === undefined) return {}
+  const page = recordId === undefined ? [] : [`dashboard /#/traffic?record=${recordId}`]
+  return { explain: [...ruleIds, ...page].join(', ') }
 }
 
 function retryAfter({ code, retryAfterS }: Refused): number | null {

@@ -1,22 +1,25 @@
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { StreamEdit } from '../../upstream/answer-edit.ts'
+import type { PacedEdit } from './body-edit.ts'
 import type { EchoForms } from './echo-forms.ts'
+import type { ResponseStage } from './response-stage.ts'
 import { createWordMask, isProtocolField, WORD_CONTEXT, type WordMask } from './word-mask.ts'
 
 /**
  * Masks the injected credential where an upstream echoes it. An upstream that cooperates with the agent can still
  * return the credential in an encoding that is not searched.
  */
-export type EchoMask = {
+export type EchoMask = Pick<ResponseStage, 'readsBody'> & {
   /** Replaces every occurrence by `*` of the same length. Returns the same array when the credential does not occur. */
-  headers(raw: RawHeaders): RawHeaders
+  fields(raw: RawHeaders): RawHeaders
   /**
    * Returns an edit that masks an uncompressed text body. Returns null for other bodies, and when bodies are not
    * masked.
    */
-  body(headers: RawHeaders): StreamEdit | null
+  edit(status: number, headers: RawHeaders): StreamEdit | null
 }
+
+type StreamEdit = PacedEdit & { push(chunk: Buffer): Buffer }
 
 const MASK = '*'
 
@@ -34,13 +37,15 @@ export function createEchoMask({ forms, hasBodies, onMasked }: EchoMaskOptions):
   if (forms.anywhere.length + forms.words.length === 0) return null
   const maskWords = forms.words.length === 0 ? null : createWordMask(forms.words)
   return {
-    headers(raw) {
+    readsBody: hasBodies,
+    fields(raw) {
       const safe = maskHeaders(raw, forms.anywhere)
       const all = maskWords === null ? safe : maskFieldWords(safe, maskWords)
       if (all !== raw) onMasked()
       return all
     },
-    body: (headers) => (hasBodies && isPlainText(headers) ? maskBody(forms, { maskWords, onMasked }) : null),
+    edit: (_status, headers) =>
+      hasBodies && isPlainText(headers) ? maskBody(forms, { maskWords, onMasked }) : null,
   }
 }
 
@@ -113,6 +118,7 @@ function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyO
   }
 
   return {
+    kind: 'paced',
     push(chunk) {
       const safe = mask(held + chunk.toString('latin1'), false)
       const searched = lower(safe)

@@ -3,9 +3,9 @@ import type { GivenAt, Handle, HandleReader } from '../../../core/connectors/han
 import type { MemberReader } from '../../../core/connectors/handles/member-reader.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { AnswerWatch } from '../../upstream/outbound.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HandlePort } from '../ports.ts'
+import type { ResponseStage } from './response-stage.ts'
 
 /**
  * Returns a watch that records the ids of resources that the provider creates. The watch reads the response while it is
@@ -37,7 +37,7 @@ type Deps = {
   readonly places: readonly GivenAt[]
 }
 
-export class HandleWatch implements AnswerWatch {
+class HandleWatch implements ResponseStage {
   /** True when the ids are in the response body, which must then be uncompressed. */
   readonly readsBody: boolean
   readonly #exchange: Exchange

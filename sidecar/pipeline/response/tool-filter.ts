@@ -11,16 +11,17 @@ import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonic
 import { headerValue } from '../../../core/request/headers.ts'
 import type { Sliced } from '../../../core/sliced.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import type { AnswerEdit, BodyEdit, PacedEdit } from '../../upstream/answer-edit.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer, TimeBudget } from '../pacer.ts'
+import type { BodyEdit, PacedEdit } from './body-edit.ts'
+import type { ResponseStage } from './response-stage.ts'
 
 /**
- * Returns an edit that removes the tools that the agent may not call from a `tools/list` response. Returns null for
+ * Returns a stage that removes the tools that the agent may not call from a `tools/list` response. Returns null for
  * other requests, without `mcp.filterTools` on the Connector, and when no tool is denied. The record contains the
  * number of removed tools.
  */
-export function toolFilterOf(exchange: Exchange, nowMs: number, pacer: Pacer): AnswerEdit | null {
+export function toolFilterOf(exchange: Exchange, nowMs: number, pacer: Pacer): ResponseStage | null {
   const { connector: bound, snapshot, agent, request } = exchange
   if (bound === undefined || snapshot === undefined || agent === undefined || request === undefined)
     return null
@@ -31,7 +32,10 @@ export function toolFilterOf(exchange: Exchange, nowMs: number, pacer: Pacer): A
   const mayCall = callableTools(given)
   const filter = (text: string) => filterToolList(text, ids, mayCall)
   const edit = { exchange, pacer, filter, budget: { leftMs: LIMITS.answerEditMs } }
-  return { begin: (status, headers) => (status === 200 ? bodyEdit(headers, edit) : null) }
+  return {
+    readsBody: true,
+    edit: (status, headers) => (status === 200 ? bodyEdit(headers, edit) : null),
+  }
 }
 
 const NO_IDS: ReadonlySet<string> = new Set()

@@ -4,17 +4,12 @@ import { startedWork, startOf } from '../../../core/connectors/hosted-work/start
 import type { HostedWork, WorkEnd, WorkStart } from '../../../core/connectors/hosted-work/table.ts'
 import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { AnswerWatch } from '../../upstream/outbound.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HostedWorkPort } from '../ports.ts'
 import { isEvents } from './handle-watch.ts'
+import type { ResponseStage } from './response-stage.ts'
 
-export type WorkWatch = AnswerWatch & {
-  /**
-   * Called when the response has ended. `isCut` is true when the client disconnected or a kill switch cut the exchange.
-   */
-  over(isCut: boolean): void
-}
+type WorkWatch = Required<Pick<ResponseStage, 'readsBody' | 'head' | 'data' | 'end' | 'over'>>
 
 /** Returns a watch that records hosted work that the provider starts or ends; null when the request does neither. */
 export function workWatchOf(exchange: Exchange, port: HostedWorkPort): WorkWatch | null {
@@ -61,6 +56,7 @@ type Notes = {
 }
 
 class StartWatch implements WorkWatch {
+  readonly readsBody = true
   readonly #work: HostedWork
   readonly #start: WorkStart
   readonly #notes: Notes
@@ -143,6 +139,7 @@ function segmentAfter({ segments }: CanonicalRequest, name: string): string | un
 }
 
 class EndWatch implements WorkWatch {
+  readonly readsBody = true
   readonly #end: WorkEnd
   readonly #errorMember: string | null
   readonly #isEnded: () => void

@@ -9,7 +9,7 @@ import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/re
 import { headerValue } from '../../../core/request/headers.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { areAskedFor, dependsOnEffects, hasReadableBody, judgeHiddenFacts } from '../body/body-facts.ts'
+import { areAskedFor, hasReadableBody, judgeHiddenFacts, needsTrees } from '../body/body-facts.ts'
 import { judgeUnscanned, membersToScan, scanBody } from '../body/body-scan.ts'
 import type { InflateBudget } from '../body/inflate-budget.ts'
 import { tooLong, withPolicies } from '../body/too-large.ts'
@@ -191,10 +191,17 @@ function classifyBytes(exchange: Exchange, given: Given, bytes: Buffer): StageRe
 
 function classifyView(exchange: Exchange, given: Given, view: BodyView | Refusal): StageResult {
   if (isRefusal(view) && isHeldUnread(exchange, given, view)) return 'continue'
-  const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
+  const named = isRefusal(view) ? withPolicies(exchange, view) : classifyRead(exchange, given, view)
   // The decision by the request line remains valid when no rule reads the body and the body adds no action.
   if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.evaluation.decision = undefined
   return settle(exchange, named)
+}
+
+/** Classifies by the body. A scan keeps little of a body, so a memo can compare it with the scan before. */
+function classifyRead({ template }: Exchange, { bound, request }: Given, view: BodyView): Classification {
+  const isScanned = view.kind === 'json' && view.found !== undefined
+  if (template === null || !isScanned) return classify(bound, request, view)
+  return template.scans.classify(bound, request, view)
 }
 
 /**
@@ -277,7 +284,7 @@ async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHe
     return refuseReading(exchange, { code: 'unsupported_body', detail })
   }
   const possible = judgedActions(head.announced())
-  const depth = dependsOnEffects(exchange, possible, head.effectsOfTrees) ? 'trees' : 'commits'
+  const depth = needsTrees(exchange, possible, head.effectsOfTrees) ? 'trees' : 'commits'
   const bytes = exchange.bodyBytes ?? (await exchange.body.peek(head.maxBytes, head.scan(depth)))
   const tools = deps.inflateBudget.toolsFor(exchange)
   const commits = await deps.pacer.run(exchange, head.read(bytes, tools, depth))

@@ -3,49 +3,72 @@ import { readsMessages } from '../../../core/connectors/classify.ts'
 import type { OutboundEdit } from '../../../core/connectors/connector.ts'
 import { mayBePrivate } from '../../../core/decision/egress.ts'
 import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
-import type { HelloRule } from '../../upstream/hello-gate.ts'
 import type { Upstream } from '../../upstream/http.ts'
 import { HeadText } from '../../upstream/http1/request-head.ts'
-import type { AnswerWatch, Outbound } from '../../upstream/outbound.ts'
+import type { Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { scanCandidates } from '../classification/candidate-scan.ts'
 import type { Exchange, Stage } from '../exchange.ts'
+import { type CredentialWatch, watchCredential } from '../minted-secret.ts'
 import type { Pacer } from '../pacer.ts'
-import type { HandlePort, PipelinePorts } from '../ports.ts'
-import { handleWatchOf, watchMessages } from '../response/handle-watch.ts'
-import { askForPlain, toolFilterOf } from '../response/tool-filter.ts'
-import { type WorkWatch, watchMessageWork, workWatchOf } from '../response/work-watch.ts'
+import type { PipelinePorts } from '../ports.ts'
+import { createForwarding, type Forwarding } from '../response/forwarding.ts'
+import { watchMessages } from '../response/handle-watch.ts'
+import { readBody, responseStagesOf } from '../response/response-stages.ts'
+import { askForPlain } from '../response/tool-filter.ts'
+import { watchMessageWork } from '../response/work-watch.ts'
+import type { HelloRule } from '../tunnel/hello-gate.ts'
 
 export type ForwardDeps = {
   readonly upstream: Upstream
   readonly pacer: Pacer
   readonly budget: BodyBudget
+  /** Evaluates and clears the exchange again under the current snapshot. */
+  readonly renewing: Stage
 }
 
+type ForwardPorts = Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork' | 'credentials'>
+type Deps = Omit<ForwardDeps, 'upstream'> & ForwardPorts & { readonly forwarding: Forwarding }
+
 /** Creates the stage that sends the request upstream. No other stage reaches an upstream. */
-export function createForward(
-  { clock, handles, hostedWork }: Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork'>,
-  { upstream, pacer, budget }: ForwardDeps,
-): Stage {
+export function createForward(ports: ForwardPorts, { upstream, ...given }: ForwardDeps): Stage {
+  const { clock, handles, hostedWork, credentials } = ports
+  const forwarding = createForwarding({ upstream, monotonicMs: clock.monotonicMs })
+  const deps = { clock, handles, hostedWork, credentials, forwarding, ...given }
   return {
     name: 'forward',
     run(exchange): Promise<undefined> {
-      const { request, channel } = exchange
-      if (request === undefined) throw new Error('the exchange must be parsed before it is forwarded')
-      if (channel !== undefined) {
-        watchMessages(exchange, handles)
-        watchMessageWork(exchange, hostedWork)
-        return channel.forward(exchange)
-      }
-      const target = whereTo(exchange, request)
-      if (exchange.kind === 'tunnel') return upstream.tunnel(exchange, target, helloRule(exchange, request))
-      const work = workWatchOf(exchange, hostedWork)
-      const sending = { nowMs: clock.nowMs(), handles, pacer, budget, work }
-      const forwarded = upstream.forward(exchange, outboundOf(exchange, target, sending))
-      return work === null ? forwarded : forwarded.finally(() => work.over(exchange.abort.signal.aborted))
+      const { channel } = exchange
+      if (channel === undefined) return send(exchange, deps)
+      watchMessages(exchange, handles)
+      watchMessageWork(exchange, hostedWork)
+      return channel.forward(exchange)
     },
   }
+}
+
+function send(exchange: Exchange, deps: Deps): Promise<undefined> {
+  const { request } = exchange
+  if (request === undefined) throw new Error('the exchange must be parsed before it is forwarded')
+  const { forwarding, credentials } = deps
+  const target = whereTo(exchange, request)
+  if (exchange.kind === 'tunnel') return forwarding.tunnel(exchange, target, helloRule(exchange, request))
+  const stages = responseStagesOf(exchange, deps)
+  const isPlain = exchange.reply.events !== undefined || readBody(stages)
+  const outbound = outboundOf(exchange, target, isPlain)
+  const refusal = watchCredential(exchange, credentials)
+  if (refusal === null) return forwarding.forward(exchange, outbound, stages)
+  return forwarding
+    .forward(exchange, outbound, [...stages, refusal])
+    .then(() => (refusal.isDiscarded ? repeat(exchange, refusal, deps) : undefined))
+}
+
+/** Sends a read again whose credential the upstream refused, after the credential was replaced. */
+async function repeat(exchange: Exchange, refusal: CredentialWatch, deps: Deps): Promise<undefined> {
+  exchange.isRepeated = true
+  await refusal.refresh()
+  exchange.abort.signal.throwIfAborted()
+  if ((await deps.renewing.run(exchange)) !== 'responded') await send(exchange, deps)
 }
 
 const HTTPS_PORT = 443
@@ -68,23 +91,11 @@ function whereTo({ connector, snapshot }: Exchange, request: CanonicalRequest): 
   return plainTarget(request, snapshot !== undefined && mayBePrivate(snapshot, host, port))
 }
 
-type Sending = Omit<ForwardDeps, 'upstream'> & {
-  readonly nowMs: number
-  readonly handles: HandlePort
-  readonly work: WorkWatch | null
-}
-
-function outboundOf(
-  exchange: Exchange,
-  target: UpstreamTarget,
-  { nowMs, handles, pacer, budget, work }: Sending,
-): Outbound {
+/** `isPlain` is true when the gateway must read the response, which must then be uncompressed. */
+function outboundOf(exchange: Exchange, target: UpstreamTarget, isPlain: boolean): Outbound {
   const { outbound, raw } = exchange
   if (outbound === undefined)
     throw new Error('the credentials of the exchange must be set before it is forwarded')
-  const edit = toolFilterOf(exchange, nowMs, pacer)
-  const given = handleWatchOf(exchange, handles)
-  const isPlain = edit !== null || given?.readsBody === true || work !== null || isReadHere(exchange)
   const rawHeaders = headersOf(exchange, isPlain)
   return {
     target,
@@ -93,11 +104,6 @@ function outboundOf(
     rawHeaders,
     headText: rawHeaders === outbound.rawHeaders ? headTextOf(exchange, outbound) : null,
     body: exchange.bodyBytes ?? exchange.body.forward(),
-    watch: scanCandidates(exchange),
-    edit,
-    answer: both(given, work),
-    echoMask: exchange.echoMask ?? null,
-    onHead: exchange.reservedBytes === undefined ? null : () => discardBody(exchange, budget),
   }
 }
 
@@ -106,43 +112,6 @@ function headTextOf({ template }: Exchange, outbound: OutboundEdit): HeadText | 
   if (prepared === null) return null
   prepared.headText ??= new HeadText()
   return prepared.headText
-}
-
-function both(one: AnswerWatch | null, other: AnswerWatch | null): AnswerWatch | null {
-  if (one === null || other === null) return one ?? other
-  return {
-    head(status, headers) {
-      one.head(status, headers)
-      other.head(status, headers)
-    },
-    data(chunk) {
-      one.data(chunk)
-      other.data(chunk)
-    },
-    end() {
-      one.end?.()
-      other.end?.()
-    },
-  }
-}
-
-/**
- * Frees the memory of the request body when the response begins. The request is not sent again, and its response may
- * take minutes.
- */
-function discardBody(exchange: Exchange, budget: BodyBudget): void {
-  exchange.bodyBytes = undefined
-  exchange.scan = undefined
-  exchange.body.release()
-  budget.release(exchange)
-}
-
-/**
- * Returns true when the gateway must read the response, to mask credentials or to embed it in an event stream. The
- * response must then be uncompressed.
- */
-function isReadHere({ connector, echoMask, reply }: Exchange): boolean {
-  return reply.events !== undefined || (connector?.entry.scrubResponses === true && Boolean(echoMask))
 }
 
 function headersOf(exchange: Exchange, isPlain: boolean): RawHeaders {

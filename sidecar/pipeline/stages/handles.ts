@@ -17,6 +17,7 @@ import { refuseReading } from '../refusal/refuse.ts'
 export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stage {
   return {
     name: 'handles',
+    isQuick: true,
     run(exchange) {
       const { connector: bound, agent } = exchange
       const named = namedHandles(exchange)

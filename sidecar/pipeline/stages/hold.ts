@@ -1,7 +1,7 @@
 import { isGrpc } from '../../../core/request/grpc.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import { abortReason } from '../../upstream/abort-reason.ts'
+import { abortReason } from '../abort-reason.ts'
 import { bindingOf, boundRequest } from '../approval/binding.ts'
 import { completeRequest } from '../approval/complete-request.ts'
 import { describeHold } from '../approval/hold-card.ts'
@@ -13,6 +13,8 @@ import { tooLongToHold } from '../body/too-large.ts'
 import { judgeUnread, staysUnread } from '../body/unread-body.ts'
 import { primaryType } from '../classification/primary-action.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { refuseExpired } from '../minted-secret.ts'
+import { prepareToken, sendProblem } from '../narrowed-token.ts'
 import type { Pacer } from '../pacer.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
@@ -39,6 +41,7 @@ const OPEN_AFTER_MS = 1_000
 export function createHold(ports: PipelinePorts, bodies: HoldBodies, evaluation: Evaluations): Stage {
   return {
     name: 'hold',
+    isQuick: true,
     run: (exchange) => (isStillHeld(exchange) ? hold(exchange, { ports, bodies, evaluation }) : 'continue'),
   }
 }
@@ -166,7 +169,9 @@ async function ask(exchange: Exchange, ports: PipelinePorts, card: HoldBody): Pr
   const since = ports.clock.monotonicMs()
   exchange.isWaiting = true
   try {
-    const outcome = await ports.holds.wait(card, exchange.abort.signal)
+    const problem = () => sendProblem(exchange, ports)
+    const prepare = () => prepareToken(exchange, ports)
+    const outcome = await ports.holds.wait(card, exchange.abort.signal, problem, prepare)
     exchange.isWaiting = outcome.kind === 'aborted' || outcome.kind === 'deferred'
     if (outcome.approvalId !== null) exchange.holdId = outcome.approvalId
     return outcome
@@ -197,6 +202,7 @@ type Unapproved = Exclude<HoldOutcome, { kind: 'approved' }>
 function refuseUnapproved(exchange: Exchange, outcome: Unapproved): StageResult {
   if (outcome.kind === 'aborted') throw abortReason(exchange.abort.signal)
   if (outcome.kind === 'deferred') return refuseDeferred(exchange, outcome.approvalId)
+  if (outcome.kind === 'unavailable') return refuseUnavailable(exchange, outcome)
   const { kind, approvalId, note } = outcome
   const isExpired = kind === 'expired'
   const detail = isExpired
@@ -220,6 +226,14 @@ function refuseUnapproved(exchange: Exchange, outcome: Unapproved): StageResult 
       note,
     },
   })
+}
+
+function refuseUnavailable(
+  exchange: Exchange,
+  { approvalId, note }: { readonly approvalId: string; readonly note: string },
+): StageResult {
+  const detail = `${note} The approval is not spent and releases one request: send the request again to use it.`
+  return refuseExpired(exchange, detail, { approval_id: approvalId })
 }
 
 function noteSentence(note: string | null): string {

@@ -10,6 +10,7 @@ import { refuse, refuseReading } from '../refusal/refuse.ts'
 export function createIdentify(ports: PipelinePorts): Stage {
   return {
     name: 'identify',
+    isQuick: true,
     run(exchange) {
       const snapshot = ports.snapshot()
       const agent = snapshot === null ? null : identify(exchange.credentials, snapshot)

@@ -25,6 +25,7 @@ import type { PipelinePorts } from '../ports.ts'
 export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): Stage {
   return {
     name: 'look-up',
+    isQuick: true,
     run(exchange) {
       const { connector } = exchange
       const lookUps = connector?.connector.lookUps

@@ -16,6 +16,7 @@ import { refuseReading } from '../refusal/refuse.ts'
 export function createOverride(ports: PipelinePorts, budget: BodyBudget): Stage {
   return {
     name: 'override',
+    isQuick: true,
     run(exchange) {
       const { connector: bound, request, body } = exchange
       if (bound?.connector.overridable === undefined || request === undefined || body.isEmpty)

@@ -1,4 +1,5 @@
-import { decideUnowned } from '../../../core/decision/egress.ts'
+import { decideUnowned, plainDecision } from '../../../core/decision/egress.ts'
+import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
 import { Evaluation } from '../evaluation.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { deny } from '../refusal/deny.ts'
@@ -16,12 +17,26 @@ export const route: Stage = {
     if (request === undefined || snapshot === undefined)
       throw new Error('the exchange must be parsed before it is routed')
     if (connector !== undefined) return checkTunnel(exchange, connector.entry.tlsMode)
+    if (request.host === GATEWAY_HOST) return admitToGateway(exchange)
     const decision = decideUnowned(snapshot, request.host, request.port)
     exchange.evaluation = new Evaluation(decision)
     if (decision.verdict !== 'allow') return deny(exchange, decision, 'unknown_host')
     // A decrypted request to a host without a connector means that the connector was removed while the tunnel was open.
     return exchange.kind !== 'tunnel' && request.scheme === 'https' ? refuseStale(exchange) : 'continue'
   },
+}
+
+/** Admits a request that the gateway answers itself. Its host has no certificate, so TLS and unread tunnels are refused. */
+function admitToGateway(exchange: Exchange): StageResult {
+  const isPlain = exchange.kind === 'http' && exchange.request?.scheme === 'http'
+  const verdict = isPlain ? 'allow' : 'deny'
+  const reason =
+    verdict === 'deny'
+      ? `The gateway answers at http://${GATEWAY_HOST}, without TLS.`
+      : 'The gateway answers this request itself.'
+  const decision = plainDecision(verdict, verdict, reason, 'default')
+  exchange.evaluation = new Evaluation(decision)
+  return verdict === 'deny' ? deny(exchange, decision, 'unknown_host') : 'continue'
 }
 
 /**

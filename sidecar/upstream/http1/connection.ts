@@ -1,33 +1,25 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { HeldHead } from './held-head.ts'
-import { inPieces } from './pieces.ts'
-import { sendBody } from './request-body.ts'
-import { headOf, streamHead, type WholeRequest } from './request-head.ts'
 import {
   type BodyDecoder,
   type BodySink,
   ChunkedDecoder,
+  type ChunkLimits,
   CloseDecoder,
   LengthDecoder,
-} from './response-body.ts'
-import { type Asked, type ResponseHead, readResponseHead } from './response-head.ts'
+} from '../../http/http1/body-decoder.ts'
+import type { ResponseHandler } from '../answer-receiver.ts'
+import { HeldHead } from './held-head.ts'
+import { inPieces } from './pieces.ts'
+import { sendBody } from './request-body.ts'
+import { headOf, streamHead, type WholeRequest } from './request-head.ts'
+import type { Asked } from './response-framing.ts'
+import { type ResponseHead, readResponseHead } from './response-head.ts'
 
 export type WireRequest = WholeRequest & {
   readonly body: Buffer | Readable | null
   /** Called with every chunk of a streamed body; null for a body that is not streamed. */
   readonly onBodyChunk: ((chunk: Buffer) => void) | null
-}
-
-/** Events of the response to one request. No call follows `end`, `upgrade` or `error`. */
-export type ResponseHandler = {
-  interim(status: number, headers: readonly string[]): void
-  head(status: number, headers: readonly string[], hasBody: boolean): void
-  /** Returns false to pause reading until `resume` is called. */
-  data(chunk: Buffer): boolean
-  end(trailers: readonly string[]): void
-  upgrade(head: ResponseHead, socket: Socket): void
-  error(error: Error): void
 }
 
 export type ConnectionOwner = {
@@ -47,6 +39,12 @@ const JOIN_BYTES = 16 * 1024
  */
 const PIECE_BYTES = 256 * 1024
 const MAX_INTERIMS = 64
+/** Extensions have no limit per body: the body is streamed, and a server may add one to each chunk. */
+const CHUNK_LIMITS: ChunkLimits = {
+  sizeLineBytes: 4_096,
+  extensionBytes: Number.POSITIVE_INFINITY,
+  trailerBytes: 64 * 1024,
+}
 
 /**
  * One HTTP/1.1 connection to an upstream, with one request at a time. The connection is reused only when the response
@@ -225,7 +223,7 @@ export class UpstreamConnection implements BodySink {
 
   #decoderFor(framing: ResponseHead['framing']): BodyDecoder {
     if (framing.body === 'length') return new LengthDecoder(this, framing.length)
-    return framing.body === 'chunked' ? new ChunkedDecoder(this) : new CloseDecoder(this)
+    return framing.body === 'chunked' ? new ChunkedDecoder(this, CHUNK_LIMITS) : new CloseDecoder(this)
   }
 
   #feed(decoder: BodyDecoder, bytes: Buffer): void {
@@ -235,7 +233,7 @@ export class UpstreamConnection implements BodySink {
     else if (rest !== null) this.socket.destroy()
   }
 
-  data(chunk: Buffer): void {
+  push(chunk: Buffer): void {
     if (this.#handler?.data(chunk) === false) this.socket.pause()
   }
 

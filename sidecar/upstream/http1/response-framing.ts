@@ -1,3 +1,12 @@
+import {
+  lengthProblem,
+  type MessageFields,
+  noteConnection,
+  noteContentLength,
+  noteTransferEncoding,
+  persists,
+} from '../../http/http1/message-framing.ts'
+
 /** Framing of a response: how to read the bytes after its head, and whether the connection may be reused. */
 export type Framing = {
   /** `close`: the body ends with the connection. */
@@ -9,22 +18,25 @@ export type Framing = {
   readonly keepAliveSeconds: number | null
 }
 
-/** Header fields that determine framing, collected while the head is parsed. */
-export type FramingFields = {
-  contentLength: string | null
-  transferEncoding: string | null
-  connection: string | null
+/** Properties of the request that determine the framing of its response. */
+export type Asked = { readonly isHead: boolean; readonly isUpgrade: boolean }
+
+/** Status line and header fields that determine framing, collected while the head is parsed. */
+type FramingFields = MessageFields & {
+  readonly status: number
+  readonly isHttp10: boolean
   keepAlive: string | null
-  isRepeated: boolean
 }
 
-export function noFields(): FramingFields {
+export function noFields(status: number, isHttp10: boolean): FramingFields {
   return {
+    status,
+    isHttp10,
     contentLength: null,
     transferEncoding: null,
     connection: null,
     keepAlive: null,
-    isRepeated: false,
+    problem: null,
   }
 }
 
@@ -35,48 +47,44 @@ export function noFields(): FramingFields {
 export function noteField(fields: FramingFields, name: string, value: string): void {
   switch (name.length) {
     case 10:
-      noteConnection(fields, name.toLowerCase(), value)
-      return
     case 14:
-      if (name.toLowerCase() !== 'content-length') return
-      if (fields.contentLength !== null) fields.isRepeated = true
-      fields.contentLength = value
-      return
     case 17:
-      if (name.toLowerCase() !== 'transfer-encoding') return
-      if (fields.transferEncoding !== null) fields.isRepeated = true
-      fields.transferEncoding = value
+      noteKnown(fields, name.toLowerCase(), value)
       return
     default:
       return
   }
 }
 
-function noteConnection(fields: FramingFields, name: string, value: string): void {
-  if (name === 'connection') {
-    fields.connection = fields.connection === null ? value : `${fields.connection},${value}`
-  } else if (name === 'keep-alive') fields.keepAlive = value
-}
-
-export type FramingInput = {
-  readonly status: number
-  readonly isHttp10: boolean
-  readonly fields: FramingFields
-  readonly isHead: boolean
-  readonly isUpgrade: boolean
+function noteKnown(fields: FramingFields, name: string, value: string): void {
+  switch (name) {
+    case 'connection':
+      noteConnection(fields, value)
+      return
+    case 'keep-alive':
+      fields.keepAlive = value
+      return
+    case 'content-length':
+      noteContentLength(fields, value, 'response')
+      return
+    case 'transfer-encoding':
+      noteTransferEncoding(fields, value, 'response')
+      return
+    default:
+      return
+  }
 }
 
 /**
  * Returns the framing of a response. Returns a text instead when two HTTP parsers could read different messages; the
  * text is the reason.
  */
-export function framingOf(input: FramingInput): Framing | string {
-  const { status, isHttp10, fields } = input
-  const problem = problemOf(input)
+export function framingOf(fields: FramingFields, asked: Asked): Framing | string {
+  const { status, isHttp10, contentLength, transferEncoding, keepAlive } = fields
+  const problem = statusProblem(fields, asked) ?? lengthProblem(fields, isHttp10, 'response')
   if (problem !== null) return problem
-  const { contentLength, transferEncoding, keepAlive } = fields
   const length = contentLength === null ? 0 : Number(contentLength)
-  const body = bodyOf(input)
+  const body = bodyOf(fields, asked.isHead)
   return {
     body: body === 'length' && length === 0 ? 'none' : body,
     length: body === 'length' ? length : 0,
@@ -86,30 +94,16 @@ export function framingOf(input: FramingInput): Framing | string {
   }
 }
 
-function problemOf({ status, isHttp10, fields, isUpgrade }: FramingInput): string | null {
-  const { contentLength, transferEncoding } = fields
-  if (status === 101 && !isUpgrade)
-    return 'the upstream switched protocols although the request has no Upgrade'
-  if (fields.isRepeated) return 'the response has more than one Content-Length or Transfer-Encoding header'
-  if (contentLength !== null && !/^\d{1,15}$/.test(contentLength))
-    return 'the Content-Length of the response is not a number of bytes'
-  return transferEncoding === null ? null : codingProblem(transferEncoding, contentLength, isHttp10)
+function statusProblem({ status, isHttp10 }: FramingFields, { isUpgrade }: Asked): string | null {
+  if (status >= 200) return null
+  if (isHttp10) return 'an HTTP/1.0 response is an interim response'
+  return status === 101 && !isUpgrade
+    ? 'the upstream switched protocols although the request has no Upgrade'
+    : null
 }
 
-function codingProblem(
-  transferEncoding: string,
-  contentLength: string | null,
-  isHttp10: boolean,
-): string | null {
-  if (contentLength !== null) return 'the response has both Content-Length and Transfer-Encoding'
-  if (isHttp10) return 'an HTTP/1.0 response must not have Transfer-Encoding'
-  return transferEncoding.toLowerCase() === 'chunked'
-    ? null
-    : 'the Transfer-Encoding of the response is not "chunked"'
-}
-
-function bodyOf({ status, isHead, fields }: FramingInput): Framing['body'] {
-  if (isHead || isBodiless(status)) return 'none'
+function bodyOf(fields: FramingFields, isHead: boolean): Framing['body'] {
+  if (isHead || isBodiless(fields.status)) return 'none'
   if (fields.transferEncoding !== null) return 'chunked'
   return fields.contentLength === null ? 'close' : 'length'
 }
@@ -124,18 +118,6 @@ function isBodiless(status: number): boolean {
  */
 function isOdd(status: number, transferEncoding: string | null, length: number): boolean {
   return (status === 204 || status < 200) && (transferEncoding !== null || length > 0)
-}
-
-function persists(connection: string | null, isHttp10: boolean): boolean {
-  if (connection === null) return !isHttp10
-  const options = connection.toLowerCase()
-  if (hasOption(options, 'close')) return false
-  return !isHttp10 || hasOption(options, 'keep-alive')
-}
-
-function hasOption(options: string, option: string): boolean {
-  if (options === option) return true
-  return options.includes(option) && options.split(',').some((one) => one.trim() === option)
 }
 
 function secondsOf(keepAlive: string): number | null {

@@ -4,7 +4,8 @@ import { migrate } from '../../../controlplane/db/migrate.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
-import { createDesired, type Desired } from '../../../controlplane/features/manifests/service.ts'
+import { ACCOUNTS_ONLY } from '../../../controlplane/features/authentication/cluster/group-members.ts'
+import { createManifests, type Manifests } from '../../../controlplane/features/manifests/service.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import type { PushBody } from '../../../core/wire/operator/operator.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -49,21 +50,22 @@ export const manifests: Bench = async ({ isQuick }) => {
   }
 }
 
-type Installation = { readonly db: Db; readonly desired: Desired; generation: number }
+type Installation = { readonly db: Db; readonly manifests: Manifests; generation: number }
 
 async function openInstallation(url: string): Promise<Installation> {
   const db = await openDb({ url, log: pino({ level: 'silent' }) })
   await migrate(db)
   const { id: orgId } = await db.tx((q) => ensureOrg(q))
   const { knownAction } = createCatalogue()
-  const desired = createDesired({
+  const manifests = createManifests({
     ...{ db, orgId, keyring: createKeyring(Buffer.alloc(32, 7)), knownAction },
     killSwitch: { replaceSource: async () => false },
+    members: ACCOUNTS_ONLY,
   })
-  return { db, desired, generation: 1 }
+  return { db, manifests, generation: 1 }
 }
 
-async function applyAll({ desired }: Installation, size: number): Promise<void> {
+async function applyAll({ manifests }: Installation, size: number): Promise<void> {
   const permissions = Math.round((size / 11) * 10)
   const teams = Array.from({ length: permissions / PER_NAMESPACE }, (_, at) => `team-${at}`)
   const objects = [
@@ -74,7 +76,7 @@ async function applyAll({ desired }: Installation, size: number): Promise<void> 
   ]
   for (let at = 0; at < objects.length; at += PER_CHANGE_SET) {
     const set = objects.slice(at, at + PER_CHANGE_SET)
-    const { replies } = await desired.change({ source: 'kubernetes', objects: set, removed: [] })
+    const { replies } = await manifests.change({ source: 'kubernetes', objects: set, removed: [] })
     const refused = replies.find(({ accepted }) => !accepted)
     if (refused !== undefined) throw new Error(`an object was refused: ${refused.reasons.join('; ')}`)
   }
@@ -96,7 +98,7 @@ async function mediansMs(
     for (const [at, installation] of installations.entries()) {
       installation.generation += 1
       const startedMs = performance.now()
-      const { accepted } = await installation.desired.put(change(installation.generation))
+      const { accepted } = await installation.manifests.put(change(installation.generation))
       times[at]?.push(performance.now() - startedMs)
       if (!accepted) throw new Error('a change was refused')
     }

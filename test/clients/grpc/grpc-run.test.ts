@@ -34,12 +34,12 @@ beforeAll(async () => {
     database: 'worker',
     manifests: { 'notes.yaml': manifests(notes.port, ca.cert) },
   })
-}, 180_000)
+})
 
 afterAll(async () => {
   await laptop?.stop()
   await notes?.[Symbol.asyncDispose]()
-}, 90_000)
+})
 
 function manifests(port: number, caPem: string): string {
   return `apiVersion: chaperone.dev/v1alpha1

@@ -1,20 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
 import { eventually } from '../../support/eventually.ts'
+import { buildGoModule } from '../../support/go-module.ts'
 import { hasCommand } from '../../support/has-command.ts'
 import { apply, type KubeObject, kube } from '../kubectl.ts'
 
@@ -23,7 +13,6 @@ const VERSION = 'v0.5.6'
 const PROGRAM = 'agent-sandbox-controller'
 const NAMESPACE = 'agent-sandbox-system'
 export const CONTROLLER_USER = `system:serviceaccount:${NAMESPACE}:${PROGRAM}`
-const run = promisify(execFile)
 
 /** The controller of agent-sandbox with its definitions and its rights, as a process on this machine. */
 export type SandboxController = AsyncDisposable & { readonly log: () => string }
@@ -32,9 +21,10 @@ export const hasGo = hasCommand('go')
 
 /** Builds the controller from its Go module, once for each user; installs its objects; starts it as its ServiceAccount. */
 export async function startSandboxController(): Promise<SandboxController> {
-  const { stdout } = await run('go', ['mod', 'download', '-json', `${MODULE}@${VERSION}`])
-  const { Dir: source } = JSON.parse(stdout) as { Dir: string }
-  const program = await build(source)
+  const { source, folder: programs } = await buildGoModule({
+    ...{ module: MODULE, version: VERSION },
+    programs: { [PROGRAM]: `./cmd/${PROGRAM}` },
+  })
   const definitions = objectsIn(join(source, 'k8s/crds')).map(withoutConversion)
   await apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
@@ -49,9 +39,13 @@ export async function startSandboxController(): Promise<SandboxController> {
   writeFileSync(kubeconfig, await kubeconfigOfAccount(), { mode: 0o600 })
   const flags = ['--extensions', '--enable-webhook=false', '--leader-elect=false', '--metrics-bind-address=0']
   const output = openSync(logFile, 'w')
-  const child = spawn(program, [...flags, '--health-probe-bind-address=0', `--kubeconfig=${kubeconfig}`], {
-    stdio: ['ignore', output, output],
-  })
+  const child = spawn(
+    join(programs, PROGRAM),
+    [...flags, '--health-probe-bind-address=0', `--kubeconfig=${kubeconfig}`],
+    {
+      stdio: ['ignore', output, output],
+    },
+  )
   const log = () => readFileSync(logFile, 'utf8')
   const ended = new Promise((resolve) => child.once('exit', resolve))
   await eventually('the controller of agent-sandbox works', () =>
@@ -77,19 +71,6 @@ export async function startSandboxController(): Promise<SandboxController> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function build(source: string): Promise<string> {
-  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'chaperone-tests', VERSION)
-  const program = join(cache, PROGRAM)
-  if (existsSync(program)) return program
-  mkdirSync(cache, { recursive: true })
-  const output = `${program}.${process.pid}`
-  const flags = ['-trimpath', '-ldflags', '-s -w', '-o', output]
-  const env = { ...process.env, CGO_ENABLED: '0' }
-  await run('go', ['build', '-C', source, ...flags, `./cmd/${PROGRAM}`], { env, maxBuffer: 1 << 26 })
-  renameSync(output, program)
-  return program
 }
 
 function objectsIn(...paths: readonly string[]): readonly KubeObject[] {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import { createConfirmAnswer } from '../../../controlplane/features/approvals/answers/earlier-answers.ts'
+import { createAnswerRight } from '../../../controlplane/features/authentication/cluster/answer-right.ts'
 import type { UserPrincipal } from '../../../controlplane/http/auth/authenticate.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
@@ -33,7 +34,11 @@ beforeAll(async () => {
   world = await startWorld()
   replica = await world.replica({
     confirmAnswer: (db) => {
-      const confirm = createConfirmAnswer({ db, kube, confirmAccess: async () => 'unchanged' })
+      const confirm = createConfirmAnswer({
+        db,
+        hasAnswerRight: createAnswerRight({ db, kube }),
+        confirmAccess: async () => 'unchanged',
+      })
       return async (...given) => {
         await duringConfirmation?.()
         return confirm(...given)

@@ -35,14 +35,10 @@ async function open(seconds: number): Promise<string> {
 }
 
 async function untilExpired(id: string): Promise<void> {
-  await eventually(
-    'the end',
-    async () => {
-      const { rows } = await db.query<{ status: string }>('select status from approvals where id = $1', [id])
-      return rows[0]?.status === 'expired' ? true : null
-    },
-    25_000,
-  )
+  await eventually('the end', async () => {
+    const { rows } = await db.query<{ status: string }>('select status from approvals where id = $1', [id])
+    return rows[0]?.status === 'expired' ? true : null
+  })
 }
 
 /** A database that runs `before` and then waits for `until` at the first look for pending approvals. */

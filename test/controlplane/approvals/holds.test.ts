@@ -231,6 +231,8 @@ describe('an approval', () => {
     const retry = await ask(holdBody({ binding, agent: 'retrier' }))
     expect(retry.body).toMatchObject({ outcome: 'approved', approval: { id } })
     expect(await spend(id, hash())).toEqual({ spent: false, status: 'approved' })
+    // By this call gateways read the state.
+    expect(await spend(id, '')).toEqual({ spent: false, status: 'approved' })
     expect(await spend(id, binding)).toEqual({ spent: true, status: 'approved' })
     expect((await ask(holdBody({ binding, agent: 'retrier' }))).body.outcome).toBe('created')
   })

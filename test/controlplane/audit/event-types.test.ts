@@ -25,8 +25,8 @@ beforeAll(async () => {
   ownerId = at((await register(plane.call, 'owner@example.com')).body, 'user', 'id')
   owner = await plane.signIn('owner@example.com')
   agent = await here.world.agent({ capabilities: ['org:kill_switch', 'agents:register'] })
-}, 90_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 60_000)
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 
 const seen = new Set<string>()
 

@@ -1,3 +1,4 @@
+import { createECDH } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startOidcStage } from '../oidc/stage.ts'
 import { exchange, fragmentOf } from '../oidc/visitor.ts'
@@ -80,6 +81,17 @@ describe('every change over the dashboard leaves its events, and no others', () 
     expect(await types('POST', users, { action: 'create_key', user_id: own })).toEqual(['user.key_created'])
     expect(await types('DELETE', `/api/auth/keys?id=${at(key.answer.body, 'id')}`)).toEqual([
       'user.key_revoked',
+    ])
+    const push = '/api/dashboard/push-subscriptions'
+    const point = createECDH('prime256v1').generateKeys('base64url')
+    const subscription = { keys: { p256dh: point, auth: Buffer.alloc(16).toString('base64url') } }
+    const endpoint = 'https://fcm.googleapis.com/fcm/send/canary'
+    const browser = await change('POST', push, { endpoint, ...subscription })
+    expect(browser.events).toMatchObject([
+      { event_type: 'push_subscription.created', details: { host: 'fcm.googleapis.com' } },
+    ])
+    expect(await types('DELETE', `${push}?id=${at(browser.answer.body, 'id')}`)).toEqual([
+      'push_subscription.deleted',
     ])
     const login = { email: 'b@example.com', password: PASSWORD }
     const signedIn = await change('POST', '/api/auth/login', login, here.plane.call)
@@ -255,8 +267,13 @@ describe('every change over the dashboard leaves its events, and no others', () 
     const writes = (await readOperations(here.plane.call))
       .filter(({ method, path }) => method !== 'GET' && /^\/api\/(dashboard|auth)\//.test(path))
       .map(({ method, path }) => `${method} ${path}`)
-      // Tested where holds, deliveries and gateways are: they need one.
-      .filter((name) => !/proxy-approvals|\/notifications|credentials\/test/.test(name))
+      // Tested where holds, deliveries, gateways and authorization servers are: they need one.
+      .filter(
+        (name) =>
+          !/proxy-approvals|dashboard\/grants|\/notifications|push-subscriptions\/test|credentials\/(test|rotate)/.test(
+            name,
+          ),
+      )
     expect(writes.filter((name) => !walked.has(name))).toEqual([])
   })
 })

@@ -52,7 +52,7 @@ beforeAll(async () => {
       return db.query(text, values)
     },
   }
-}, 60_000)
+})
 beforeEach(() => {
   asked = []
 })

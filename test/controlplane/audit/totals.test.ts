@@ -17,7 +17,7 @@ beforeAll(async () => {
   db = await openDb({ url: (await server.createMigratedDatabase()).url, log: pino({ level: 'silent' }) })
   await migrate(db)
   orgId = (await db.tx((q) => ensureOrg(q))).id
-}, 60_000)
+})
 afterAll(async () => {
   await db?.close()
   await server?.stop()

@@ -133,7 +133,7 @@ describe('backup and restore', () => {
       expect(done).toMatchObject({ code: 0, err: '', out: expect.stringContaining('is included') })
       return rowsOf(url)
     })
-  }, 60_000)
+  })
 
   test('write one file that only its owner may read, which holds rows, tokens and manifests, but no master key', async () => {
     const { code, out } = await cli('backup', 'cold.backup', '--data', folder.root, '--json')
@@ -170,7 +170,7 @@ describe('backup and restore', () => {
     // Credentials stay sealed: the file alone opens none of them.
     expect(gunzipSync(readFileSync(file)).toString()).not.toContain(CREDENTIAL)
     expect(gunzipSync(readFileSync(file)).toString()).not.toContain(agentKey)
-  }, 60_000)
+  })
 
   test.each(['hot.backup', 'cold.backup'])(
     'bring every row and key back from %s',
@@ -291,5 +291,5 @@ describe('backup and restore', () => {
     expect((await cli('backup', 'y.backup', '--data', join(root, 'x'))).err).toContain(
       'There is no installation',
     )
-  }, 60_000)
+  })
 })

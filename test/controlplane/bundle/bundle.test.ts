@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import { runCli } from '../../../controlplane/cli/cli.ts'
 import { ManifestResource } from '../../../core/crd/schemas.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
@@ -128,7 +132,7 @@ describe('the import', () => {
         name: 'in-one',
         error: expect.stringContaining('An agent named in-one already exists'),
       },
-      { kind: 'agent', name: 'bad:name', error: expect.stringContaining('name: cannot contain `:`') },
+      { kind: 'agent', name: 'bad:name', error: expect.stringContaining('name: can contain only letters') },
       { kind: 'agent', name: '', error: expect.stringContaining('expected object') },
       { kind: 'policy', name: 'broken', error: expect.stringContaining('policyYaml: line 1') },
       { kind: 'policy', name: 'odd', error: 'colour: is not a known field' },
@@ -227,6 +231,120 @@ describe('the import', () => {
       body: { agents_imported: 20 },
     })
     expect((await admin('POST', '/api/dashboard/import', bundle({ agents: agents(110) }))).status).toBe(413)
+  })
+
+  test('previews each item as new, changed, same or invalid, and stores nothing', async () => {
+    const exported = (await admin('GET', '/api/dashboard/export')).body
+    const [agent] = at<{ name: string }[]>(exported, 'agents')
+    const [policy] = at<{ name: string; policyYaml: string }[]>(exported, 'policies')
+    const before = await lastEvent()
+    const answer = await admin('POST', '/api/dashboard/import', {
+      ...bundle({
+        agents: [agent, { ...agent, runtime: 'another' }, { name: 'unseen' }],
+        policies: [policy, { ...policy, priority: 99, policyYaml: POLICY }, { name: 'odd', colour: 'red' }],
+      }),
+      dry_run: true,
+    })
+    expect(answer.body).toEqual({
+      ...{ agents_imported: 0, policies_imported: 0, errors: [], agent_keys: [], policies_disabled: [] },
+      preview: [
+        { kind: 'agent', name: agent?.name, state: 'same' },
+        { kind: 'agent', name: agent?.name, state: 'changed', differs: ['runtime'] },
+        { kind: 'agent', name: 'unseen', state: 'new' },
+        { kind: 'policy', name: policy?.name, state: 'same' },
+        { kind: 'policy', name: policy?.name, state: 'changed', differs: ['policyYaml', 'priority'] },
+        { kind: 'policy', name: 'odd', state: 'invalid', error: expect.stringContaining('colour') },
+      ],
+    })
+    expect(await lastEvent()).toBe(before)
+  })
+
+  test('leaves out with skip_same what exists in the same form, also default policies', async () => {
+    await using other = await startTestInstallation()
+    const exported = (await other.admin('GET', '/api/dashboard/export')).body
+    const policies = at<{ name: string }[]>(exported, 'policies')
+    const body = {
+      ...bundle({ policies: [...policies, { name: 'added', policyYaml: POLICY }] }),
+      skip_same: true,
+    }
+    const first = await other.admin('POST', '/api/dashboard/import', body)
+    const names = policies.map(({ name }) => name)
+    expect(first.body).toEqual({
+      ...{ agents_imported: 0, policies_imported: 1, errors: [], agent_keys: [], policies_disabled: [] },
+      skipped: { agents: [], policies: names },
+    })
+    const again = await other.admin('GET', '/api/dashboard/export')
+    expect(at<{ enabled: boolean }[]>(again.body, 'policies').filter(({ enabled }) => enabled)).toHaveLength(
+      names.length + 1,
+    )
+    const second = await other.admin('POST', '/api/dashboard/import', {
+      ...Object(again.body),
+      skip_same: true,
+    })
+    expect(second.body).toMatchObject({
+      policies_imported: 0,
+      skipped: { policies: expect.arrayContaining(names) },
+    })
+    expect(at((await other.admin('GET', '/api/dashboard/export')).body, 'policies')).toEqual(
+      at(again.body, 'policies'),
+    )
+  })
+})
+
+describe('the command line', () => {
+  test('prints what of a bundle is new, and imports without what is the same', async () => {
+    await using other = await startTestInstallation()
+    const home = await mkdtemp(join(tmpdir(), 'chaperone-import-'))
+    const cli = async (...args: readonly string[]) => {
+      const out: string[] = []
+      const err: string[] = []
+      const code = await runCli(args, {
+        env: { HOME: home, CHAPERONE_URL: other.plane.url, CHAPERONE_TOKEN: other.adminToken },
+        cwd: home,
+        terminal: {
+          print: (line) => void out.push(line),
+          warn: (line) => void err.push(line),
+          isInteractive: false,
+        },
+      })
+      return { code, out: out.join('\n'), err: err.join('\n') }
+    }
+    const printed = await cli('export', '--bundle')
+    const exported = JSON.parse(printed.out) as { policies: { name: string }[] }
+    const file = { ...exported, agents: [{ name: 'carried' }] }
+    await writeFile(join(home, 'bundle.json'), JSON.stringify(file))
+
+    const preview = await cli('import', 'bundle.json', '--dry-run')
+    expect(preview).toMatchObject({ code: 0, out: expect.stringMatching(/agent +carried +new/) })
+    expect(preview.out).toMatch(/policy +default-deny-destructive +same/)
+
+    const done = await cli('import', 'bundle.json')
+    expect(done.code).toBe(0)
+    expect(done.out).toMatch(
+      /^Imported: agents 1, policies 0\. Left out as the same: 3\.\nKey of carried, .*: svc_/,
+    )
+    expect(await cli('import', 'bundle.json')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('same: 4'),
+    })
+    await writeFile(
+      join(home, 'bundle.json'),
+      JSON.stringify({ ...file, agents: [{ name: 'carried', runtime: 'go' }] }),
+    )
+    expect(await cli('import', 'bundle.json')).toMatchObject({
+      ...{ code: 1, err: expect.stringContaining('An agent named carried already exists') },
+    })
+
+    await writeFile(join(home, 'no.json'), 'x')
+    expect(await cli('import', 'no.json')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('is not a bundle'),
+    })
+    expect(await cli('import', 'gone.json')).toMatchObject({
+      code: 1,
+      err: expect.not.stringContaining(' at '),
+    })
+    await rm(home, { recursive: true, force: true })
   })
 })
 

@@ -59,7 +59,7 @@ beforeAll(async () => {
   const failing = `${allowed}tests:\n  - { name: t, action: { type: app.peer.bad, resource: { provider: app } }, expect: { outcome: deny } }\n`
   const edited = await must(one, 'PATCH', policies, { policy_id: idOf('peer deny'), policyYaml: failing })
   expect(edited.body['active']).toBe(false)
-}, 60_000)
+})
 afterAll(async () => {
   await one?.[Symbol.asyncDispose]()
   await other?.[Symbol.asyncDispose]()

@@ -55,10 +55,22 @@ const COMMANDS = [
     'apply',
     'get',
     'export',
+    'import',
     'policy',
     'migrate',
   ],
-  ...['inject', 'catalogue', 'backup', 'restore', 'trust', 'doctor', 'logs', 'demo', 'cluster-setup'],
+  ...[
+    'inject',
+    'catalogue',
+    'backup',
+    'restore',
+    'trust',
+    'doctor',
+    'logs',
+    'demo',
+    'completion',
+    'cluster-setup',
+  ],
 ]
 
 describe('the command line', () => {

@@ -131,14 +131,14 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       },
       60_000,
     )
-  }, 180_000)
+  })
   afterAll(async () => {
     await plane?.close()
     await database?.end()
     cluster?.[Symbol.dispose]()
     await Promise.all([kube?.[Symbol.asyncDispose](), postgres?.stop()])
     await rm(folder, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   let held = 0
   async function hold(agent: string): Promise<string> {
@@ -275,7 +275,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect((await explain('other/bot')).status).toBe(404)
     const settings = await bob('GET', '/api/dashboard/settings')
     expect([settings.status, settings.body['required_right']]).toEqual([403, 'settings/get'])
-  }, 90_000)
+  })
 
   test('ask for status, traffic and an explanation with the rights of a viewer in one namespace', async () => {
     const token = await accountToken('people', 'vic')

@@ -107,14 +107,14 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
       await plane.close()
       return null
     })
-  }, 180_000)
+  })
   afterAll(async () => {
     await plane?.close()
     await database?.end()
     cluster?.[Symbol.dispose]()
     await Promise.all([kube?.[Symbol.asyncDispose](), postgres?.stop()])
     await rm(folder, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   const serverCa = createServerCa(createKeyring(Buffer.from('ab'.repeat(32), 'hex')), Date.now()).caPem
   async function ask(

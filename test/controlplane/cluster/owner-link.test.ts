@@ -92,12 +92,12 @@ describe.skipIf(kubeAssets() === null || program === null)(`in a cluster (${KUBE
       KUBE_TOKEN_FILE: join(folder, 'token'),
       OWNER_LINK_OBJECT: `${NAMESPACE}/chaperone-owner-link`,
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await plane?.close()
     await Promise.all([kube?.[Symbol.asyncDispose](), postgres?.stop()])
     await rm(folder, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   test('an empty Secret, a guess and no token make no owner', async () => {
     for (const token of ['', 'undefined', 'x'.repeat(43)]) expect(await tries(token)).toBe(403)

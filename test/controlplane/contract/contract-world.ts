@@ -24,6 +24,19 @@ export type ContractWorld = AsyncDisposable & {
 
 export type Role = 'owner' | 'admin' | 'member' | 'viewer'
 
+/** The installation of the test, which starts after the tables are made. */
+export type World = () => ContractWorld
+
+export const callersOf = (world: World) => ({
+  agentKey: () => world().agent.call,
+  stranger: () => world().stranger.call,
+  owner: () => world().by.owner,
+  admin: () => world().by.admin,
+  member: () => world().by.member,
+  viewer: () => world().by.viewer,
+  nobody: () => world().by.nobody,
+})
+
 export async function startContractWorld(): Promise<ContractWorld> {
   const here = await startExecutionWorld({ MAINTENANCE_SECRET })
   const { world, submit } = here

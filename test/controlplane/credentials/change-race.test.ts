@@ -21,7 +21,7 @@ function racing(before: object[], within: object[], rowCount: number) {
   const credentials = createCredentials({
     ...{ db, orgId: 'org_1', isCluster: false, relay: {} },
     keyring: { seal: () => ({}), open: () => '' },
-    desired: {
+    manifests: {
       credentialChanged: async (_name: string, work: (q: typeof inside) => unknown) => work(inside),
     },
   } as never)

@@ -126,7 +126,10 @@ test('an object of a cluster that names the store is refused, and gets no creden
   expect(await here.sql("select 1 from connectors where name = 'default/thief'")).toEqual([])
   const both = { vault: 'codehost', secretRef: { name: 'a', key: 'token' } }
   expect(await put('Connector', 'thief', { ...spec, credential: both }, cluster)).toMatchObject({
-    ...{ accepted: false, reasons: ['spec.credential: must have exactly one of secretRef and vault'] },
+    ...{
+      accepted: false,
+      reasons: ['spec.credential: must have exactly one of secretRef, vault, env, file and exec'],
+    },
   })
 })
 

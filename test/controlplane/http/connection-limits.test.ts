@@ -57,7 +57,14 @@ async function start(limits: Partial<ConnectionLimitOptions> = {}, isTls = false
       listenHost: '127.0.0.1',
       trustedProxies: [],
     },
-    tls: isTls ? { certificate: ca.issue('127.0.0.1'), clientCa: null, keepFresh: () => undefined } : null,
+    tls: isTls
+      ? {
+          certificate: ca.issue('127.0.0.1'),
+          clientCa: null,
+          SNICallback: (_host: string, done: (error: null) => void) => done(null),
+          keepFresh: () => undefined,
+        }
+      : null,
     connectionLimits: { ...LIMITS, ...limits },
   } as Parameters<typeof createHttpServer>[0])
   close = () => app.close()

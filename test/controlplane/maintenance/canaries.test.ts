@@ -90,7 +90,7 @@ beforeAll(async () => {
       spec: { type: 'generic', domains: ['managed.example.com'], credential: { secretRef: { name: 's' } } },
     },
   })
-}, 60_000)
+})
 afterAll(() => here?.[Symbol.asyncDispose]())
 
 function found(text: string): string[] {

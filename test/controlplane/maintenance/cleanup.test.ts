@@ -212,6 +212,16 @@ describe('the cleanup', () => {
     )
     await here.sql(`insert into execution_results (order_id, result, created_at) values
       ('ord_old', '{}', now() - interval '6 minutes'), ('ord_new', '{}', now())`)
+    await here.sql(
+      `insert into gateways (id, org_id, name, spec) values ('gw_grants', '${org}', 'default/grants', '{}')`,
+    )
+    await here.sql(
+      `insert into permission_grants (id, org_id, approval_id, gateway_id, agent, agent_id, action_type, any_target,
+         parameters, exact, held_by, answers, max_uses, created_by, expires_at)
+       select id, $1, 'apv_x', 'gw_grants', 'x', 'agent_x', 'a.b', true, '{}', false, '{}', '[]', 1, 'x', now() - age
+       from (values ('grt_gone', interval '31 days'), ('grt_kept', interval '29 days')) as l(id, age)`,
+      [org],
+    )
     // The upkeep must not end this one meanwhile: it is somebody else's for as long as the row is locked.
     const holder = new pg.Client({ connectionString: here.database.adminUrl })
     await holder.connect()
@@ -221,7 +231,7 @@ describe('the cleanup', () => {
     await holder.end()
     expect(body).toMatchObject({
       status: 'ok',
-      also_cleaned: { old_actions: 5_004, old_approvals: 2, stale_orders: 1 },
+      also_cleaned: { old_actions: 5_004, old_approvals: 2, ended_grants: 1, stale_orders: 1 },
     })
     expect((await here.sql('select id from action_requests order by id')).map(({ id }) => id)).toEqual([
       'act_open',

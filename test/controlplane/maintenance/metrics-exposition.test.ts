@@ -10,7 +10,7 @@ const PROCESS: GatewayProcess = {
 const STATE: MetricsState = {
   counts: { total: 0, lastHour: 0, decisions24h: { allow: 0, deny: 0, requires_approval: 0 } },
   ...{ invalid: { platform: 0, tenant: 0 }, connected: 0, version: 7, processes: [PROCESS], kills: 0 },
-  ...{ certificate: null, refusedBatches: new Map(), channels: [] },
+  ...{ certificate: null, refusedBatches: new Map(), channels: [], minted: [], narrowedTokens: new Map() },
 }
 const rowsOf = async (state: Partial<MetricsState>) => (await exposition({ ...STATE, ...state })).split('\n')
 
@@ -42,6 +42,21 @@ test('the certificate has an age and a remaining time; without TLS there is none
   expect(rows).toContain('svc_certificate_age_seconds{certificate="control_plane"} 60')
   expect(rows).toContain('svc_certificate_remaining_seconds{certificate="control_plane"} 90')
   expect((await rowsOf({})).filter((row) => row.startsWith('svc_certificate'))).toEqual([])
+})
+
+test('a short-lived credential has its age, its validity and the state of its source, without a secret only the last', async () => {
+  const rows = await rowsOf({
+    minted: [
+      { connector: 'default/one', ageS: 5, remainingS: 55, isFailing: false },
+      { connector: 'default/two', ageS: null, remainingS: null, isFailing: true },
+    ],
+  })
+  expect(rows.filter((row) => row.startsWith('svc_minted_credential'))).toEqual([
+    'svc_minted_credential_age_seconds{connector="default/one"} 5',
+    'svc_minted_credential_remaining_seconds{connector="default/one"} 55',
+    'svc_minted_credential_failing{connector="default/one"} 0',
+    'svc_minted_credential_failing{connector="default/two"} 1',
+  ])
 })
 
 test('a channel of notifications is counted once it is configured', async () => {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   issued = { decision_token: body['decision_token'], action_request_id: body['action_request_id'] }
   expect((await plane.call('GET', '/readyz')).status).toBe(200)
   await server.stop()
-}, 60_000)
+})
 afterAll(() => plane?.close())
 
 describe('while the database is away', () => {

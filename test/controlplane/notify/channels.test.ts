@@ -144,6 +144,11 @@ describe('e-mail', () => {
     expect(smtp.mails.filter((one) => one.text.includes(card.id))).toHaveLength(1)
   })
 
+  test('states that no request waits for an access request', async () => {
+    const card = await plane.hold({ access_request: true })
+    expect(decoded((await mailAbout(card.id)).text)).toContain('No request waits.')
+  })
+
   test('that fails is a warning on Overview without the text of the server, until a message is delivered', async () => {
     smtp.state.refusal = 'canary: mailbox full'
     const card = await plane.hold()

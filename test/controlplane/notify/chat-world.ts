@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Logger, pino } from 'pino'
+import { escaped } from '../../../controlplane/chat-markup.ts'
 import { readConfig } from '../../../controlplane/config.ts'
 import { createControlPlane } from '../../../controlplane/controlplane.ts'
-import { escaped } from '../../../controlplane/features/chat/message.ts'
 import type { EmailOptions } from '../../../controlplane/features/notifications/channels/email.ts'
+import type { PushOptions } from '../../../controlplane/features/notifications/push/sender.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -145,7 +146,11 @@ export type ChatPlane = AsyncDisposable & {
 export async function startChatPlane(
   database: TestDatabase,
   chat: FakeChat,
-  given: { readonly env?: Readonly<Record<string, string>>; readonly smtp?: EmailOptions } = {},
+  given: {
+    readonly env?: Readonly<Record<string, string>>
+    readonly smtp?: EmailOptions
+    readonly push?: PushOptions
+  } = {},
 ): Promise<ChatPlane> {
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-chat-'))
   const tokenFile = join(folder, 'gateway.token')
@@ -165,6 +170,7 @@ export async function startChatPlane(
   const plane = await createControlPlane(config, log, {
     chatApiUrl: chat.recorder.url,
     ...(given.smtp === undefined ? {} : { smtp: given.smtp }),
+    ...(given.push === undefined ? {} : { push: given.push }),
   })
   const db = new pg.Client({ connectionString: database.adminUrl })
   await db.connect()

@@ -106,6 +106,11 @@ describe('an approval that opens', () => {
     )
   })
 
+  test('states that no request waits for an access request', async () => {
+    const card = await plane.hold({ access_request: true })
+    expect(JSON.stringify(await told(chat, 'chat.postMessage', card.id))).toContain('No request waits.')
+  })
+
   test('cannot be approved where it could not be shown whole', async () => {
     const card = await plane.hold({ parameters: { text: 'x'.repeat(20_000) } })
     const call = await told(chat, 'chat.postMessage', card.id)
@@ -401,7 +406,6 @@ describe('the message', () => {
     const before = chat.calls('chat.postMessage').length
     const card = await plane.hold()
     await eventually('refused once', () => (chat.calls('chat.postMessage').length > before ? true : null))
-    const from = performance.now()
     chat.recover()
     const posted = await eventually('posted', async () => {
       const { rows } = await plane.db.query(
@@ -410,7 +414,9 @@ describe('the message', () => {
       )
       return rows[0] ?? null
     })
-    expect(performance.now() - from).toBeGreaterThan(1_500)
+    const calls = chat.recorder.seen.filter(({ target }) => target === '/chat.postMessage').slice(before)
+    const [refused, next] = calls.map(({ atMs }) => atMs)
+    expect((next ?? 0) - (refused ?? 0)).toBeGreaterThan(1_900)
     expect(posted.attempts).toBe(1)
   })
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const [name, groups] = ['leo', ['team-a', 'oncall']]
   stage.idp.accounts.set(name, { sub: name, email: 'leo@example.com', email_verified: true, name, groups })
   await stage.signIn(name)
-}, 60_000)
+})
 afterAll(() => stage?.[Symbol.asyncDispose]())
 beforeEach(async () => {
   stage.idp.isUp = true

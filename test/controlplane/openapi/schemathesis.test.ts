@@ -61,7 +61,7 @@ describe.runIf(IS_FULL)('whatever Schemathesis makes of the OpenAPI document', (
   afterAll(async () => {
     clearInterval(limits)
     await here?.[Symbol.asyncDispose]()
-  }, 90_000)
+  })
 
   // Whoever may stop everything comes last.
   test.for(CALLERS)(

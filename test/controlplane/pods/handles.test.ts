@@ -17,7 +17,7 @@ beforeAll(async () => {
   first = await start('first')
   second = await start('second')
   for (const each of [first, second]) await eventually('rules', () => each?.snapshot() ?? null)
-}, 60_000)
+})
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 const HASH = { response: 'a'.repeat(64), file: 'b'.repeat(64), other: 'c'.repeat(64) }

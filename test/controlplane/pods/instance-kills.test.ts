@@ -25,7 +25,7 @@ beforeAll(async () => {
   alice = await start('warm-1', 'alice')
   bob = await start('warm-2', 'bob')
   for (const each of [alice, bob]) await eventually('the instance', () => each?.instances[0] ?? null)
-}, 60_000)
+})
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 let revision = 0
@@ -36,7 +36,7 @@ async function kill(...scopes: readonly string[]): Promise<void> {
   expect(answer.body, answer.text).toMatchObject({ applied: true })
 }
 const stopped = (sidecar: Sidecar | undefined) =>
-  eventually('stopped', () => sidecar?.kill.match(SUBJECT)?.scope ?? null, 2_000)
+  eventually('stopped', () => sidecar?.kill.match(SUBJECT)?.scope ?? null)
 
 describe('a kill switch for an instance', () => {
   test.each(['claim:team/alice', 'pod:team/warm-1'])(

@@ -4,7 +4,7 @@ import { type PodWorld, startPodWorld } from './pod-world.ts'
 let world: PodWorld
 beforeAll(async () => {
   world = await startPodWorld()
-}, 60_000)
+})
 afterAll(() => world?.[Symbol.asyncDispose]())
 beforeEach(() => {
   world.kube.status = null

@@ -23,7 +23,7 @@ beforeAll(async () => {
     'another agent': world.kube.tokenOf(other),
     'another pod of the agent': world.kube.tokenOf(sibling),
   }
-}, 60_000)
+})
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 const as = (thief: string, method: string, path: string, body?: unknown, processId = victim.processId) =>

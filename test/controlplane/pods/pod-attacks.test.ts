@@ -27,7 +27,7 @@ beforeAll(async () => {
   lowPod = world.pod({ name: 'low-0', serviceAccount: 'default' })
   await world.report({ pod: lowPod, agent: 'team/low' })
   low = world.kube.tokenOf(lowPod)
-}, 60_000)
+})
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 const operator = (path: string, body: unknown, method = 'POST') =>
@@ -194,16 +194,12 @@ describe('what the operator said of a pod', () => {
 })
 
 const ended = (sidecar: Sidecar) =>
-  eventually(
-    'the session ended',
-    async () => {
-      const rows = await world.sql(
-        `select 1 from gateway_processes where process_id = '${sidecar.processId}' and disconnected_at is null`,
-      )
-      return rows.length === 0 || null
-    },
-    25_000,
-  )
+  eventually('the session ended', async () => {
+    const rows = await world.sql(
+      `select 1 from gateway_processes where process_id = '${sidecar.processId}' and disconnected_at is null`,
+    )
+    return rows.length === 0 || null
+  })
 
 describe('the token of a deleted pod', () => {
   const connected = (sidecar: Sidecar) =>
@@ -383,7 +379,7 @@ describe('a namespace that is not admitted any more', () => {
       world.kube.status = null
     }
     expect(await sectionsOf(sidecar.token)).toMatch(/^403 /)
-  }, 90_000)
+  })
 })
 
 test('a revoked agent’s sidecar is sent no credential any more', async () => {

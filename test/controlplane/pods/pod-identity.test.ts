@@ -264,7 +264,7 @@ describe('the agent of another workload', () => {
       ...{ agent: 'team/payments', workload: 'StatefulSet payments' },
     })
     await hasSnapshot(deployed)
-  }, 60_000)
+  })
 
   test.each(['SandboxTemplate payments', 'Sandbox payments'])(
     'is never %s, also while it has no pod',

@@ -18,7 +18,7 @@ beforeAll(async () => {
   await world.apply('Gateway', 'team', 'gateway', {})
   db = await openDb({ url: world.database.url, log })
   orgId = (await db.tx((q) => ensureOrg(q))).id
-}, 60_000)
+})
 afterAll(async () => {
   await db?.close()
   await world?.[Symbol.asyncDispose]()

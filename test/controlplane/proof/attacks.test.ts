@@ -15,7 +15,7 @@ beforeAll(async () => {
   owner = await world.plane.signIn('owner@example.com')
   await register(world.plane.call, 'viewer@example.com')
   viewer = await world.plane.signIn('viewer@example.com')
-}, 90_000)
+})
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 const on = (plane: TestControlPlane, agent: TestAgent) => caller(plane.url, bearer(agent.key))

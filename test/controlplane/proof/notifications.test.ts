@@ -55,14 +55,10 @@ const attempts = async () =>
 
 /** On a busy machine a row can be one attempt ahead: the first wait of 5 s may end before all rows were tried once. */
 const all = (what: string, count: number, seen: number) =>
-  eventually(
-    what,
-    async () => {
-      const list = await attempts()
-      return list.length === count && list.every((one) => one >= seen) ? true : null
-    },
-    60_000,
-  )
+  eventually(what, async () => {
+    const list = await attempts()
+    return list.length === count && list.every((one) => one >= seen) ? true : null
+  })
 
 const bodyOf = (seen: Seen) => JSON.parse(seen.body.toString()) as Record<string, unknown>
 
@@ -101,7 +97,7 @@ describe('notifications', () => {
     const third = await here.start(LOOPBACK)
     // What the dead process had leased is free again after the lease.
     await pass(31)
-    await eventually('attempt 6', async () => ((await attempts()).every((n) => n >= 6) ? true : null), 60_000)
+    await eventually('attempt 6', async () => ((await attempts()).every((n) => n >= 6) ? true : null))
     await third.kill()
     const secondsAway = 6 + 33 + 132 + 660 + 1_980 + 31
     expect(secondsAway).toBeLessThan(7_200)
@@ -111,9 +107,9 @@ describe('notifications', () => {
     const last = await here.start(LOOPBACK)
     // The wait after the sixth attempt with its jitter; for what died on its way it was the seventh.
     await pass(7_920)
-    await eventually('most are delivered', async () => ((await attempts()).length <= 4 ? true : null), 60_000)
+    await eventually('most are delivered', async () => ((await attempts()).length <= 4 ? true : null))
     await pass(23_760)
-    await eventually('all delivered', async () => ((await attempts()).length === 0 ? true : null), 60_000)
+    await eventually('all delivered', async () => ((await attempts()).length === 0 ? true : null))
     const arrived = receiver.seen.slice(from).map((seen) => verified(seen, secret))
     expect(arrived.map((body) => String(body['action_request_id'])).toSorted()).toEqual(ids.toSorted())
     // Every attempt, failed ones included, named the same event and was signed at its own time.
@@ -158,7 +154,7 @@ describe('notifications', () => {
     expect(turning.connections).toBeGreaterThanOrEqual(4)
     expect(elsewhere.connections).toBe(0)
     await open.stop()
-  }, 60_000)
+  })
 
   test('to a receiver that hangs delay no other', async () => {
     await using hanging = await startRecorder({ answer: replyNever() })
@@ -172,23 +168,19 @@ describe('notifications', () => {
     // Those that were there first are still waiting: nothing of it was luck.
     expect(hanging.seen.length).toBeLessThan(30)
     await plane.stop()
-  }, 60_000)
+  })
 })
 
 const arrivedAt = (receiver: Recorder) =>
   receiver.seen.map((seen) => String(bodyOf(seen)['action_request_id'])).toSorted()
 
 async function untilFailed(ids: readonly string[], why: RegExp): Promise<void> {
-  const rows = await eventually(
-    'all tried once',
-    async () => {
-      const found = await here.sql<{ error: string | null }>(
-        'select last_error as error from outbox where subject_id = any($1::text[])',
-        [ids],
-      )
-      return found.length === ids.length && found.every(({ error }) => error !== null) ? found : null
-    },
-    25_000,
-  )
+  const rows = await eventually('all tried once', async () => {
+    const found = await here.sql<{ error: string | null }>(
+      'select last_error as error from outbox where subject_id = any($1::text[])',
+      [ids],
+    )
+    return found.length === ids.length && found.every(({ error }) => error !== null) ? found : null
+  })
   for (const { error } of rows) expect(error).toMatch(why)
 }

@@ -8,7 +8,7 @@ import { queueLookups, size } from '../../support/proof.ts'
 /** Starts of the control plane on a machine that is busy: each serves, or says why it cannot. */
 const STARTS = size(4, 200)
 /** At the same time, as replicas of one installation. */
-const LANES = 4
+const AT_ONCE = 4
 vi.setConfig({ testTimeout: size(600_000, 3_600_000) })
 
 let here: DurableInstallation
@@ -32,7 +32,7 @@ function hogCpu(): void {
 test('every start beside a CPU hog serves, or names its reason', async () => {
   hogCpu()
   const failures: string[] = []
-  await queueLookups(Array.from({ length: STARTS }), LANES, async () => {
+  await queueLookups(Array.from({ length: STARTS }), AT_ONCE, async () => {
     const started = await here.start().catch((error: unknown) => String(error))
     if (typeof started === 'string') failures.push(started)
     else expect(await started.stop()).toBe(0)

@@ -20,7 +20,7 @@ beforeAll(async () => {
   agent = await world.agent()
   stranger = await foreign.agent()
   publicKey = at((await world.plane.call('GET', '/.well-known/jwks.json')).body, 'keys', 0)
-}, 180_000)
+})
 afterAll(async () => {
   await world?.[Symbol.asyncDispose]()
   await foreign?.[Symbol.asyncDispose]()

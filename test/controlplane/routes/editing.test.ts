@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { writesConfiguration } from '../../../controlplane/features/manifests/editing-guard.ts'
+import { writesConfiguration } from '../../../controlplane/features/manifests/editing/editing-guard.ts'
 import { ManifestResource } from '../../../core/crd/schemas.ts'
 import { isRight, RIGHTS, type Right } from '../../../core/wire/access/rights.ts'
 import { ENROL_TOKEN, OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from './installation.ts'
@@ -191,6 +191,7 @@ const SAMPLES: Readonly<Record<string, () => readonly Sample[]>> = {
 /** Secrets are not part of a manifest, so these routes work in both modes. */
 const WITHOUT_MANIFEST = [
   'DELETE /api/dashboard/credentials',
+  'POST /api/dashboard/credentials/rotate',
   'POST /api/dashboard/credentials/test',
   'PUT /api/dashboard/credentials',
 ]

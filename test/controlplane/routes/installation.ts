@@ -19,6 +19,8 @@ export type TestInstallation = AsyncDisposable & {
   readonly maintenance: Call
   /** Starts another one on the same database; it is closed with the installation. */
   another(env?: Record<string, string>): Promise<TestControlPlane>
+  /** Closes every control plane of the database. */
+  stop(): Promise<void>
   /** A fresh database of the same server. */
   createDatabase(): Promise<TestDatabase>
   /** Behind the product's back, as a superuser. */
@@ -44,6 +46,9 @@ export async function startTestInstallation(env: Record<string, string> = {}): P
   const token = (await readFile(join(folder, 'admin.token'), 'utf8')).trim()
   const pool = new pg.Pool({ connectionString: database.adminUrl, max: 2 })
   pool.on('error', () => undefined)
+  const stop = async () => {
+    await Promise.all(planes.splice(0).map((each) => each.close()))
+  }
   return {
     database,
     plane,
@@ -55,10 +60,11 @@ export async function startTestInstallation(env: Record<string, string> = {}): P
       planes.push(next)
       return next
     },
+    stop,
     createDatabase: () => server.createMigratedDatabase(),
     sql: async (text, values = []) => (await pool.query(text, values)).rows,
     async [Symbol.asyncDispose]() {
-      await Promise.all(planes.map((each) => each.close()))
+      await stop()
       await pool.end()
       await server.stop()
       await rm(folder, { recursive: true, force: true })

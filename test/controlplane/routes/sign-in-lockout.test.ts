@@ -27,12 +27,12 @@ beforeAll(async () => {
   }
   blind = await start((database) => startControlPlane(database))
   plane = await start((database) => startBehindProxy(database, 'owner@example.test'))
-}, 60_000)
+})
 afterAll(async () => {
   await blind?.close()
   await plane?.close()
   await postgres?.stop()
-}, 90_000)
+})
 
 type From = { readonly at?: string; readonly cookie?: string }
 

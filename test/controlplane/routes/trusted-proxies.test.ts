@@ -14,12 +14,12 @@ beforeAll(async () => {
   behind = await startBehindProxy(await postgres.createMigratedDatabase(), EMAIL)
   direct = await startControlPlane(await postgres.createMigratedDatabase())
   expect((await register(direct.call, EMAIL)).status).toBe(200)
-}, 60_000)
+})
 afterAll(async () => {
   await behind?.close()
   await direct?.close()
   await postgres?.stop()
-}, 90_000)
+})
 
 function signIn(plane: TestControlPlane, password: string, forwardedFor?: string) {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }

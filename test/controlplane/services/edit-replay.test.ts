@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
-import { orReplayed } from '../../../controlplane/features/policies/edit-replay.ts'
-import { EditedInYaml, type EditedPolicy } from '../../../controlplane/features/policies/edited-in-yaml.ts'
+import { createReplayedEdit } from '../../../controlplane/features/manifests/editing/edit-replay.ts'
+import {
+  EditedInYaml,
+  type EditedPolicy,
+} from '../../../controlplane/features/manifests/editing/edited-in-yaml.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 
@@ -19,7 +22,7 @@ async function extraOf(visible: () => Promise<Namespaces>, edit: () => Promise<u
     asked.push([namespaces, input])
     return NONE
   }
-  const error = await orReplayed({ policyReplay }, visible, edit).catch((cause: unknown) => cause)
+  const error = await createReplayedEdit(policyReplay)(visible, edit).catch((cause: unknown) => cause)
   return { error, extra: (error as ChaperoneError).options.extra, asked }
 }
 const nowhere = () => Promise.reject(new ChaperoneError('forbidden'))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Db } from '../../../controlplane/db/query.ts'
-import { createTokens } from '../../../controlplane/features/tokens/service.ts'
+import { createTokens } from '../../../controlplane/features/actions/tokens/service.ts'
 
 const untouched = (what: string) =>
   new Proxy(

@@ -32,14 +32,11 @@ afterEach(async () => {
 const answers = (count = 1) =>
   Promise.all(Array.from({ length: count }, () => db.query('select pg_sleep(0.02)')))
 const recovered = () =>
-  eventually(
-    'the database answers',
-    () =>
-      answers(MAX * 2).then(
-        () => true,
-        () => null,
-      ),
-    25_000,
+  eventually('the database answers', () =>
+    answers(MAX * 2).then(
+      () => true,
+      () => null,
+    ),
   )
 
 describe('after a failover that drops packets', () => {
@@ -71,7 +68,7 @@ describe('after a failover that drops packets', () => {
     const payloads: string[] = []
     const listening = await db.listen('of_the_test', (payload) => payloads.push(payload))
     relay.swallow({ onlyOpen: true })
-    await eventually('connected again', () => (payloads.includes('') ? true : null), 25_000)
+    await eventually('connected again', () => (payloads.includes('') ? true : null))
     await recovered()
     await db.query("select pg_notify('of_the_test', 'here')")
     await eventually('the notification', () => (payloads.includes('here') ? true : null))

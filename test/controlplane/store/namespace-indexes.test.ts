@@ -40,7 +40,7 @@ beforeAll(async () => {
   }
   await fill('small', OWN)
   await fill('large', OTHERS)
-}, 60_000)
+})
 afterAll(async () => {
   await db?.close()
   await server?.stop()

@@ -16,8 +16,8 @@ import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
 import { listPermissions } from '../../../controlplane/features/permissions/rows.ts'
 import {
   replaceOwnedPermissions,
-  upsertPermission,
-} from '../../../controlplane/features/permissions/store.ts'
+  savePermission,
+} from '../../../controlplane/features/permissions/service.ts'
 import { listTraffic } from '../../../controlplane/features/traffic/rows.ts'
 import { insertTraffic } from '../../../controlplane/features/traffic/store.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
@@ -165,7 +165,7 @@ describe('permissions', () => {
     })
     const replace = (rows: ReadonlyArray<ReturnType<typeof row>>) =>
       replaceOwnedPermissions(db, new Map([['Permission/default/a', rows]]))
-    await upsertPermission(db, { ...row('codehost.*'), source: 'api', managedBy: null, owner: null })
+    await savePermission(db, { ...row('codehost.*'), source: 'api', managedBy: null, owner: null })
     await replace([row('codehost.pr.*'), row('codehost.issue.*')])
     const before = await listPermissions(db, gateway.id)
     await replace([row('codehost.issue.*', 'deny')])
@@ -197,6 +197,7 @@ describe('traffic', () => {
           action_count: null,
           handle: null,
           effects: null,
+          credential: null,
           instance: null,
         },
       })),

@@ -45,11 +45,11 @@ beforeAll(async () => {
     organisationToken: { read: async () => null, scope: { kind: 'all' } },
     approvalsChat: async () => ({ channel: null, botToken: null }),
   })
-}, 60_000)
+})
 afterAll(async () => {
   await db?.close()
   await postgres?.stop()
-}, 90_000)
+})
 
 /** The gateway section for a Gateway with the spec, made by a manifest or by the API. */
 async function section(name: string, given: object, source: 'api' | 'kubernetes' = 'kubernetes') {

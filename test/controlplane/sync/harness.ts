@@ -8,35 +8,44 @@ import { migrate } from '../../../controlplane/db/migrate.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import { createScopedQuery, type ScopedReads } from '../../../controlplane/db/scoped-query.ts'
+import { actionCancellation } from '../../../controlplane/features/actions/cancellation.ts'
+import { heldExecutions } from '../../../controlplane/features/actions/executions/held.ts'
 import type { ClusterGroups } from '../../../controlplane/features/approvals/answers/answerable-sets.ts'
 import type { ConfirmAnswer } from '../../../controlplane/features/approvals/answers/earlier-answers.ts'
+import { createPolicyExceptions } from '../../../controlplane/features/approvals/exceptions/service.ts'
 import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry.ts'
 import { createCancelKilled } from '../../../controlplane/features/approvals/kill-cancellation.ts'
 import { createApprovalRoutes } from '../../../controlplane/features/approvals/routes.ts'
 import { createApprovals } from '../../../controlplane/features/approvals/service.ts'
-import { createGroupMembers } from '../../../controlplane/features/authentication/cluster/group-members.ts'
+import {
+  ACCOUNTS_ONLY,
+  createGroupMembers,
+} from '../../../controlplane/features/authentication/cluster/group-members.ts'
 import { createIdentities } from '../../../controlplane/features/authentication/service.ts'
 import { createCommands } from '../../../controlplane/features/commands/service.ts'
 import { createExplainRoutes } from '../../../controlplane/features/explain/routes.ts'
 import { createExplain } from '../../../controlplane/features/explain/service.ts'
 import { findHandleOwners } from '../../../controlplane/features/gateways/handle-store.ts'
-import { createProcessOwners } from '../../../controlplane/features/gateways/process-owners.ts'
 import { leaseSlots } from '../../../controlplane/features/gateways/quota-lease-store.ts'
 import { createGatewayRoutes } from '../../../controlplane/features/gateways/routes.ts'
 import { findGatewayByName, getGateway } from '../../../controlplane/features/gateways/rows.ts'
+import { createProcessOwners } from '../../../controlplane/features/gateways/service.ts'
 import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
 import { createKillRelay } from '../../../controlplane/features/kill-switch/relay.ts'
 import { createKillSwitchRoutes } from '../../../controlplane/features/kill-switch/routes.ts'
 import { createKillSwitch, type KillWaits } from '../../../controlplane/features/kill-switch/service.ts'
 import { createOperatorRoutes } from '../../../controlplane/features/manifests/routes.ts'
-import { createDesired } from '../../../controlplane/features/manifests/service.ts'
+import { createManifests } from '../../../controlplane/features/manifests/service.ts'
 import { createPodReports } from '../../../controlplane/features/pods/service.ts'
+import { createPolicyCheck } from '../../../controlplane/features/policies/check.ts'
 import { createRecords } from '../../../controlplane/features/traffic/ingest.ts'
 import { createIngestQuota } from '../../../controlplane/features/traffic/ingest-quota.ts'
 import { listGroups } from '../../../controlplane/features/users/rows.ts'
 import type { UserPrincipal } from '../../../controlplane/http/auth/authenticate.ts'
 import { createHttpServer } from '../../../controlplane/http/server.ts'
 import { createHub } from '../../../controlplane/sync/hub.ts'
+import { createFailingCredentials } from '../../../controlplane/sync/sections/failing-credentials.ts'
 import { createSectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
@@ -144,18 +153,29 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     ...(beatMs === undefined ? {} : { beatMs }),
     isOnlyReplica: given.isOnlyReplica ?? false,
   })
-  const cancelKilled = createCancelKilled({ orgId, killChecks: { of: () => null }, notify: async () => {} })
+  const cancelKilled = createCancelKilled({
+    actions: actionCancellation,
+    orgId,
+    killChecks: { of: () => null },
+    notify: async () => {},
+  })
   const killSwitch = createKillSwitch({
     ...{ db, hub, orgId, clock, log, cancelKilled },
     ...(given.waits && { waits: given.waits }),
   })
   const sweeper = createExpirySweeper({ db, log })
   const approvals = createApprovals({
-    ...{ db, orgId, announcedKills: hub.kill.announced, onOpened: sweeper.wake },
+    ...{ db, orgId, announcedKills: hub.kill.announced, executions: heldExecutions, onOpened: sweeper.wake },
+    platformNamespaces: new Set(['platform']),
     clusterGroups: given.clusterGroups,
     confirmAnswer: given.confirmAnswer?.(db),
   })
+  const { knownAction } = createCatalogue()
+  const read: ScopedReads = (namespaces) => createScopedQuery(db, namespaces)
+  const policyCheck = createPolicyCheck({ read, knownAction, members: ACCOUNTS_ONLY })
+  const policyExceptions = createPolicyExceptions({ db, read, knownAction, platformNamespaces, policyCheck })
   const refusedPods: PodRef[] = []
+  const failingCredentials = createFailingCredentials()
   const ownProcesses = createProcessOwners(db)
   const routes = [
     ...createGatewayRoutes({
@@ -166,6 +186,8 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
       ownProcesses,
       ingestQuota: createIngestQuota({ nowMs: clock.monotonicMs, gatewayPerSecond: 200 }),
       authority: createGatewayCa(KEYRING, Date.now()),
+      credentials: { refused: async () => false },
+      narrowedTokens: { get: async () => ({ outcome: 'unavailable', reason: 'none' }) },
       lend: (borrower, asked) => leaseSlots(db, borrower, asked),
       handleOwners: (asked) => findHandleOwners(db, asked),
       commands: createCommands({
@@ -178,31 +200,35 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
       }),
       syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
     }),
-    ...createApprovalRoutes({ approvals }),
+    ...createApprovalRoutes({ approvals, policyExceptions }),
     ...createKillSwitchRoutes({ killSwitch }),
     ...createExplainRoutes({
+      approvals,
       explain: createExplain({ library, kills: killSwitch.effective, clock }),
       gatewayFor: async (_namespaces, { gateway }) =>
         (await findGatewayByName(db, gateway ?? 'default/local'))?.id,
     }),
     ...createOperatorRoutes({
-      desired: createDesired({
+      manifests: createManifests({
         ...{ db, orgId, keyring: KEYRING, killSwitch, platformNamespaces },
-        ...(given.clusterGroups && {
-          members: createGroupMembers({
-            clusterGroups: given.clusterGroups,
-            accounts: () => listGroups(db),
-            nowMs: clock.monotonicMs,
-          }),
-        }),
-        knownAction: createCatalogue().knownAction,
+        members: given.clusterGroups
+          ? createGroupMembers({
+              clusterGroups: given.clusterGroups,
+              accounts: () => listGroups(db),
+              nowMs: clock.monotonicMs,
+            })
+          : ACCOUNTS_ONLY,
+        knownAction,
         processes: hub.processes,
       }),
       killSwitch,
       killRelay: createKillRelay({ killSwitch }),
       podReports: createPodReports(db),
       stateChanges: hub.changes,
-      state: () => ({ version: library.version ?? 0, processes: hub.processes(), refusedPods }),
+      state: () => ({
+        ...{ version: library.version ?? 0, processes: hub.processes(), refusedPods },
+        failingCredentials: failingCredentials(library.configuration),
+      }),
     }),
   ]
   const sessions = new Map<string, UserPrincipal>()
@@ -311,7 +337,7 @@ export async function send(
 
 export type StreamClient = {
   readonly messages: readonly DownMessage[]
-  /** The first message that fits; rejects when none comes in 25 s. */
+  /** The first message that fits; rejects when none comes in 60 s. */
   next<T extends DownMessage['type']>(
     type: T,
     fits?: (message: Extract<DownMessage, { type: T }>) => boolean,
@@ -354,7 +380,7 @@ export async function openStream(
     ended: readLines(response.body, take),
     async next(type, fits = () => true) {
       const find = () => messages.find((message) => message.type === type && fits(message as never)) as never
-      const deadline = Date.now() + 25_000
+      const deadline = Date.now() + 60_000
       for (let found = find(); ; found = find()) {
         if (found !== undefined) return found
         if (Date.now() > deadline) throw new Error(`no ${type} came; got ${JSON.stringify(messages)}`)

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import pino from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
@@ -9,6 +11,7 @@ import type { Db } from '../../../controlplane/db/query.ts'
 import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
 import { createSectionLibrary, type SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
@@ -29,11 +32,11 @@ beforeAll(async () => {
     organisationToken: { read: async () => null, scope: { kind: 'all' } },
     approvalsChat: async () => ({ channel: null, botToken: null }),
   })
-}, 60_000)
+})
 afterAll(async () => {
   await db?.close()
   await postgres?.stop()
-}, 90_000)
+})
 
 async function change(level: GatewaySpec['enforcementLevel'] | null): Promise<number> {
   const version = await db.tx(async (q) => {
@@ -64,4 +67,20 @@ test('a set keeps the version at which its content last changed, whatever change
   expect(library.of('gw_1')?.version).toBe(first)
   const changed = await change('full_enforce')
   expect(library.of('gw_1')?.version).toBe(changed)
+})
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+test('the texts of a set are released after a reload, although no process reads the set again', async () => {
+  const first = await change('monitor')
+  const textsOf = () => new WeakRef(library.of('gw_1')?.texts ?? {})
+  const texts = textsOf()
+  await change('full_enforce')
+  await eventually('the release of the texts', () => {
+    collect()
+    return texts.deref() === undefined ? true : null
+  })
+  await change('monitor')
+  expect(library.of('gw_1')?.version).toBe(first)
 })

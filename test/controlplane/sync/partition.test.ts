@@ -43,7 +43,7 @@ const stop = async (on: Replica, reason: string, scope = 'all') =>
     .body as unknown as Reply
 const lift = (on: Replica, scope = 'all') =>
   on.user(admin, 'POST', '/api/dashboard/kill-switch', { active: false, scope })
-const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 25_000)
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null))
 
 type TestGateway = AsyncDisposable & {
   readonly control: ControlPlane
@@ -106,14 +106,11 @@ afterEach(async () => {
   await balancer[Symbol.asyncDispose]()
   await wayOfA.restore()
   await wayOfB.restore()
-  await eventually(
-    'the database is back',
-    () =>
-      lift(b).then(
-        () => true,
-        () => null,
-      ),
-    25_000,
+  await eventually('the database is back', () =>
+    lift(b).then(
+      () => true,
+      () => null,
+    ),
   )
   await a.stop()
   await b.stop()

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  createRecentlyDisconnected,
-  type StoredProcess,
-} from '../../../controlplane/sync/recently-disconnected.ts'
+import { createRecentlyDisconnected } from '../../../controlplane/sync/recently-disconnected.ts'
+import { indexProcesses, type StoredProcess } from '../../../controlplane/sync/stored-processes.ts'
 
 const POD_A = 'pod:a'
 const POD_B = 'pod:b'
@@ -11,8 +9,8 @@ const FACTS = { name: 'a/b', applied_version: 1, sent_version: 1, agents: 0, upt
 function start(known: readonly Partial<StoredProcess>[] = []) {
   const there = new Set<string>()
   const disconnected = createRecentlyDisconnected({
-    known: () => known as readonly StoredProcess[],
-    connected: () => there,
+    known: () => indexProcesses(known as readonly StoredProcess[], 'replica'),
+    isConnected: (processId) => there.has(processId),
     leaseMs: () => 600_000,
     nowMs: () => 1_000_000,
   })
@@ -70,15 +68,14 @@ test.each([
   ['nothing', 0],
 ])('a process of a silent replica counts as unreachable until its lease of %s is over', (_, leaseS) => {
   let now = 0
+  const row = {
+    ...{ processId: 'p', gatewayId: 'g', replicaId: 'r', facts: FACTS, killState: null, readAtMs: 0 },
+    ...{ owner: POD_A, isPodDeleted: false },
+    ...{ connectedS: 100, silentS: 0, awayS: 0, isSilent: true },
+  }
   const disconnected = createRecentlyDisconnected({
-    known: () => [
-      {
-        ...{ processId: 'p', gatewayId: 'g', replicaId: 'r', facts: FACTS, killState: null, readAtMs: 0 },
-        ...{ owner: POD_A, isPodDeleted: false },
-        ...{ connectedS: 100, silentS: 0, awayS: 0, isSilent: true },
-      },
-    ],
-    connected: () => new Set(),
+    known: () => indexProcesses([row], 'replica'),
+    isConnected: () => false,
     leaseMs: () => leaseS * 1_000,
     nowMs: () => now,
   })

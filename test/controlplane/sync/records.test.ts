@@ -324,7 +324,7 @@ test.each<[string, number, (n: number) => Partial<TrafficRecord>, { deny: number
       expect((await replica.gateway(liar, 'POST', '/api/gateway/records', batch)).status).toBe(200)
       expect((await replica.gateway(liar, 'POST', '/api/gateway/records', batch)).status).toBe(200)
     }
-    const buckets = await countByTime(createScopedQuery(replica.db, 'all'), orgId, SPAN)
+    const { buckets } = await countByTime(createScopedQuery(replica.db, 'all'), orgId, SPAN)
     const sum = (key: 'deny' | 'allow') => buckets.reduce((total, bucket) => total + bucket[key], 0)
     const sums = { deny: sum('deny'), allow: sum('allow') }
     await replica.db.query('delete from traffic where time >= $1 and time < $2', [SPAN.from, SPAN.to])
@@ -333,6 +333,25 @@ test.each<[string, number, (n: number) => Partial<TrafficRecord>, { deny: number
 )
 let liars = 0
 
+test('an agent with many kinds of denials hides no other agent in the most frequent denials', async () => {
+  const orgId = (await replica.db.query<{ id: string }>('select id from orgs')).rows[0]?.id ?? ''
+  const time = '2026-04-02T00:01:30.000Z'
+  const refused = { decision: 'DENY', reason: 'unknown_host', status: 403, time, action_type: null } as const
+  const hosts = ['a', 'b', 'b', 'c', 'c', 'c'].map((name) => `${name}.example`)
+  await upload([
+    ...hosts.map((host) => record({ ...refused, host, agent: 'scanning' })),
+    record({ ...refused, host: 'a.example', agent: 'other' }),
+  ])
+  const span = { from: '2026-04-02T00:00:00.000Z', to: '2026-04-02T00:10:00.000Z' }
+  const top = { ...span, limit: 5, limitOfAgent: 2 }
+  expect(await topDenials(createScopedQuery(replica.db, 'all'), orgId, top)).toMatchObject([
+    { agent: 'scanning', host: 'c.example', count: 3, agentCount: 6 },
+    { agent: 'scanning', host: 'b.example', count: 2, agentCount: 6 },
+    { agent: 'other', host: 'a.example', count: 1, agentCount: 1 },
+  ])
+  await replica.db.query('delete from traffic where time >= $1 and time < $2', [span.from, span.to])
+})
+
 test('every count has all requests of a row', async () => {
   const orgId = (await replica.db.query<{ id: string }>('select id from orgs')).rows[0]?.id ?? ''
   const span = { from: '2026-04-01T00:00:00.000Z', to: '2026-04-01T00:10:00.000Z', bucketSeconds: 60 }
@@ -340,12 +359,12 @@ test('every count has all requests of a row', async () => {
   const before = await countActions(replica.db, orgId)
   const denied = { decision: 'DENY', reason: 'permission', status: 403, time, agent: 'loud' } as const
   await upload([record({ ...denied, refusals: REFUSALS }), record(denied), record({ time, agent: 'loud' })])
-  const buckets = await countByTime(createScopedQuery(replica.db, 'all'), orgId, span)
+  const { buckets } = await countByTime(createScopedQuery(replica.db, 'all'), orgId, span)
   expect(buckets.reduce((sum, { deny }) => sum + deny, 0)).toBe(1_241)
   expect(buckets.reduce((sum, { allow }) => sum + allow, 0)).toBe(1)
-  const top = { ...span, limit: 5 }
+  const top = { ...span, limit: 5, limitOfAgent: 2 }
   expect(await topDenials(createScopedQuery(replica.db, 'all'), orgId, top)).toMatchObject([
-    { agent: 'loud', count: 1_241 },
+    { agent: 'loud', count: 1_241, agentCount: 1_241 },
   ])
   expect(await busiestAgents(createScopedQuery(replica.db, 'all'), orgId, top)).toMatchObject([
     { agent: 'loud', allow: 1, deny: 1_241 },
@@ -403,4 +422,38 @@ test('words that only newer gateways have are kept in traffic and audit log, and
     details: { decision: 'DEFER', reason: 'over budget' },
   })
   expect(further).toEqual([])
+})
+
+test('the latency of the overview leaves out requests that waited for an approval', async () => {
+  const orgId = (await replica.db.query<{ id: string }>('select id from orgs')).rows[0]?.id ?? ''
+  const span = { from: '2026-04-02T00:00:00.000Z', to: '2026-04-02T00:01:00.000Z', bucketSeconds: 60 }
+  const time = '2026-04-02T00:00:30.000Z'
+  await upload([record({ time, latency_ms: 10 }), record({ time, latency_ms: 240_000 })])
+  // The approval of a record must exist, so the row gets its own.
+  await replica.db.query("update traffic set approval_id = 'apr_1' where latency_ms = 240000 and time = $1", [
+    time,
+  ])
+  const { buckets } = await countByTime(createScopedQuery(replica.db, 'all'), orgId, span)
+  expect(buckets).toMatchObject([{ allow: 2, p50: 10, p95: 10 }])
+})
+
+test('the latency of a period is that of all its requests, and null without requests', async () => {
+  const orgId = (await replica.db.query<{ id: string }>('select id from orgs')).rows[0]?.id ?? ''
+  const at = (second: string, latency_ms: number) =>
+    record({ time: `2026-04-03T00:${second}.000Z`, latency_ms })
+  await upload([at('00:10', 10), at('00:20', 20), at('00:30', 30), at('00:40', 40), at('02:10', 1_000)])
+  const countIn = (day: string) => {
+    const span = { from: `${day}T00:00:00.000Z`, to: `${day}T00:03:00.000Z`, bucketSeconds: 60 }
+    return countByTime(createScopedQuery(replica.db, 'all'), orgId, span)
+  }
+  const { buckets, latency } = await countIn('2026-04-03')
+  expect(buckets.map(({ allow, p50 }) => [allow, p50])).toEqual([
+    [4, 25],
+    [0, null],
+    [1, 1_000],
+  ])
+  expect(latency).toEqual({ p50: 30, p95: expect.closeTo(808), p99: expect.closeTo(961.6) })
+  const quiet = await countIn('2026-04-04')
+  expect(quiet.buckets.map(({ allow, p50 }) => [allow, p50])).toEqual(Array(3).fill([0, null]))
+  expect(quiet.latency).toEqual({ p50: null, p95: null, p99: null })
 })

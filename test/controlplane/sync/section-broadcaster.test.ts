@@ -129,3 +129,46 @@ test('a gateway is sent a change that a submitted action has read before the not
   await cast.refresh()
   expect(first.types()).toEqual(['sections', 'sections'])
 })
+
+test('each pass over the gateways begins with a read, also when submitted actions reload the library during passes', async () => {
+  const events: string[] = []
+  const state = { revision: 1 }
+  const library = {
+    get order() {
+      return { epoch: 1, ...state }
+    },
+    reload: async () => undefined,
+    of: () => ({ version: state.revision, hashes: { version: String(state.revision) }, texts: new Map() }),
+  } as unknown as SectionLibrary
+  const peerRegistry = createPeerRegistry()
+  const cast = createSectionBroadcaster({
+    db: { query: async () => ({ rows: [library.order], rowCount: 1 }) } as never,
+    peerRegistry,
+    library,
+    clock: { nowMs: () => 0, monotonicMs: () => 0 },
+    raiseEpoch: async () => false,
+    freshness: {
+      read(_, work) {
+        events.push('read')
+        return work()
+      },
+      isFresh: () => true,
+    },
+  })
+  const sink = {
+    write(text: string) {
+      events.push(JSON.parse(text).type)
+      if (state.revision < 3) state.revision++
+      return true
+    },
+    ...{ end() {}, destroy() {}, writableLength: 0, destroyed: false },
+  }
+  peerRegistry.add(
+    createPeer({
+      ...{ gatewayId: 'gw', name: 'gw', processId: 'p', sink, nowMs: 0 },
+      ...{ syncKey: new Uint8Array(32), onSlow() {} },
+    }),
+  )
+  await cast.refresh()
+  expect(events).toEqual(['read', 'sections', 'read', 'sections', 'read', 'sections'])
+})

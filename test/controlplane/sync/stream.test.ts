@@ -44,7 +44,7 @@ describe('the stream of a gateway process', () => {
     stream.close()
   })
 
-  test('beats with a signature every five seconds', { timeout: 15_000 }, async () => {
+  test('beats with a signature every five seconds', async () => {
     const stream = await openStream(replica, gateway)
     const beat = await eventually('a beat', () => stream.messages.find((m) => m.type === 'beat') ?? null)
     const text = beatMacText(beat.version, beat.until)
@@ -245,9 +245,7 @@ describe('what is known of a gateway', () => {
   })
 })
 
-test('a reader that does not read is cut off instead of being buffered for', {
-  timeout: 60_000,
-}, async () => {
+test('a reader that does not read is cut off instead of being buffered for', async () => {
   const enrolled = await replica.enrol('default/slow')
   const { connect } = await import('node:net')
   const { port } = new URL(replica.url)

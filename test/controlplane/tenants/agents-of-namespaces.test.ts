@@ -16,8 +16,8 @@ beforeAll(async () => {
   own = await agent('alpha/warden', 'alpha/main')
   other = await agent('omega/warden', 'omega/main')
   everywhere = await agent('warden')
-}, 120_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 60_000)
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 async function agent(name: string, gateway?: string): Promise<Call> {
   const given = { name, runtime: '', environment: 'test', capabilities: CAPABILITIES }

@@ -47,8 +47,8 @@ beforeAll(async () => {
       ],
     )
   users = { landlord: await admin('landlord'), lodger: await admin('lodger') }
-}, 120_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 60_000)
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 
 async function apply(kind: string, namespace: string, name: string, spec: object): Promise<void> {
   const operator = caller(here.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })

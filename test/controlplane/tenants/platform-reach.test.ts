@@ -40,7 +40,7 @@ beforeAll(async () => {
     if (connector !== undefined) await apply('Connector', namespace, 'own', connector)
     await apply('Permission', namespace, 'all', { gatewayRefs: [{ name: 'main' }], rules: RULES })
   }
-}, 60_000)
+})
 afterAll(() => here?.[Symbol.asyncDispose]())
 
 async function apply(kind: string, namespace: string, name: string, spec: object): Promise<void> {

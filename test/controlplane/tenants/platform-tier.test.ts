@@ -28,7 +28,7 @@ beforeAll(async () => {
   const agent = { name: 'team/bot', runtime: '', environment: 'test', gateway: 'team/main' }
   const made = await here.admin('POST', `${D}/agents`, agent)
   bot = caller(here.plane.url, { authorization: `Bearer ${at(made.body, 'api_key')}` })
-}, 60_000)
+})
 afterAll(() => here?.[Symbol.asyncDispose]())
 
 async function apply(kind: string, namespace: string, name: string, spec: object, credential?: string) {

@@ -22,8 +22,8 @@ beforeAll(async () => {
   for (const role of ROLES)
     for (const place of Object.keys(PLACES) as Place[])
       users.set(`${role} ${place}`, await world.user(role, PLACES[place]))
-}, 120_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 60_000)
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 const called = (role: Role, place: Place): Call => {
   const call = users.get(`${role} ${place}`)

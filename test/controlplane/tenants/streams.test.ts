@@ -9,8 +9,8 @@ let viewer: Call
 beforeAll(async () => {
   world = await startTwoTenants()
   viewer = await world.user('viewer', ['alpha'])
-}, 120_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 60_000)
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 const D = '/api/dashboard'
 let holds = 0

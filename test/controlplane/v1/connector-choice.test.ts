@@ -47,8 +47,8 @@ rules:
   if (policy.status !== 200) throw new Error(policy.text)
   await world.sql('update config_version set version = version + 1')
   agent = await world.agent()
-}, 60_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 90_000)
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 async function decided(spec: { type: string; resource?: object; parameters?: object }) {
   const [provider] = spec.type.split('.')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FILE_ACTIONS } from '../../../controlplane/features/executions/file-actions.ts'
+import { FILE_ACTIONS } from '../../../controlplane/features/actions/executions/file-actions.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { storedHeader } from '../../support/every-connector.ts'
 import { type ExecutionWorld, startExecutionWorld } from './execution-world.ts'
@@ -11,8 +11,8 @@ let agent: TestAgent
 beforeAll(async () => {
   here = await startExecutionWorld()
   agent = await here.world.agent()
-}, 60_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 90_000)
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 
 test.each([
   [

@@ -15,8 +15,8 @@ beforeAll(async () => {
   here = await startExecutionWorld()
   agent = await here.world.agent()
   await here.applied()
-}, 90_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 60_000)
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 beforeEach(() => {
   called.length = 0
 })

@@ -9,8 +9,8 @@ let here: ExecutionWorld
 let agent: TestAgent
 beforeAll(async () => {
   here = await startExecutionWorld()
-}, 60_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 90_000)
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 
 const policies: string[] = []
 

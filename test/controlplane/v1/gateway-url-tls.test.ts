@@ -27,8 +27,8 @@ beforeAll(async () => {
     const { body } = await here.world.admin('GET', '/api/dashboard/gateway')
     return at(body, 'gateways', 0, 'live') === null ? true : null
   })
-}, 90_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 60_000)
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 const trusted = getCACertificates('default')
 afterEach(() => {
   setDefaultCACertificates(trusted)

@@ -22,8 +22,8 @@ beforeAll(async () => {
   here = await startExecutionWorld()
   for (let at = 0; at < AGENTS; at++) agents.push(await here.world.agent())
   await here.applied()
-}, 60_000)
-afterAll(() => here?.[Symbol.asyncDispose](), 90_000)
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 
 const setUrl = (gateway_url: string) =>
   here.world.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url } })
@@ -44,7 +44,7 @@ afterEach(() => setUrl(''))
 async function mended(): Promise<void> {
   here.gateway.mend()
   cutAtMs = Number.POSITIVE_INFINITY
-  await eventually('the gateway is back', async () => ((await live()) !== null ? true : null), 25_000)
+  await eventually('the gateway is back', async () => ((await live()) !== null ? true : null))
 }
 
 async function cut(): Promise<void> {

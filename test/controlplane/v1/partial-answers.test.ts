@@ -22,7 +22,7 @@ beforeAll(async () => {
     expect(made.status, made.text).toBe(200)
   }
   agent = await world.agent()
-}, 60_000)
+})
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 async function join(email: string, group: string): Promise<Call> {

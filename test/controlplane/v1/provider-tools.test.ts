@@ -19,8 +19,8 @@ beforeAll(async () => {
     if (made.status !== 200) throw new Error(made.text)
   }
   agent = await world.agent()
-}, 60_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 90_000)
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 async function asked(path: string, parameters: object) {
   const action_spec = {

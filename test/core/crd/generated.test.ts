@@ -179,7 +179,32 @@ describe('the CEL and the function of a rule agree', () => {
                 { agentTriggers: {} },
                 { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },
                 { credential: { vault: 'a' } },
+                {
+                  type: 'chat',
+                  credential: { vault: 'a', oauth2: { tokenUrl: 'https://a.test', clientId: 'a' } },
+                },
+                {
+                  credential: {
+                    vault: 'a',
+                    oauth2: { tokenUrl: 'https://a.test', clientId: 'a' },
+                    githubApp: { appId: 'a', installationId: 1 },
+                  },
+                },
+                {
+                  credential: {
+                    vault: 'a',
+                    oauth2: {
+                      ...{ tokenUrl: 'https://a.test', clientId: 'a', grant: 'refresh_token', scopes: ['a'] },
+                      scopesByAction: [{ actionPattern: 'codehost.*', scopes: ['a', 'b'] }],
+                    },
+                  },
+                },
                 { credential: {} },
+                { credential: { env: { name: 'A' } } },
+                { credential: { file: { path: '/a/b' } } },
+                { credential: { file: { path: '/a/../b' } } },
+                { credential: { exec: { command: 'a' }, vault: 'a' } },
+                { type: 'chat', credential: { exec: { command: 'a' } } },
               ).map((rest) =>
                 ConnectorSpec.parse({ type, ...hosts, ...auth, upstream, tls: { mode }, ...rest }),
               ),

@@ -313,7 +313,7 @@ describe('explain', () => {
     ])
   })
 
-  test('explains to rule authors, but not to agents, how to permit a denied action', () => {
+  test('explains how to permit a denied action', () => {
     const denying = rulesOf({
       ...{ level: 'full_enforce', default: 'deny', policies: [] },
       permissions: [
@@ -330,7 +330,6 @@ describe('explain', () => {
     }
     expect(explainText(given)).toContain('permission  "codehost.pr.*" (Permission team/dev)')
     expect(explainText(given)).toContain('to permit   Change that rule of Permission "team/dev"')
-    expect(explainText({ ...given, isForAgent: true })).not.toContain('to permit')
   })
 
   test('an agent cannot forge a line', () => {

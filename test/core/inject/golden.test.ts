@@ -55,7 +55,7 @@ describe('a governed pod', () => {
   it('starts the rules, then the proxy, then everything else', () => {
     for (const pod of pods) {
       const names = (pod.spec.initContainers ?? []).map(({ name }) => name)
-      const isCaptured = pod.metadata.labels?.['chaperone.dev/layer'] === 'Captured'
+      const isCaptured = pod.metadata.labels?.['chaperone.dev/layer'] === 'Transparent'
       expect(names.slice(0, isCaptured ? 2 : 1)).toEqual(
         isCaptured ? ['chaperone-rules', 'chaperone-proxy'] : ['chaperone-proxy'],
       )

@@ -12,8 +12,8 @@ const AUTO = { interception: 'auto' }
 const GVISOR = { runtime: 'gvisor' } as const
 
 test.each<[string, object, Partial<PodRuntime>, RegExp]>([
-  ['auto on a Linux kernel', AUTO, {}, /^transparent Captured interception auto chose transparent/],
-  ['auto on a Linux kernel, isolated', AUTO, { isolation: 'stored' }, /^transparent Captured /],
+  ['auto on a Linux kernel', AUTO, {}, /^transparent Transparent interception auto chose transparent/],
+  ['auto on a Linux kernel, isolated', AUTO, { isolation: 'stored' }, /^transparent Transparent /],
   [
     'auto under gVisor, isolated',
     AUTO,
@@ -50,7 +50,7 @@ test.each<[string, object, Partial<PodRuntime>, RegExp]>([
     { ...GVISOR, isolation: 'stored' },
     /^refused: .*spec\.hardening strict does not allow proxyEnv; /,
   ],
-  ['transparent under gVisor', {}, { ...GVISOR, isolation: 'stored' }, /^transparent Captured -$/],
+  ['transparent under gVisor', {}, { ...GVISOR, isolation: 'stored' }, /^transparent Transparent -$/],
   ['proxyEnv', { interception: 'proxyEnv' }, {}, /^proxyEnv Cooperative -$/],
   [
     'proxyEnv before the policy is stored',

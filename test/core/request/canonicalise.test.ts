@@ -130,6 +130,10 @@ describe('the host', () => {
     const request = read({ method: 'CONNECT', target: `${HOST}:443`, rawHeaders: ['Host', `${HOST}:443`] })
     expect(request).toMatchObject({ method: 'CONNECT', host: HOST, port: 443, segments: [] })
     expect(codeOf({ method: 'CONNECT', target: 'other.test:443' })).toBe('misdirected')
+    const plain = { method: 'CONNECT', target: `${HOST}:80` }
+    expect(read({ ...plain, rawHeaders: ['Host', HOST] })).toMatchObject({ host: HOST, port: 80 })
+    expect(codeOf({ ...plain, rawHeaders: ['Host', 'other.test'] })).toBe('misdirected')
+    expect(codeOf({ ...plain, rawHeaders: ['Host', `${HOST}:443`] })).toBe('misdirected')
   })
 })
 

@@ -7,7 +7,11 @@ import { lookupPermission } from '../../../core/decision/permissions/permissions
 import { collectOpinions, weigh } from '../../../core/decision/policies/policy-opinion.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { buildSnapshot, buildSnapshotInSteps, type SnapshotInput } from '../../../core/snapshot/build.ts'
-import { PERMISSION_SECTIONS, SECTION_NAMES } from '../../../core/snapshot/sections.ts'
+import {
+  OWN_PERMISSIONS_SECTION,
+  PERMISSION_SECTIONS,
+  SECTION_NAMES,
+} from '../../../core/snapshot/sections.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import fc from '../../support/fast-check.ts'
 import { inputOf } from '../decision/fixtures.ts'
@@ -56,6 +60,26 @@ describe('building a snapshot', () => {
     expect(lookupPermission(second.permissions, 'bot', 'codehost.pr.merge')?.id).toBe('perm_2')
     expect(lookupPermission(second.permissions, 'bot', 'codehost.issue.create')?.id).toBe('perm_1')
     expect(lookupPermission(first.permissions, 'bot', 'codehost.pr.merge')?.id).toBe('perm_1')
+  })
+
+  test("the section of a sidecar's own permissions applies beside the shared ones, until the index omits it", () => {
+    const deny = { ...permission, id: 'perm_2', action_pattern: 'codehost.pr.merge', decision: 'deny' }
+    const first = buildSnapshot(input(1, { [OWN_PERMISSIONS_SECTION]: [deny] }))
+    expect(lookupPermission(first.permissions, 'bot', 'codehost.pr.merge')?.id).toBe('perm_2')
+    const same = input(2, { [OWN_PERMISSIONS_SECTION]: [deny] })
+    expect(buildSnapshot({ ...same, sections: {} }, first).permissions).toBe(first.permissions)
+    const changed = input(3, { [OWN_PERMISSIONS_SECTION]: [{ ...deny, id: 'perm_3' }] })
+    const third = buildSnapshot(
+      { ...changed, sections: { [OWN_PERMISSIONS_SECTION]: [{ ...deny, id: 'perm_3' }] } },
+      first,
+    )
+    expect(lookupPermission(third.permissions, 'bot', 'codehost.pr.merge')?.id).toBe('perm_3')
+    const { hashes } = input(4)
+    const fourth = buildSnapshot({ version: 4, sections: {}, hashes }, third)
+    expect(lookupPermission(fourth.permissions, 'bot', 'codehost.pr.merge')?.id).toBe('perm_1')
+    expect(refusal({ version: 5, sections: {}, hashes: changed.hashes }, fourth)).toBe(
+      `section ${OWN_PERMISSIONS_SECTION}: is missing`,
+    )
   })
 
   test('yields between shards, so that a large set blocks nothing', () => {

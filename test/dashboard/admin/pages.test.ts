@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { VERSION } from '../../../controlplane/version.ts'
+import { eventually } from '../../support/eventually.ts'
 import { size } from '../../support/proof.ts'
 import { type View, type Visitor, violations } from '../browser.ts'
+import { traceFirstView } from '../first-view.ts'
 import { HOSTILE } from '../hostile-strings.ts'
 import { OWNER, registerOwner, type Stage, startStage, whySkipped } from '../stage.ts'
 
@@ -20,7 +23,7 @@ const SURPLUS = 'document.documentElement.scrollWidth - document.documentElement
 const PLACES = [
   ['policies', 'default-approve-risky'],
   ['policies?policy=new', 'a merge into production is held'],
-  ['permissions?agent=dev', 'Decided by'],
+  ['permissions?agent=dev', 'Open all'],
   ['permissions?q=pr.merge', 'Decided by'],
   ['permissions?agent=dev&with=peer&q=issue.get', 'differs'],
   ['connectors', 'Stored, sent as'],
@@ -58,8 +61,8 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
       ['suspend', 'peer'],
     ])
       expect((await stage.laptop.cli(['agent', ...words])).code).toBe(0)
-  }, 180_000)
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 90_000)
+  })
+  afterAll(async () => stage?.[Symbol.asyncDispose]())
 
   const go = async ({ page }: Visitor, place: string, landmark: string) => {
     await page.goto(`${base()}/#/${place}`)
@@ -79,6 +82,18 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await page.keyboard.insertText(text)
   }
 
+  test('the first view takes less than 250 KB by the trace of the browser', async () => {
+    const { page, context } = await stage.signedIn(OWNER, '')
+    const { bytes, paintMs } = await traceFirstView(stage.browser, page, () =>
+      page.locator('canvas').first().waitFor(),
+    )
+    // The time depends on the load of the machine; the goal is 1 s.
+    console.log(`first view: ${bytes} bytes, largest paint after ${Math.round(paintMs)} ms`)
+    expect(bytes).toBeGreaterThan(100_000)
+    expect(bytes).toBeLessThan(250_000)
+    await context.close()
+  })
+
   test('a policy with a failing test cannot be saved and shows why; after the correction it is saved and active', async () => {
     const visitor = await stage.signedIn(OWNER, '')
     const { page, context, complaints } = visitor
@@ -88,6 +103,22 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     const text = (outcome: string) =>
       `rules:\n  - { name: no merges, conditions: ['action.type == "codehost.pr.merge"'], decision: deny }\ntests:\n  - name: merging is refused\n    action: { type: codehost.pr.merge, resource: { provider: codehost } }\n    expect: { outcome: ${outcome} }\n`
     const before = (await policiesNow()).length
+
+    await write(visitor, 'rules:\n  - conditions: ["')
+    await page.keyboard.type("action.type == 'codehost.pr.mer")
+    const option = page.getByRole('option', { name: /^codehost\.pr\.merge/ })
+    await option.waitFor()
+    await page.keyboard.press('Escape')
+    await option.waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+Space')
+    await option.waitFor()
+    expect(await option.getAttribute('aria-selected')).toBe('true')
+    expect(await violations(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await option.waitFor({ state: 'detached' })
+    expect(await page.getByRole('textbox', { name: 'policyYaml' }).innerText()).toContain(
+      `["action.type == 'codehost.pr.merge`,
+    )
 
     await write(visitor, text('allow'))
     await page.getByText('Test "merging is refused" fails (expected allow, got deny').waitFor()
@@ -131,6 +162,12 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await page.reload()
     await page.getByText('Its permissions').first().waitFor()
     expect(await page.getByText(key ?? '').count()).toBe(0)
+    await page.getByRole('button', { name: 'More actions for second' }).click()
+    await page.getByRole('menuitem', { name: 'New key' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('menuitem', { name: 'Revoke' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('button', { name: 'Suspend second' }).waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -139,7 +176,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await stage.invite('eve2@example.com', 'viewer')
     const visitor = await stage.signedIn('eve2@example.com', '')
     const { page, context } = visitor
-    await go(visitor, 'permissions?agent=dev', 'Decided by')
+    await go(visitor, 'permissions?agent=dev', 'Open all')
     const places = [
       'permissions',
       'policies',
@@ -152,7 +189,8 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     for (const place of [...places, 'audit', 'bundle']) {
       await page.goto(`${base()}/#/${place}`)
       await page.locator('#page-title').waitFor()
-      const names = await page.getByRole('button').allInnerTexts()
+      // The lines of the catalogue have names of resources, such as `codehost.import`.
+      const names = await page.locator('button:not(.resource)').allInnerTexts()
       expect(names.join(), place).not.toMatch(/add|new |create|save|remove|suspend|revoke|invite|import/i)
     }
     const paths = ['policies', 'connectors', 'agents', 'users', 'settings', 'audit', 'export', 'permissions']
@@ -162,6 +200,34 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
       )
       expect(status, path).toBe(403)
     }
+    await context.close()
+  })
+
+  test('a bundle is compared before it is imported, and what is the same is left out', async () => {
+    const visitor = await stage.signedIn(OWNER, '#/bundle')
+    const { page, context } = visitor
+    const { body } = await stage.laptop.api('GET', '/api/dashboard/export')
+    const policies = body['policies'] as readonly { readonly name: string; readonly priority: number }[]
+    const [first, ...others] = policies
+    const bundle = {
+      ...{ version: '1.0', agents: [{ name: 'from-bundle' }] },
+      policies: [{ ...first, priority: 77 }, ...others],
+    }
+    const choose = (value: unknown) =>
+      page.locator('input[type=file]').setInputFiles({
+        ...{ name: 'bundle.json', mimeType: 'application/json' },
+        buffer: Buffer.from(JSON.stringify(value)),
+      })
+    await choose(bundle)
+    await page.getByText(`1 new, 1 changed, ${others.length} the same.`).waitFor()
+    await page.getByText('Differs in priority. Becomes a policy beside the existing one.').waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText('Imported: agents 1, policies 1.').waitFor()
+    await choose({ ...bundle, agents: [] })
+    await page.getByText('There is nothing to import.').waitFor()
+    expect(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true)
+    expect(visitor.complaints).toEqual([])
     await context.close()
   })
 
@@ -176,6 +242,137 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await row.getByText('differs').waitFor()
     expect(await row.innerText()).toMatch(/Allowed[\s\S]*Denied[\s\S]*differs/)
     expect(page.url()).toContain('with=peer')
+    await context.close()
+  })
+
+  test('the catalogue is a tree with the decisions of each resource, and the help shows the version and commands', async () => {
+    const visitor = await stage.signedIn(OWNER, '')
+    const { page, context } = visitor
+    await go(visitor, 'permissions?agent=dev', 'Open all')
+    expect(await page.locator('[data-row^="codehost."]').count()).toBe(0)
+    const resource = page.locator('[data-resource="codehost.issue"] button').first()
+    expect(await resource.innerText()).toMatch(/issue\s+\d+ actions[\s\S]*(allowed|held|denied)/)
+    await resource.click()
+    await page.locator('[data-row="codehost.issue.get"]').getByText('Allowed').waitFor()
+    expect(await resource.getAttribute('aria-expanded')).toBe('true')
+    await page.getByText(`Version ${VERSION}`).waitFor()
+    await page.getByRole('button', { name: 'Help' }).click()
+    await page
+      .getByRole('dialog')
+      .getByText(/ doctor$/)
+      .waitFor()
+    await context.close()
+  })
+
+  test('agents are searched, and the selected ones are suspended together', async () => {
+    for (const name of ['batch-a', 'batch-b', 'batch-c', 'other-a', 'other-b'])
+      await stage.laptop.api('POST', '/api/dashboard/agents', { name, runtime: '', environment: 'test' })
+    const visitor = await stage.signedIn(OWNER, '')
+    const { page, context, complaints } = visitor
+    await go(visitor, 'agents', 'batch-a')
+    await page.getByRole('searchbox', { name: 'Search agents' }).fill('batch')
+    await page.getByText('other-a').waitFor({ state: 'detached' })
+    expect(page.url()).toContain('q=batch')
+    await page.getByRole('checkbox', { name: 'Select all rows' }).check()
+    await page.getByRole('checkbox', { name: 'Select batch-c' }).uncheck()
+    await page.getByRole('button', { name: 'Suspend the selected rows' }).click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByRole('listitem').allInnerTexts()).toEqual(['batch-a', 'batch-b'])
+    await dialog.getByRole('button', { name: 'Suspend' }).click()
+    await page.getByText('2 of 2 suspended.').waitFor()
+    await page.getByRole('button', { name: 'Activate batch-b' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Suspend batch-c', exact: true }).count()).toBe(1)
+    expect(await violations(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  test('users are found by their groups, and a user cannot be selected who is oneself', async () => {
+    for (const name of ['ann', 'ben', 'cat', 'dan', 'eva']) {
+      const user_id = await stage.invite(`${name}@example.com`, 'viewer')
+      const groups = [name === 'ben' ? 'night-shift' : 'day-shift']
+      await stage.laptop.api('POST', '/api/dashboard/users', { action: 'set_groups', user_id, groups })
+    }
+    const visitor = await stage.signedIn(OWNER, '')
+    const { page, context } = visitor
+    await go(visitor, 'users', 'ann@example.com')
+    expect(await page.getByRole('checkbox', { name: `Select ${OWNER}` }).count()).toBe(0)
+    await page.getByRole('searchbox', { name: 'Search users' }).fill('night')
+    await page.getByText('ann@example.com').waitFor({ state: 'detached' })
+    expect(await page.locator('[data-row]').count()).toBe(1)
+    await page.getByRole('checkbox', { name: 'Select ben@example.com' }).check()
+    await page.getByRole('button', { name: 'Suspend the selected rows' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
+    await page.getByRole('button', { name: 'Activate ben@example.com' }).waitFor()
+    await context.close()
+  })
+
+  test('held requests of a low risk are approved together, others are left out and are denied together with a reason', async () => {
+    const rule = {
+      name: 'ask',
+      conditions: ['action.type in ["codehost.issue.create", "codehost.pr.merge"]'],
+      decision: 'require_approval',
+    }
+    const policyYaml = JSON.stringify({ rules: [rule] })
+    const { body: made } = await stage.laptop.api('POST', '/api/dashboard/policies', {
+      ...{ name: 'ask for issues', policyYaml, priority: 900 },
+    })
+    await eventually('the gateway applies the policy', async () => {
+      const request = 'method=POST&url=https://api.github.com/repos/acme/site/issues&agent=dev'
+      const { body: answer } = await stage.laptop.api('GET', `/api/dashboard/explain?${request}`)
+      const { body: overview } = await stage.laptop.api('GET', '/api/dashboard/overview')
+      const [gateway] = overview['gateways'] as { applied_version: number }[]
+      const isHeld = (answer['decision'] as { verdict: string }).verdict === 'hold'
+      return isHeld && (gateway?.applied_version ?? 0) >= Number(answer['snapshot_version']) ? true : null
+    })
+    const merged = () => stage.vendors.recorder.seen.filter(({ target }) => target.endsWith('/merge')).length
+    const before = merged()
+    const issue = { method: 'POST', host: 'api.github.com', target: '/repos/acme/site/issues' }
+    const headers = [['Content-Type', 'application/json']] as const
+    const issues = ['{"title":"one"}', '{"title":"two"}'].map((body) =>
+      stage.agent.json({ ...issue, headers, body }),
+    )
+    const merges = ['{"commit_title":"a"}', '{"commit_title":"b"}'].map((body) => stage.merge(body))
+    const visitor = await stage.signedIn(OWNER, '')
+    const { page, context, complaints } = visitor
+    await go(visitor, 'approvals?view=list', 'issue.create')
+    await page.locator('[data-row]').nth(3).waitFor()
+    await page.getByRole('checkbox', { name: 'Select all rows' }).check()
+    await page.getByRole('button', { name: 'Approve the selected rows' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('2 of the selected rows are left out.').waitFor()
+    expect(await dialog.getByRole('listitem').count()).toBe(2)
+    expect(await dialog.innerText()).not.toContain('Merge')
+    expect(await violations(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('2 of 2 approved.').waitFor()
+    for (const one of issues) expect((await one).status).toBe(201)
+
+    await page.locator('[data-row]').nth(2).waitFor({ state: 'detached' })
+    await page.getByRole('checkbox', { name: 'Select all rows' }).check()
+    expect(await page.getByRole('button', { name: 'Approve the selected rows' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Deny the selected rows' }).click()
+    await dialog.getByLabel('Reason').fill('Not during the freeze')
+    await dialog.getByRole('button', { name: 'Deny' }).click()
+    await page.getByText('2 of 2 denied.').waitFor()
+    for (const one of merges) {
+      const { status, body } = await one
+      expect(status).toBe(403)
+      expect(JSON.stringify(body)).toContain('Not during the freeze')
+    }
+    expect(merged()).toBe(before)
+    expect(complaints).toEqual([])
+    await stage.laptop.api('DELETE', `/api/dashboard/policies?policy_id=${made['policy_id']}`)
+    await context.close()
+  })
+
+  test('the palette opens by a button on a phone', async () => {
+    const visitor = await stage.signedIn(OWNER, '', { width: 375, scheme: 'light' })
+    const { page, context } = visitor
+    await go(visitor, 'overview', 'Most frequent denials')
+    await page.getByRole('button', { name: 'Go to' }).click()
+    await page.getByRole('option', { name: 'Settings' }).click()
+    await page.getByText('Bot token of the team chat (Slack)').waitFor()
     await context.close()
   })
 
@@ -197,7 +394,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     expect(new URL(page.url()).hash).toBe('#/agents?agent=dev')
     await page.locator('[data-record]').first().waitFor()
     await page.getByRole('region', { name: 'What it may do' }).getByRole('link', { name: /host/i }).click()
-    await page.getByText('Decided by').first().waitFor()
+    await page.getByText('Decided by').or(page.getByText('Open all')).first().waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })

@@ -24,11 +24,11 @@ beforeAll(async () => {
   viewer = await here.plane.signIn('eve@example.com')
   db = await openDb({ url: here.database.url, log: pino({ level: 'silent' }) })
   await setUp()
-}, 60_000)
+})
 afterAll(async () => {
   await db?.close()
   await here?.[Symbol.asyncDispose]()
-}, 90_000)
+})
 
 const RULE = `rules:
   - name: no merges

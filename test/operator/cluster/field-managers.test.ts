@@ -20,8 +20,8 @@ describe.skipIf(kubeAssets() === null)(
       world = await startClusterWorld()
       await world.cluster.namespace('team')
       await world.operator()
-    }, 120_000)
-    afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+    })
+    afterAll(() => world?.[Symbol.asyncDispose]())
 
     const applied = (fieldManager: string, part: { metadata?: object; spec?: object }, query: object = {}) =>
       world.cluster.client.call<Any>({
@@ -73,7 +73,7 @@ describe.skipIf(kubeAssets() === null)(
         expect(dry['spec'], manager).toEqual(made['spec'])
         expect(generation(await applied(manager, part)), manager).toBe(generation(made))
       }
-    }, 60_000)
+    })
 
     test('a conflict is refused without force, and drift is put right by the next apply, not by the operator', async () => {
       const conflict = await applied(FLUX, {
@@ -100,6 +100,6 @@ describe.skipIf(kubeAssets() === null)(
       const lifted = await applied(PERSON, {})
       expect(lifted['spec']).toMatchObject({ ...fromArgo.spec, ...fromFlux.spec })
       await untilConditions(world.cluster, ['Gateway', 'team', 'prod'], ['KillSwitchActive=False/NotActive'])
-    }, 60_000)
+    })
   },
 )

@@ -70,11 +70,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
       const answer = await fetch(`http://127.0.0.1:${ready['health_port']}${path}`)
       return { status: answer.status, text: await answer.text() }
     }
-    await eventually(
-      'it is ready',
-      async () => ((await health('/readyz')).status === 200 ? true : null),
-      25_000,
-    )
+    await eventually('it is ready', async () => ((await health('/readyz')).status === 200 ? true : null))
     expect(JSON.parse((await health('/readyz')).text)).toMatchObject({
       synced: 'ok',
       'kill-switches': 'ok',
@@ -117,7 +113,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
     expect((await ended)[0]).toBe(0)
     const lease = await world.cluster.get('Lease', SYSTEM, 'chaperone-operator')
     expect((lease['spec'] as { holderIdentity?: string }).holderIdentity ?? '').toBe('')
-  }, 60_000)
+  })
 
   test('names a missing setting when it cannot start', async () => {
     const { message } = start({ POD_NAMESPACE: '' })

@@ -16,8 +16,8 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
   let world: ClusterWorld
   beforeAll(async () => {
     world = await startClusterWorld({ withControllers: hasControllers })
-  }, 120_000)
-  afterAll(() => world?.[Symbol.asyncDispose](), 90_000)
+  })
+  afterAll(() => world?.[Symbol.asyncDispose]())
 
   test('a deleted Gateway is gone at once, also while a call about it hangs', async () => {
     await using started = new AsyncDisposableStack()
@@ -40,8 +40,8 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
     await eventually('the push is in flight', async () => relay.swallowed > before + 8_000 || null)
     await cluster.remove('Gateway', 'hanging', 'prod')
     const isGone = () => isMissing(cluster.get('Gateway', 'hanging', 'prod'))
-    await eventually('the Gateway is gone', isGone, 5_000)
-  }, 60_000)
+    await eventually('the Gateway is gone', isGone)
+  })
 
   test('an operator that starts during an outage reports it, and pushes when the control plane is back', async () => {
     const { cluster } = world
@@ -58,7 +58,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
     await operator[Symbol.asyncDispose]()
     await using _next = await world.operator()
     await untilConditions(cluster, ['Gateway', 'starting', 'prod'], ['Ready=True/Ready'])
-  }, 60_000)
+  })
 
   test('takes the finalizer of former versions off, and removes a Gateway that was deleted without an operator', async () => {
     const { cluster, replica } = world
@@ -86,7 +86,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
         return status === 404 || null
       })
     await cluster.patch('Gateway', 'former', 'held', { metadata: { finalizers: null } })
-  }, 60_000)
+  })
 
   test.skipIf(!hasControllers)(
     'a namespace with Gateways still deletes in under a minute, also without an operator',
@@ -106,7 +106,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
         const path = pathOf(NAMESPACES, undefined, namespace)
         await cluster.client.call({ method: 'DELETE', path })
         const isGone = () => isMissing(cluster.client.call({ method: 'GET', path }))
-        await eventually(`the namespace ${namespace} is gone`, isGone, 60_000)
+        await eventually(`the namespace ${namespace} is gone`, isGone)
       }
       await world.replica.stop()
       await gone('team')

@@ -14,7 +14,13 @@ type Shape = {
 }
 
 function pod(name: string, shape: Shape = {}): GovernedPod {
-  const { gateway = 'team/prod', agent = name, isReady = true, phase = 'Running', layer = 'Captured' } = shape
+  const {
+    gateway = 'team/prod',
+    agent = name,
+    isReady = true,
+    phase = 'Running',
+    layer = 'Transparent',
+  } = shape
   return governedPod({
     metadata: {
       ...{ namespace: 'team', name, uid: name, resourceVersion: '1' },
@@ -40,6 +46,7 @@ const NOTHING = {
   notReady: [],
   captureFailures: [],
   sharedAgents: [],
+  admittingInbound: new Set(),
 }
 
 function captureFailureOf(initContainerStatuses: readonly object[]): Pick<GovernedPod, 'captureFailure'> {
@@ -55,10 +62,12 @@ describe('the index of governed pods', () => {
     expect(set('a', { changesUser: true })).toEqual(new Set(['team/prod']))
     set('b', { isReady: false })
     set('c', { phase: 'Succeeded' })
-    const counts = { ...NOTHING, governed: 2, ready: 1, changingUser: 1 }
+    const admittingInbound = new Set(['team/a', 'team/b'])
+    const counts = { ...NOTHING, governed: 2, ready: 1, changingUser: 1, admittingInbound }
     expect(index.factsOf('team/prod')).toEqual(counts)
     index.set('team/a', undefined)
-    expect(index.factsOf('team/prod')).toEqual({ ...NOTHING, governed: 1, ready: 0 })
+    const left = { ...NOTHING, governed: 1, admittingInbound: new Set(['team/b']) }
+    expect(index.factsOf('team/prod')).toEqual({ ...left, ready: 0 })
     set('b', { phase: 'Failed' })
     expect(index.factsOf('team/prod')).toEqual({ ...NOTHING, governed: 0, ready: 0 })
   })

@@ -47,7 +47,6 @@ const deleted = (name: string) =>
   eventually(
     `${name} is reported as deleted`,
     async () => (await rows(name)).some((row) => row.is_deleted) || null,
-    25_000,
   )
 
 describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT})`, () => {
@@ -59,7 +58,7 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     })
     await create('early')
     await world.operator({ isAdmitting: true })
-  }, 120_000)
+  })
   afterAll(() => world?.[Symbol.asyncDispose]())
 
   test('whose traffic cannot be captured have an Event with the reason, and degrade their Gateway', async () => {
@@ -123,6 +122,34 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     expect(message).toContain('Namespaces: team;')
     await remove('loose')
     await shown('IsolatedByNetworkPolicy')
+  })
+
+  test('that were created before inbound: deny are named by the status until they have ended', async () => {
+    await world.cluster.create('Gateway', 'team', 'inward', { interception: 'transparent' })
+    const admitting = (name: string, labels: object) => {
+      const written = JSON.stringify({ gateway: 'team/inward', agent: name })
+      return injected(name, {
+        labels: { 'chaperone.dev/inject': 'injected', ...labels },
+        annotations: { 'chaperone.dev/injected': written },
+      })
+    }
+    type Status = { conditions?: { type: string; reason: string; message: string }[] }
+    const shown = (what: string, holds: (message: string) => boolean) =>
+      eventually(what, async () => {
+        const { status } = (await world.cluster.get('Gateway', 'team', 'inward')) as { status?: Status }
+        const found = status?.conditions?.find(({ type }) => type === 'BypassPossible')
+        return found !== undefined && holds(found.message) ? found : null
+      })
+    await world.cluster.createRaw(PODS, 'team', admitting('before-deny', {}))
+    await world.cluster.createRaw(PODS, 'team', admitting('denied', { 'chaperone.dev/inbound': 'deny' }))
+    await shown('the pods are known', (message) => message.includes('vsock'))
+    await world.cluster.patch('Gateway', 'team', 'inward', { spec: { inbound: 'deny' } })
+    const { message } = await shown('the pod is named', (text) => text.includes('team/before-deny'))
+    expect(message).toContain('restart them: team/before-deny')
+    expect(message).not.toContain('team/denied')
+    await remove('before-deny')
+    await shown('no pod is named', (text) => !text.includes('before-deny') && text.includes('vsock'))
+    await remove('denied')
   })
 
   test('are reported with agent and Gateway, existing and new ones', async () => {

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bumpVersion } from '../../../controlplane/db/config-version.ts'
+import { listConnectors } from '../../../controlplane/features/connectors/rows.ts'
+import { sourceHash } from '../../../controlplane/features/credentials/rows.ts'
 import type { ClusterOperator } from '../../../operator/cluster/cluster-operator.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
@@ -81,6 +84,34 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     const policy = await untilConditions(cluster, ['Policy', 'team', 'careful'], all)
     expect(statusOf(policy)['tests']).toEqual({ passed: 1, total: 1 })
     expect(await desired('Permission/team/prs')).toMatchObject({ accepted: true, gateways: ['team/prod'] })
+  })
+
+  test('states in the Connector that its credential could not be refreshed, until it is', async () => {
+    const { cluster, replica } = world
+    await cluster.createRaw(SECRETS, 'team', secret('minting', 'client-secret'))
+    const oauth2 = { tokenUrl: 'https://login.example.com/token', clientId: 'a' }
+    const credential = { secretRef: { name: 'minting' }, oauth2 }
+    const spec = { type: 'generic', domains: ['minting.test'], credential }
+    await cluster.create('Connector', 'team', 'minting', spec)
+    const at = ['Connector', 'team', 'minting'] as const
+    await untilConditions(cluster, [...at], ['Ready=True/Ready', 'Degraded=False/AsExpected'])
+    const row = (await listConnectors(replica.db)).find(({ name }) => name === 'team/minting')
+    if (row === undefined) throw new Error('the Connector is not in force')
+    const error = 'The token endpoint login.example.com refused the exchange: invalid_client.'
+    const hash = sourceHash(world.control.keyring, row.spec.credential, 'client-secret')
+    await replica.db.tx(async (q) => {
+      const failed = `insert into minted_credentials (connector_id, org_id, source_hash, error, failures) values ($1, $2, $3, $4, 1)`
+      await q.query(failed, [row.id, row.orgId, hash, error])
+      await bumpVersion(q)
+    })
+    const degraded = await untilConditions(cluster, [...at], ['Degraded=True/CredentialSourceFailed'])
+    expect(JSON.stringify(statusOf(degraded))).toContain(error)
+    expect(conditions(degraded)).toContain('Ready=True/Ready')
+    await replica.db.tx(async (q) => {
+      await q.query('update minted_credentials set error = null', [])
+      await bumpVersion(q)
+    })
+    await untilConditions(cluster, [...at], ['Degraded=False/AsExpected'])
   })
 
   test('counts gateway processes on the Gateway alone, and stays Ready while one starts', async () => {

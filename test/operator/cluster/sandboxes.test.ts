@@ -52,7 +52,7 @@ function template(name: string, annotations: object) {
 }
 
 const known = (name: string) =>
-  eventually(`Sandbox ${name} is cached`, () => sandboxes.sandboxOf('team', name) ?? null, 15_000)
+  eventually(`Sandbox ${name} is cached`, () => sandboxes.sandboxOf('team', name) ?? null)
 
 describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_HINT})`, () => {
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
       },
       onSandbox: (key) => changed.add(key),
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await sandboxes?.stop()
     cluster?.[Symbol.dispose]()
@@ -139,10 +139,8 @@ describe.skipIf(kubeAssets() === null)(`objects of agent-sandbox (${KUBE_ASSETS_
       ),
     )
     await cluster.createRaw(CRDS, undefined, SANDBOX_DEFINITION)
-    await eventually(
-      'a new Sandbox is accepted',
-      () => cluster.createRaw(SANDBOXES, 'team', sandbox('lab')).catch(() => null),
-      15_000,
+    await eventually('a new Sandbox is accepted', () =>
+      cluster.createRaw(SANDBOXES, 'team', sandbox('lab')).catch(() => null),
     )
     expect(await known('lab')).toMatchObject({ isTemplated: false })
   })

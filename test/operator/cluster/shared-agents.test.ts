@@ -124,7 +124,14 @@ describe('a Gateway that shares an agent with another', () => {
     } as CustomResource<'Gateway'>
     const status = planStatus('Gateway', gateway, {
       reply: PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/main'] }),
-      ...{ failure: null, credential: null, isStale: false, undeclared: [], now: '2026-01-01T00:00:00Z' },
+      ...{
+        failure: null,
+        credential: null,
+        credentialError: null,
+        isStale: false,
+        undeclared: [],
+        now: '2026-01-01T00:00:00Z',
+      },
       gateway: {
         ...{ state: null, bypassing: [], disconnected: [], notIsolatedIn: [], belowFloor: [] },
         pods: indexOf(pods).factsOf('team/main'),

@@ -182,7 +182,6 @@ export async function untilConditions(
   cluster: Cluster,
   [kind, namespace, name]: readonly ['Gateway' | 'Connector' | 'Permission' | 'Policy', string, string],
   wanted: readonly string[],
-  timeoutMs = 25_000,
 ): Promise<Any> {
   let last: Any | null = null
   const probe = async () => {
@@ -190,11 +189,9 @@ export async function untilConditions(
     const are = conditions(last)
     return wanted.every((each) => are.includes(each)) ? last : null
   }
-  return eventually(`${kind} ${namespace}/${name} is ${wanted.join(', ')}`, probe, timeoutMs).catch(
-    (error: unknown) => {
-      throw new Error(`${String(error)}; was ${JSON.stringify(last?.['status'])}`)
-    },
-  )
+  return eventually(`${kind} ${namespace}/${name} is ${wanted.join(', ')}`, probe).catch((error: unknown) => {
+    throw new Error(`${String(error)}; was ${JSON.stringify(last?.['status'])}`)
+  })
 }
 
 /** A gateway process that takes whatever it is sent. */

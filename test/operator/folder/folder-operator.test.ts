@@ -193,7 +193,7 @@ test('reports a refused object with file, line and reason', async () => {
   watcher = start()
   expect(await watcher.ready).toEqual({ type: 'ready', applied: 1, problems: 1 })
   expect(watcher.stderr()).toMatch(
-    /b\.yaml:2 Connector\/default\/two was refused: same\.example\.com belongs to/,
+    /b\.yaml:8 Connector\/default\/two was refused: spec\.domains\[0\]: same\.example\.com belongs to/,
   )
   const refused = (await manifests()).objects.find(({ name }) => name === 'two')
   expect(refused).toMatchObject({ accepted: false, reasons: [expect.stringMatching(/default\/one/)] })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkManifest } from '../../../controlplane/cli/manifests/manifest-files.ts'
+import { PushBody } from '../../../core/wire/operator/operator.ts'
 import { EMPTY_SET, folderItems, nextSet } from '../../../operator/folder/manifest-set.ts'
 import { parseManifests } from '../../../operator/folder/manifests.ts'
 import fc from '../../support/fast-check.ts'
@@ -151,6 +152,14 @@ describe('the folder', () => {
     Object.entries(texts).map(([file, text]) => ({ file, text }))
   const keys = (set: typeof EMPTY_SET) =>
     folderItems(set).map(({ object, body }) => `${object.key} ${body.managed_by}`)
+
+  test('a field with a very long path is applied without its line', () => {
+    const key = 'k'.repeat(2_000)
+    const text = `${HEAD}kind: Gateway\nmetadata:\n  name: a\n  annotations:\n    ? ${key}\n    : v\n    short: v\nspec: {}\n`
+    const [item] = folderItems(nextSet(EMPTY_SET, files({ 'a.yaml': text })))
+    const body = PushBody.parse(JSON.parse(JSON.stringify(item?.body)))
+    expect(body.lines).toMatchObject({ 'metadata.annotations': 5, 'metadata.annotations.short': 8 })
+  })
 
   test('an object that two files declare belongs to the first, and the problem of the second names both places', () => {
     const set = nextSet(EMPTY_SET, files({ 'b.yaml': gateway('x'), 'a.yaml': gateway('x') }))

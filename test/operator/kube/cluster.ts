@@ -84,21 +84,17 @@ const CRDS = { base: '/apis/apiextensions.k8s.io/v1', plural: 'customresourcedef
 async function installCrd(client: KubeClient, source: CrdSource): Promise<void> {
   const body = crd(source)
   await client.call({ method: 'POST', path: pathOf(CRDS), query: { fieldValidation: 'Strict' }, body })
-  await eventually(
-    `${source.plural} are served`,
-    async () => {
-      const { status } = await client.call<{
-        status?: { conditions?: Array<{ type: string; status: string }> }
-      }>({
-        method: 'GET',
-        path: pathOf(CRDS, undefined, body.metadata.name),
-      })
-      const is = (type: string) =>
-        status?.conditions?.some((each) => each.type === type && each.status === 'True') === true
-      const broken = status?.conditions?.find((each) => each.type === 'NonStructuralSchema')
-      if (broken !== undefined) throw new Error(JSON.stringify(broken))
-      return is('Established') && is('NamesAccepted') ? true : null
-    },
-    30_000,
-  )
+  await eventually(`${source.plural} are served`, async () => {
+    const { status } = await client.call<{
+      status?: { conditions?: Array<{ type: string; status: string }> }
+    }>({
+      method: 'GET',
+      path: pathOf(CRDS, undefined, body.metadata.name),
+    })
+    const is = (type: string) =>
+      status?.conditions?.some((each) => each.type === type && each.status === 'True') === true
+    const broken = status?.conditions?.find((each) => each.type === 'NonStructuralSchema')
+    if (broken !== undefined) throw new Error(JSON.stringify(broken))
+    return is('Established') && is('NamesAccepted') ? true : null
+  })
 }

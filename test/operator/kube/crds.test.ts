@@ -91,7 +91,38 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       },
     ],
     ['Connector', 'codehost', { type: 'codehost', credential: { secretRef: { name: 'codehost' } } }],
+    [
+      'Connector',
+      'app',
+      { type: 'codehost', credential: { vault: 'a', githubApp: { appId: '12', installationId: 3 } } },
+    ],
+    [
+      'Connector',
+      'minted',
+      {
+        type: 'codehost',
+        credential: {
+          secretRef: { name: 'codehost' },
+          oauth2: { tokenUrl: 'https://login.example.com/token', clientId: 'a', scopes: ['repo.read'] },
+        },
+      },
+    ],
+    [
+      'Connector',
+      'scoped',
+      {
+        type: 'codehost',
+        credential: {
+          secretRef: { name: 'codehost' },
+          oauth2: {
+            ...{ tokenUrl: 'https://login.example.com/token', clientId: 'a', scopes: ['repo.read'] },
+            scopesByAction: [{ actionPattern: 'codehost.pr.*', scopes: ['repo.read'] }],
+          },
+        },
+      },
+    ],
     ['Connector', 'vaulted', { type: 'codehost', credential: { vault: 'codehost' } }],
+    ['Connector', 'mounted', { type: 'codehost', credential: { file: { path: '/mnt/team/token' } } }],
     [
       'Connector',
       'generic',
@@ -200,9 +231,59 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     [
       'Connector',
       { type: 'codehost', credential: { vault: 'a', secretRef: { name: 'a' } } },
-      'must have exactly one of secretRef and vault',
+      'must have exactly one of secretRef, vault, env, file and exec',
     ],
     ['Connector', { type: 'codehost', credential: { vault: 'A b' } }, 'spec.credential.vault'],
+    ['Connector', { type: 'codehost', credential: { vault: 'a', env: { name: 'A' } } }, 'spec.credential'],
+    ['Connector', { type: 'codehost', credential: { file: { path: 'a' } } }, 'spec.credential.file.path'],
+    [
+      'Connector',
+      { type: 'codehost', credential: { file: { path: '/a/../b' } } },
+      'spec.credential.file.path',
+    ],
+    [
+      'Connector',
+      { type: 'codehost', credential: { exec: { command: './a' } } },
+      'spec.credential.exec.command',
+    ],
+    [
+      'Connector',
+      { type: 'codehost', credential: { vault: 'a', githubApp: { appId: '12', installationId: 0 } } },
+      'spec.credential.githubApp.installationId',
+    ],
+    [
+      'Connector',
+      {
+        type: 'chat',
+        credential: { vault: 'a', oauth2: { tokenUrl: 'https://login.example.com/token', clientId: 'a' } },
+      },
+      'must be a stored token for type chat',
+    ],
+    [
+      'Connector',
+      {
+        type: 'codehost',
+        credential: {
+          vault: 'a',
+          oauth2: { tokenUrl: 'https://login.example.com', clientId: 'a', scopes: ['a b'] },
+        },
+      },
+      'spec.credential.oauth2.scopes[0]',
+    ],
+    [
+      'Connector',
+      {
+        type: 'codehost',
+        credential: {
+          vault: 'a',
+          oauth2: {
+            ...{ tokenUrl: 'https://login.example.com', clientId: 'a', scopes: ['repo.read'] },
+            scopesByAction: [{ actionPattern: 'codehost.pr.*', scopes: ['repo.write'] }],
+          },
+        },
+      },
+      'must have only scopes that are in scopes',
+    ],
     [
       'Connector',
       { type: 'codehost', tls: { mode: 'passthrough' }, credential: { secretRef: { name: 'a' } } },

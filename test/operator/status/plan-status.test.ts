@@ -43,13 +43,20 @@ const reply = (changes: object = {}) =>
   PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
 const PODS = {
   ...{ governed: 0, ready: 0, cooperative: 0, isolatedIn: [], changingUser: 0, unknownUser: 0, vsock: 0 },
-  ...{ notReady: [], captureFailures: [], sharedAgents: [] },
+  ...{ notReady: [], captureFailures: [], sharedAgents: [], admittingInbound: new Set<string>() },
 }
 const facts = (
   changes: Partial<StatusFacts> = {},
   { pods = {}, ...gatewayChanges }: Partial<Omit<GatewayFacts, 'pods'>> & { pods?: object } = {},
 ): StatusFacts => ({
-  ...{ reply: reply(), failure: null, credential: null, isStale: false, undeclared: [] },
+  ...{
+    reply: reply(),
+    failure: null,
+    credential: null,
+    credentialError: null,
+    isStale: false,
+    undeclared: [],
+  },
   gateway: {
     state: ofProd([]),
     bypassing: [],
@@ -220,6 +227,12 @@ describe('the status of an object', () => {
     const vsock = planStatus('Gateway', gateway(), ofGateway({ pods: { vsock: 1 } }))
     expect(said(vsock)).toContain('BypassPossible=True/VsockAdmitted')
     expect(messageOf(vsock, 'BypassPossible')).toContain('spec.agents.seccompProfile')
+    const before = { pods: { admittingInbound: new Set(['team/old', 'team/first']) } }
+    const inward = planStatus('Gateway', gateway({ inbound: 'deny' }), ofGateway(before))
+    expect(said(inward)).toContain('BypassPossible=True/PodsAdmitInbound')
+    expect(messageOf(inward, 'BypassPossible')).toMatch(/restart them: team\/first, team\/old$/)
+    const outward = planStatus('Gateway', gateway(), ofGateway(before))
+    expect(said(outward)).toContain('BypassPossible=False/NoneKnown')
     const conditions = ['BypassDetected', 'BypassDetected/ProxyUser']
     const impostor = ofProd([process({ process_id: 'p3', agent: 'team/bot', conditions })])
     const shared = planStatus('Gateway', gateway(), ofGateway({ state: impostor }))
@@ -369,6 +382,19 @@ describe('the status of an object', () => {
     const policy = { metadata, spec: {} } as unknown as CustomResource
     const tested = facts({ gateway: null, reply: reply({ tests: { passed: 2, total: 3 } }) })
     expect(planStatus('Policy', policy, tested)).toMatchObject({ tests: { passed: 2, total: 3 } })
+  })
+
+  test('of a Connector says that its credential could not be refreshed, with the error of the source', () => {
+    const failing = facts({ gateway: null, credentialError: 'The token endpoint refused the exchange.' })
+    const status = planStatus('Connector', connector({ type: 'payments' }), failing)
+    expect(said(status)).toContain('Degraded=True/CredentialSourceFailed')
+    expect(said(status)).toContain('Ready=True/Ready')
+    const { message } = status.conditions?.find(({ type }) => type === 'Degraded') ?? {}
+    expect(message).toBe(
+      'the credential could not be refreshed, and the last one is sent until it expires: The token endpoint refused the exchange.',
+    )
+    const refreshed = planStatus('Connector', connector({ type: 'payments' }), facts({ gateway: null }))
+    expect(said(refreshed)).toContain('Degraded=False/AsExpected')
   })
 
   test('of a Connector lists every governed host, those of its type included', () => {

@@ -89,7 +89,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
       if (said === null) await cluster.remove('Policy', 'team', 'probe')
       return said?.includes('manifests.chaperone.dev') ? true : null
     })
-  }, 120_000)
+  })
 
   afterAll(async () => {
     certificates?.[Symbol.dispose]()

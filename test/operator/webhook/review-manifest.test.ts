@@ -53,6 +53,18 @@ describe('an update of only the kill switch is always admitted', () => {
   })
 })
 
+test.each([
+  ['env', { env: { name: 'A' } }],
+  ['exec', { exec: { command: 'gh', args: ['auth', 'token'] } }],
+])('a Connector with the source %s of one machine is refused with the step to take', (source, credential) => {
+  expect(refusal('Connector', { type: 'codehost', credential })).toBe(
+    `spec.credential.${source}: exists only for manifests of one machine; in a cluster create a Secret, and name it in secretRef`,
+  )
+  expect(
+    refusal('Connector', { type: 'codehost', credential: { file: { path: '/mnt/team/token' } } }),
+  ).toBeNull()
+})
+
 const REFS = [{ name: 'main' }]
 const RULE = { name: 'no', decision: 'deny' }
 const PERMISSION = { connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }

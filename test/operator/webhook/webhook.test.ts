@@ -121,7 +121,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
       const without = await refusalOf(client, createPod('team', bare, { dryRun: 'All' }))
       return says?.includes('spec.hostNetwork') && without?.includes('chaperone-rules') ? true : null
     })
-  }, 120_000)
+  })
 
   afterAll(async () => {
     certificates?.[Symbol.dispose]()
@@ -445,14 +445,10 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
 
   it('has admission policies whose expressions pass the type check of the API server', async () => {
     const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
-    const checked = await eventually(
-      'the types are checked',
-      async () => {
-        const { items } = await client.call<{ items: CheckedPolicy[] }>({ method: 'GET', path })
-        return items.every(({ status }) => status?.observedGeneration !== undefined) ? items : null
-      },
-      30_000,
-    )
+    const checked = await eventually('the types are checked', async () => {
+      const { items } = await client.call<{ items: CheckedPolicy[] }>({ method: 'GET', path })
+      return items.every(({ status }) => status?.observedGeneration !== undefined) ? items : null
+    })
     expect(checked.length).toBeGreaterThan(5)
     expect(checked.flatMap(({ status }) => status?.typeChecking?.expressionWarnings ?? [])).toEqual([])
   })

@@ -66,10 +66,10 @@ test('a busy event loop answers the liveness probe of the pod, also while the ga
   expect(await probe(port, '/ready', 60_000)).toBe(503)
 })
 
-test('a blocked event loop does not answer it, and the kubelet restarts the container after three failures', async () => {
+test('a blocked event loop does not answer it, and the kubelet restarts the container after six failures', async () => {
   const { httpGet, ...limits } = livenessProbe()
   expect(httpGet).toMatchObject({ port: 15_021, path: '/live' })
-  expect(limits).toMatchObject({ failureThreshold: 3, periodSeconds: 10, timeoutSeconds: 10 })
+  expect(limits).toMatchObject({ failureThreshold: 6, periodSeconds: 10, timeoutSeconds: 10 })
   const port = await startHealthServer(3_600_000)
   for (let times = 0; times < 3; times += 1) expect(await probe(port, httpGet.path, 300)).toBeNull()
 })

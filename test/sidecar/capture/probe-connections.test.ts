@@ -40,4 +40,4 @@ test('a probe whose SYN an overloaded listener drops is not reported as escaped:
     for (const socket of others) socket.destroy()
     await end(listener)
   }
-}, 90_000)
+})

@@ -54,6 +54,23 @@ test('an order stays refused after many others: only the oldest ids are evicted'
   expect(executed).toHaveLength(10_001)
 })
 
+test.each([
+  ['full', 'denied: Permission "'],
+  ['brief', 'denied: The request was refused. Do not retry; ask the owner of this agent. ('],
+] as const)(
+  'with refusalDetail: %s, a refused order has the message that the agent would receive',
+  async (refusalDetail, message) => {
+    const rules = { permissions: [['codehost.issue.*', 'deny']], gateway: { refusalDetail } } as const
+    await using world = await startWorld({ ...rules, agents: [{ id: 'agent_2', name: 'newcomer' }] })
+    const execute = createOrderExecutor({ ports: world.ports, handle: world.run })
+    const { error } = await execute(ORDER)
+    expect(error?.slice(0, message.length)).toBe(message)
+    if (refusalDetail === 'brief') expect(error).not.toContain('codehost.issue')
+    expect(world.records).toHaveLength(1)
+    expect(world.upstream.seen).toHaveLength(0)
+  },
+)
+
 const TEST_ORDER: Order = {
   ...ORDER,
   agent: '',

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
 import { CertificateBody } from '../../../core/wire/gateway/certificate.ts'
 import { CommandBody, type CommandReply } from '../../../core/wire/gateway/commands.ts'
-import { HoldBody, LeaveBody } from '../../../core/wire/gateway/hold.ts'
+import { HoldBody, LeaveBody, SpendBody } from '../../../core/wire/gateway/hold.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { RecordsBody } from '../../../core/wire/gateway/records.ts'
@@ -39,12 +39,18 @@ export class FakeControlPlane implements AsyncDisposable {
   readonly commands: CommandBody[] = []
   readonly holds = new Map<string, Hold>()
   readonly paths: string[] = []
+  /** When the request of each of `paths` arrived, in milliseconds of `performance.now()`. */
+  readonly times: number[] = []
   sections: Record<string, unknown> = {}
   version = 0
   killSeq = 0
   effective: KillEntry[] = []
   holdPosts = 0
   spends = 0
+  /** Calls with another binding, which return the state and spend nothing. */
+  reads = 0
+  /** Called before such a call is answered. */
+  beforeRead: () => void = () => undefined
   /** Approvals that nobody waits for any more, as reported. */
   readonly leaves: Array<{ readonly id: string; readonly binding: string; readonly asker: string }> = []
   /** Of every hold that was asked for. */
@@ -182,6 +188,7 @@ export class FakeControlPlane implements AsyncDisposable {
     response.on('error', () => undefined)
     const path = (request.url ?? '').split('?')[0] ?? ''
     this.paths.push(path)
+    this.times.push(performance.now())
     if (request.headers.authorization !== `Bearer ${this.#options.token ?? TOKEN}`) {
       return reply(response, 401, { error: 'Unauthorized' })
     }
@@ -195,7 +202,8 @@ export class FakeControlPlane implements AsyncDisposable {
     else if (path === SYNC_PATHS.records) return this.#records(body, response)
     else if (path === SYNC_PATHS.holds) return this.#hold(HoldBody.parse(body), response)
     else if (path.endsWith('/leave')) return this.#leave(path.split('/').at(-2) ?? '', body, response)
-    else if (path.startsWith(SYNC_PATHS.holds)) return this.#spend(path.split('/').at(-2) ?? '', response)
+    else if (path.startsWith(SYNC_PATHS.holds))
+      return this.#spend(path.split('/').at(-2) ?? '', body, response)
     else if (path === SYNC_PATHS.commands) {
       const command = CommandBody.parse(body)
       this.commands.push(command)
@@ -286,11 +294,17 @@ export class FakeControlPlane implements AsyncDisposable {
     return reply(response, 200, { outcome, approval: this.#card(hold) })
   }
 
-  #spend(id: string, response: ServerResponse): unknown {
-    this.spends++
+  #spend(id: string, body: unknown, response: ServerResponse): unknown {
+    const { binding } = SpendBody.parse(body)
     const hold = this.holds.get(id)
+    const isBound = hold === undefined || hold.body.binding === binding
+    if (isBound) this.spends++
+    else {
+      this.reads++
+      this.beforeRead()
+    }
     if (hold === undefined) return reply(response, 404, { error: 'Not found' })
-    const spent = hold.status === 'approved' && !hold.isSpent
+    const spent = isBound && hold.status === 'approved' && !hold.isSpent
     if (spent) hold.isSpent = true
     return reply(response, 200, { spent, status: hold.status })
   }

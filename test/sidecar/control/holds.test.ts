@@ -1,29 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
-import { eventually } from '../../support/eventually.ts'
-import { type ControlWorld, startControlWorld } from './control-world.ts'
-
-const until = (what: string, isMet: () => boolean, ms = 5_000) =>
-  eventually(what, () => (isMet() ? true : null), ms)
-
-function hold(binding = 'b1'): HoldBody {
-  return {
-    ...{ binding, agent: 'bot', act_id: 'act_1', connector: 'codehost', action_type: 'codehost.pr.merge' },
-    ...{ target: 'acme/site', method: 'PUT', host: 'api.github.com', path: '/repos/acme/site/pulls/1/merge' },
-    ...{ parameters: {}, risk_score: 0.5, risk_factors: [], matched_rule: null },
-    ...{ required_approver_groups: [], requested_by_agent_text: null, body_sha256: null },
-    ...{ headers: [], unread_body: null },
-  }
-}
-
-async function connected(options: Parameters<typeof startControlWorld>[0] = {}): Promise<ControlWorld> {
-  const world = await startControlWorld(options)
-  await until('connection', () => world.control.heartbeats.isConnected)
-  return world
-}
-
-const never = () => new AbortController().signal
-const firstPending = (world: ControlWorld) => world.fake.pendingHolds()[0]?.id ?? ''
+import { connected, firstPending, hold, never, until } from './hold-world.ts'
 
 describe('a held request', () => {
   test('passes once it is approved, and the approval is spent', async () => {
@@ -271,5 +247,12 @@ describe('a held request', () => {
   test('a hold without an answer ends shortly after its expiry', async () => {
     await using world = await connected({ fake: { holdLifeMs: -4_900 } })
     expect(await world.control.holds.wait(hold(), never())).toMatchObject({ kind: 'expired' })
+  })
+
+  test('a hold without an answer whose credential expired too ends as expired, because no approval is left', async () => {
+    await using world = await connected({ fake: { holdLifeMs: -4_900 } })
+    const outcome = world.control.holds.wait(hold(), never(), () => 'The credential expired.')
+    expect(await outcome).toMatchObject({ kind: 'expired', note: null })
+    expect(world.fake.spends).toBe(0)
   })
 })

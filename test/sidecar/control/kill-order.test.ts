@@ -153,7 +153,7 @@ describe('a gateway', () => {
     const send = (state: KillStateMessage) =>
       world.fake.send({ type: 'kill', seq: 101, effective: [], state })
     send(message(5, 10, { announced: [announce('x', 'all')] }))
-    await eventually('given back again and again', () => (given() >= 4 ? true : null), 25_000)
+    await eventually('given back again and again', () => (given() >= 4 ? true : null))
     expect(world.kill.effective()).toHaveLength(1)
     send(message(5, 11, { settled: ['x'] }))
     await until('settled', () => world.kill.effective().length === 0)

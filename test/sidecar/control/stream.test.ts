@@ -26,6 +26,14 @@ describe('the stream from the control plane', () => {
     expect(fetched).toEqual(['/api/gateway/sections/agents'])
   })
 
+  test('sections that are empty lists are not fetched', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    const fetched = world.fake.paths.filter((path) => path.includes('/sections/'))
+    expect(fetched.filter((path) => path.includes('/permissions.'))).toEqual([])
+    expect(fetched).toContain('/api/gateway/sections/gateway')
+  })
+
   test('a version that was replaced during its fetch is skipped at once without a warning', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
@@ -152,7 +160,7 @@ describe('the lease', () => {
     expect(world.control.leaseStep()).toBe('everything')
     const { FakeControlPlane } = await import('./fake-control-plane.ts')
     await using _again = await FakeControlPlane.start({ port })
-    await eventually('lease', () => (world.control.leaseStep() === 'ok' ? true : null), 25_000)
+    await eventually('lease', () => (world.control.leaseStep() === 'ok' ? true : null))
   })
 
   test('an open stream without heartbeats counts as lost after 15 seconds', async () => {

@@ -148,10 +148,8 @@ describe('the gateway', () => {
     const { FakeControlPlane } = await import('../control/fake-control-plane.ts')
     await using back = await FakeControlPlane.start({ port })
     back.configure(world.fake.sections)
-    await eventually(
-      'service',
-      async () => ((await world.proxied('GET', '/things')).status === 200 ? true : null),
-      25_000,
+    await eventually('service', async () =>
+      (await world.proxied('GET', '/things')).status === 200 ? true : null,
     )
     await until('the refused request is recorded too', () =>
       back.records.some((record) => record.status === 503),

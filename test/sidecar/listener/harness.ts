@@ -231,7 +231,7 @@ export async function tlsTunnel(port: number, options: TlsTunnelOptions): Promis
   return secure
 }
 
-export async function until(condition: () => boolean, what: () => string, timeoutMs = 25_000): Promise<void> {
+export async function until(condition: () => boolean, what: () => string, timeoutMs = 60_000): Promise<void> {
   const start = performance.now()
   while (!condition()) {
     if (performance.now() - start > timeoutMs) throw new Error(`timed out waiting for ${what()}`)

@@ -154,7 +154,9 @@ describe('a host that no connector owns, asked for by a client of chaperone run'
     ['an address of version 6', '[2001:db8::7]:443'],
   ])('is refused by the status of the CONNECT for %s', async (_what, authority) => {
     const stage = await start()
-    expect((await connected(stage.port, authority)).received).toMatch(/^HTTP\/1\.1 403 /)
+    const [line = ''] = (await connected(stage.port, authority)).received.split('\r\n')
+    expect(line).toMatch(/^HTTP\/1\.1 403 denied: No connector owns [\x20-\x7e]+$/)
+    expect(line.length).toBeLessThanOrEqual('HTTP/1.1 403 '.length + 100)
     expectRefused(stage, authority.slice(0, authority.lastIndexOf(':')).replaceAll(/[[\]]/g, ''))
   })
 

@@ -46,7 +46,7 @@ describe('a message of a WebSocket', () => {
     expect(model.messages).toHaveLength(1)
     client.socket.send('x'.repeat(LIMITS.modelBodyBytes + 1))
     await waitFor(() => expect(client.events.at(-1)).toMatchObject({ type: 'error', status: 413 }))
-  }, 60_000)
+  })
 
   it('waits for the memory budget and then receives an error event; a short one passes', async () => {
     const { world, answers, connect } = await startHeld(MIB, 100)

@@ -154,11 +154,11 @@ describe('the mask', () => {
     ['in UTF-8', 'gehéim', 'bearer', undefined, Buffer.from('gehéim').toString('latin1')],
   ])('knows the credential %s', (_, secret, type, username, form) => {
     const mask = maskOf(secret, type, username)
-    expect(mask?.headers(['A', `x ${form} y`, 'B', `${form}${form}`])).toEqual([
+    expect(mask?.fields(['A', `x ${form} y`, 'B', `${form}${form}`])).toEqual([
       ...['A', `x ${stars(form)} y`],
       ...['B', stars(form + form)],
     ])
-    const edit = mask?.body(['content-type', 'application/json'])
+    const edit = mask?.edit(200, ['content-type', 'application/json'])
     expect(`${edit?.push(Buffer.from(`x ${form}`, 'latin1'))}${edit?.end()}`).toBe(`x ${stars(form)}`)
   })
 
@@ -169,7 +169,7 @@ describe('the mask', () => {
         for (const behind of ['', '"', '"}', ' and more']) {
           for (const encoding of ['base64', 'base64url'] as const) {
             const text = Buffer.from(before + secret + behind).toString(encoding)
-            const [, safe = ''] = maskOf(secret)?.headers(['A', text]) ?? []
+            const [, safe = ''] = maskOf(secret)?.fields(['A', text]) ?? []
             expect(safe).toHaveLength(text.length)
             // The characters at both ends hold bits of the neighbours too.
             const decoded = Buffer.from(safe.replaceAll('*', 'A'), 'base64').toString('latin1')
@@ -192,8 +192,8 @@ describe('the mask', () => {
   it('leaves fields alone that do not hold it', () => {
     const fields = ['A', 'abcde', 'B', 'bcdefa']
     const mask = maskOf('abcdef', 'bearer', undefined, false)
-    expect(mask?.headers(fields)).toBe(fields)
-    expect(mask?.body(['content-type', 'text/plain'])).toBe(null)
+    expect(mask?.fields(fields)).toBe(fields)
+    expect(mask?.edit(200, ['content-type', 'text/plain'])).toBe(null)
   })
 
   it.each<readonly [string, Scheme, string | undefined, string, string]>([
@@ -217,8 +217,8 @@ describe('the mask', () => {
     'replaces the short credential %s (%s, %s) as a whole word in %s',
     (secret, type, username, text, safe) => {
       const mask = maskOf(secret, type, username)
-      expect(mask?.headers(['X-Echo', text])).toEqual(['X-Echo', safe])
-      const edit = mask?.body(['content-type', 'application/json'])
+      expect(mask?.fields(['X-Echo', text])).toEqual(['X-Echo', safe])
+      const edit = mask?.edit(200, ['content-type', 'application/json'])
       expect(`${edit?.push(Buffer.from(`x ${text}`, 'latin1'))}${edit?.end()}`).toBe(`x ${safe}`)
     },
   )
@@ -233,7 +233,7 @@ describe('the mask', () => {
       ]
       const mask = maskOf(secret)
       expect(mask).not.toBe(null)
-      expect(mask?.headers(fields)).toBe(fields)
+      expect(mask?.fields(fields)).toBe(fields)
     },
   )
 
@@ -252,11 +252,11 @@ describe('the mask', () => {
         [`%3D${secret}%26\u003d${secret}\n${secret}`, `%3D${word}%26\u003d${word}\n${word}`],
       ] as const) {
         for (let cut = 0; cut <= text.length; cut++) {
-          const edit = maskOf(secret)?.body(['content-type', 'text/plain'])
+          const edit = maskOf(secret)?.edit(200, ['content-type', 'text/plain'])
           const parts = [text.slice(0, cut), text.slice(cut)].map((part) => edit?.push(Buffer.from(part)))
           expect(parts.join('') + edit?.end(), `${text} cut at ${cut}`).toBe(safe)
         }
-        const edit = maskOf(secret)?.body(['content-type', 'text/plain'])
+        const edit = maskOf(secret)?.edit(200, ['content-type', 'text/plain'])
         expect([...text].map((char) => edit?.push(Buffer.from(char))).join('') + edit?.end()).toBe(safe)
       }
     }
@@ -272,7 +272,7 @@ describe('the mask', () => {
       'aabaabaa',
     ]) {
       for (let cut = 0; cut <= text.length; cut++) {
-        const edit = maskOf(secret)?.body(['content-type', 'text/plain'])
+        const edit = maskOf(secret)?.edit(200, ['content-type', 'text/plain'])
         if (!edit) throw new Error('no edit')
         const out = [text.slice(0, cut), text.slice(cut)].map((part) =>
           edit.push(Buffer.from(part)).toString(),

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { waitFor } from '../../support/wait-for.ts'
 import type { Rules, World } from './test-world.ts'
 import { startWorld } from './test-world.ts'
 
@@ -35,7 +36,7 @@ describe('a host that egress.tcp lists', () => {
 
   it('is joined at a private address where its entry allows that', async () => {
     const { world, sending } = await tunnelUnder({ host: '127.0.0.1', allowPrivateAddresses: true })
-    await expect.poll(() => world.upstream.connections).toBe(1)
+    await waitFor(() => expect(world.upstream.connections).toBe(1))
     for (const exchange of world.live) exchange.abort.abort()
     const { reply } = await sending
     expect(reply.state).toBe('upgraded')

@@ -38,6 +38,20 @@ describe('the headers of a held request', () => {
     expect(again).toBe(alice)
   })
 
+  it('are in what all requests of a grant have in common, as are the effect classes', async () => {
+    const world = await start(RULES)
+    await bindings(world, [
+      transfer('X-Account', 'alice', 'X-Partner-Token', 'one'),
+      transfer('X-Account', 'alice', 'X-Partner-Token', 'one', 'Idempotency-Key', '2'),
+      transfer('X-Account', 'mallory', 'X-Partner-Token', 'one'),
+      transfer('X-Account', 'alice', 'X-Partner-Token', 'two'),
+    ])
+    const [first, same, ...others] = world.holds.map((hold) => hold.held_by?.common_sha256)
+    expect(first).toMatch(/^[0-9a-f]{64}$/)
+    expect(same).toBe(first)
+    expect(new Set([first, ...others]).size).toBe(3)
+  })
+
   it('are shown as they leave', async () => {
     const world = await start(RULES)
     const exchange = await world.send(

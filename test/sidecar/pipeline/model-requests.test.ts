@@ -87,6 +87,18 @@ describe('a policy on the name of the model', () => {
     expectRefused(world)
   })
 
+  it('has a limit, and with refusalDetail: brief the refusal names the limit only', async () => {
+    const world = await start({ ...POLICY, gateway: { refusalDetail: 'brief' } })
+    const { reply } = await world.send(messages(Buffer.alloc(32 * MIB + 1, ' ')))
+    const keys = Array.from({ length: 20_001 }, (_, n) => `"k${n}":0`).join()
+    const many = await world.send(messages(`{${keys}}`))
+    expect(reply.status).toBe(413)
+    expect(reply.json()['message']).toMatch(/32 MiB \(33554432 bytes\)/)
+    expect(many.reply.json()['message']).toMatch(/20000 keys/)
+    for (const each of [reply, many.reply])
+      expect(JSON.stringify(each.json())).not.toContain('only-these-models')
+  })
+
   it('names policy and limit where the structure is too large', async () => {
     const world = await start(POLICY)
     const keys = Array.from({ length: 20_001 }, (_, n) => `"k${n}":0`).join()

@@ -117,6 +117,21 @@ describe('holds', () => {
     expect(world.records[0]).toMatchObject({ decision: 'DENY', reason, approval_id: 'apv_9' })
   })
 
+  it('tells the agent that the approval is kept when the credential has expired', async () => {
+    const world = await start(HELD)
+    world.state.onHold = async () => ({ kind: 'unavailable', approvalId: 'apv_9', note: 'It expired.' })
+    const { reply } = await world.send(MERGE)
+    expect(reply.status).toBe(503)
+    const detail =
+      'It expired. The approval is not spent and releases one request: send the request again to use it.'
+    expect(reply.json()).toMatchObject({
+      error: 'credential unavailable',
+      message: detail,
+      approval_id: 'apv_9',
+    })
+    expectRefused(world)
+  })
+
   it.each([
     ['the kill switch', (world: World) => (world.state.kill = [killAll()]), 403],
     ['a suspended agent', (world: World) => world.apply({ ...HELD, agents: [{ status: 'suspended' }] }), 403],
@@ -227,7 +242,7 @@ describe('holds', () => {
     await Promise.all(done)
     expect(world.upstream.seen).toEqual([])
     expect(world.records).toHaveLength(8)
-  }, 60_000)
+  })
 
   it('refuses a held body above 8 MiB', async () => {
     const world = await start(HELD)

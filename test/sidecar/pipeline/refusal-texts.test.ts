@@ -76,11 +76,13 @@ describe('the message of a refusal', () => {
     },
   )
 
-  test('by a permission of a manifest names the manifest in the explanation, not an internal id', async () => {
+  test('by a permission of a manifest names the manifest, and explains by ids and the page of the record', async () => {
     const [, rules] = REASONS[0] ?? []
-    const { reply } = await refused(rules ?? {})
-    expect(reply.json()['explain']).toContain('"codehost.pr.*" (Permission dev-rules)')
-    expect(reply.json()['explain']).not.toContain('perm_')
+    const { reply, record } = await refused(rules ?? {})
+    const body = reply.json()
+    expect(body['message']).toContain('Permission "dev-rules"')
+    expect(body['explain']).toBe(`${body['matched_permission']}, dashboard /#/traffic?record=${record?.id}`)
+    expect(JSON.stringify(body).length).toBeLessThan(800)
   })
 
   test('names the id of the record', async () => {

@@ -1,6 +1,11 @@
 import { Duplex, PassThrough, Readable } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import { type Credentials, Exchange, type ExchangeKind } from '../../../sidecar/pipeline/exchange.ts'
+import {
+  type Credentials,
+  Exchange,
+  type ExchangeKind,
+  type Transport,
+} from '../../../sidecar/pipeline/exchange.ts'
 import type { Reply, ReplyStream } from '../../../sidecar/pipeline/reply.ts'
 import type { RequestBody } from '../../../sidecar/pipeline/request-body.ts'
 
@@ -30,6 +35,8 @@ export type TestExchangeInput = {
   readonly headers?: readonly string[]
   readonly body?: string | Buffer | Readable
   readonly kind?: ExchangeKind
+  /** Default: the transport of a request of this kind and scheme to the proxy. */
+  readonly transport?: Transport
   readonly credentials?: Credentials
   readonly scheme?: 'http' | 'https'
   readonly httpVersion?: '1.1' | '2'
@@ -48,7 +55,8 @@ export function testExchange(input: TestExchangeInput = {}): Exchange & { readon
     acceptedAt: performance.now(),
     timeMs: Date.now(),
     kind,
-    transport: kind === 'tunnel' ? 'connect' : scheme === 'https' ? 'connect-h1' : 'absolute',
+    transport:
+      input.transport ?? (kind === 'tunnel' ? 'connect' : scheme === 'https' ? 'connect-h1' : 'absolute'),
     raw: {
       method,
       target,

@@ -22,7 +22,12 @@ import { createHostedWork, type HostedWork } from '../../../sidecar/control/host
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'
 import { createPipeline, type PipelineOptions } from '../../../sidecar/pipeline/pipeline.ts'
-import type { HoldOutcome, PipelinePorts } from '../../../sidecar/pipeline/ports.ts'
+import type {
+  CredentialPort,
+  HoldOutcome,
+  NarrowedTokenPort,
+  PipelinePorts,
+} from '../../../sidecar/pipeline/ports.ts'
 import { createRefusals, type Refusals } from '../../../sidecar/pipeline/refusal/refusals.ts'
 import { createDialer } from '../../../sidecar/upstream/dial.ts'
 import { createUpstream } from '../../../sidecar/upstream/http.ts'
@@ -74,6 +79,8 @@ export type World = AsyncDisposable & {
     onHandles: FetchHandleOwners
     instance: Instance | null
     onHold: (hold: HoldBody, signal: ExchangeSignal) => Promise<HoldOutcome>
+    untilSettled: CredentialPort['untilSettled']
+    narrowed: NarrowedTokenPort
   }
   apply(rules: Rules): void
   send(input: TestExchangeInput): Promise<Exchange & { readonly reply: TestReply }>
@@ -107,6 +114,12 @@ export async function startWorld(
     instance: null,
     onHandles: async ({ hashes }) => ({ owners: hashes.map(() => 'unknown') }),
     onHold: async () => ({ kind: 'expired', approvalId: 'apv_1', note: null }),
+    untilSettled: () => Promise.resolve(),
+    narrowed: {
+      cached: () => null,
+      state: () => 'missing',
+      fetch: async () => ({ kind: 'unavailable', reason: 'none' }),
+    },
   }
   const dropped: string[] = []
   const grown = new Map<string, TrafficRecord>()
@@ -118,6 +131,17 @@ export async function startWorld(
     snapshot: () => state.snapshot,
     instance: () => state.instance,
     lookUps: upstream.lookUps,
+    credentials: {
+      mayRefresh: () => false,
+      refresh: () => Promise.resolve(),
+      untilSettled: (isSettled, signal) => state.untilSettled(isSettled, signal),
+      refusedAgain: () => undefined,
+    },
+    narrowed: {
+      cached: (request) => state.narrowed.cached(request),
+      state: (request) => state.narrowed.state(request),
+      fetch: (request) => state.narrowed.fetch(request),
+    },
     kill: {
       match: (subject) =>
         matchKill(state.kill, {
@@ -134,7 +158,7 @@ export async function startWorld(
       intent(record) {
         if (state.intentError !== null) throw state.intentError
         intents.push(structuredClone(record))
-        return { handle: { item: '', at: 0 }, written: Promise.resolve(undefined) }
+        return { handle: { item: record, at: 0 }, written: Promise.resolve(undefined) }
       },
       result: (record) => records.push(structuredClone(record)),
       nextSeq: () => seq++,
@@ -144,6 +168,22 @@ export async function startWorld(
       processId: 'proc_test',
     },
     holds: {
+      async open(hold) {
+        holds.push(hold)
+        const at = '2026-01-01T00:00:00.000Z'
+        const given = {
+          id: 'apv_1',
+          kind: 'hold',
+          status: 'pending',
+          created_at: at,
+          expires_at: at,
+        } as const
+        const empty = { answers: [], answered_groups: [], responded_by: null, note: null }
+        return {
+          outcome: 'created',
+          approval: { ...hold, ...given, ...empty, required_groups: [] },
+        }
+      },
       wait(hold, signal) {
         holds.push(hold)
         return state.onHold(hold, signal)

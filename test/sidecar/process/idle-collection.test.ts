@@ -1,8 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { GATEWAY_FLAGS } from '../../../core/gateway-flags.ts'
 import { createIdleCollection, type IdleCollection } from '../../../sidecar/process/idle-collection.ts'
+
+const IDLE_COLLECTION = join(import.meta.dirname, '../../../sidecar/process/idle-collection.ts')
 
 let collection: IdleCollection | null = null
 afterEach(() => collection?.close())
@@ -68,8 +72,7 @@ describe('the garbage collection of an idle gateway', () => {
   })
 
   it('has what it needs with the flags of a gateway, and does nothing without them', () => {
-    const file = join(import.meta.dirname, '../../../sidecar/process/idle-collection.ts')
-    const program = `import { garbageCollector } from ${JSON.stringify(file)}
+    const program = `import { garbageCollector } from ${JSON.stringify(IDLE_COLLECTION)}
       const collect = garbageCollector()
       const held = new WeakRef({})
       setTimeout(() => { collect?.(); console.log(collect === null, held.deref() === undefined) })`
@@ -78,5 +81,22 @@ describe('the garbage collection of an idle gateway', () => {
         .stdout
     expect(run(GATEWAY_FLAGS)).toBe('false true\n')
     expect(run([])).toBe('true false\n')
+  })
+
+  it('keeps the hidden class of the callbacks of process.nextTick', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'chaperone-maps-'))
+    const log = join(folder, 'maps.log')
+    const program = `import { garbageCollector } from ${JSON.stringify(IDLE_COLLECTION)}
+      const useTicks = (then) => { let left = 100; const next = () => (--left > 0 ? process.nextTick(next) : then()); next() }
+      const collect = garbageCollector()
+      useTicks(() => setTimeout(() => { collect(); setTimeout(() => useTicks(() => console.log('end')), 1) }, 1))`
+    const flags = [...GATEWAY_FLAGS, '--log-maps', '--no-logfile-per-isolate', `--logfile=${log}`]
+    const { stdout } = spawnSync(process.execPath, [...flags, '--input-type=module', '-e', program], {
+      encoding: 'utf8',
+    })
+    expect(stdout).toBe('end\n')
+    const created = readFileSync(log, 'utf8').matchAll(/^map,Transition,.*,args$/gm)
+    expect([...created]).toHaveLength(1)
+    rmSync(folder, { recursive: true })
   })
 })

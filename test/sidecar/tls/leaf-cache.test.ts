@@ -1,12 +1,13 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { GATEWAY_FLAGS } from '../../../core/gateway-flags.ts'
 import { createLru } from '../../../sidecar/collections/lru.ts'
 import {
   type CertificateAuthority,
@@ -15,6 +16,7 @@ import {
 import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
 import { size } from '../../support/proof.ts'
 
+const run = promisify(execFile)
 const DAY_MS = 86_400_000
 
 async function counted(
@@ -123,32 +125,54 @@ describe('the cache of TLS identities', () => {
     expect(ca.minted).toEqual([])
   })
 
-  it(`costs at most 10 KiB a name at ${NAMES} names, and no more for further ones`, {
-    timeout: 60_000,
-  }, async () => {
-    await using ca = await counted()
-    const cache = createLeafCache(ca, { max: NAMES })
-    const mint = async (prefix: string, count: number): Promise<void> => {
-      for (let i = 0; i < count; i++) {
-        cache.contextFor(`${prefix}${i}.example`)
-        if (i % 50 === 0) await new Promise(setImmediate)
-      }
+  it(`costs at most 10 KiB a name at ${NAMES} names, and no more for further ones`, async () => {
+    const path = await mkdtemp(join(tmpdir(), 'leaf-'))
+    try {
+      const flags = [...GATEWAY_FLAGS, '--input-type=module']
+      const { stdout } = await run(process.execPath, [...flags, '-e', MEMORY_PROGRAM, path, String(NAMES)])
+      expect(stdout).toMatch(/^-?\d/)
+      expect(Number(stdout)).toBeLessThan(10)
+    } finally {
+      await rm(path, { recursive: true })
     }
-    await mint('warm', 300)
-    const before = held()
-    await mint('a', NAMES)
-    expect((held() - before) / 1024 / NAMES).toBeLessThan(10)
   })
 })
 
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-
-/** Bytes of the process without its garbage, which depends on what ran before. */
-function held(): number {
-  collect()
-  return process.memoryUsage().rss
-}
+const at = (file: string) => JSON.stringify(new URL(`../../../sidecar/tls/${file}`, import.meta.url).href)
+/**
+ * Prints the resident KiB a name, as a process of its own with the flags of a gateway: a collection of the heap of a test
+ * worker takes many times as long. V8 returns pages on other threads after a collection, later on a busy machine: therefore
+ * the smallest of several values, until 10 in a row are no smaller.
+ */
+const MEMORY_PROGRAM = `
+  import { join } from 'node:path'
+  import { loadCertificateAuthority } from ${at('certificate-authority.ts')}
+  import { createLeafCache } from ${at('leaf-cache.ts')}
+  const [path, count] = process.argv.slice(1)
+  const max = Number(count)
+  const files = { certFile: join(path, 'c'), keyFile: join(path, 'k'), bundleFile: join(path, 'b') }
+  const cache = createLeafCache(await loadCertificateAuthority(files, Date.now), { max })
+  const mint = async (prefix, count) => {
+    for (let i = 0; i < count; i++) {
+      cache.contextFor(prefix + i + '.example')
+      if (i % 50 === 0) await new Promise(setImmediate)
+    }
+  }
+  const held = async () => {
+    let least = Number.POSITIVE_INFINITY
+    for (let equal = 0; equal < 10; equal++) {
+      gc()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      const { rss } = process.memoryUsage()
+      if (rss < least) [least, equal] = [rss, 0]
+    }
+    return least
+  }
+  await mint('warm', 300)
+  const before = await held()
+  await mint('a', max)
+  console.log(((await held()) - before) / 1024 / max)
+`
 
 describe('an LRU', () => {
   it('reports every evicted or replaced value once', () => {

@@ -2,7 +2,8 @@ import { randomBytes, X509Certificate } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createGatewayCa } from '../../../controlplane/crypto/gateway-ca.ts'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
 import { isPermitted, namesPermittedBy } from '../../../core/x509/name-constraints.ts'
@@ -32,6 +33,7 @@ beforeEach(async () => {
   pod = create()
 })
 afterEach(async () => {
+  vi.useRealTimers()
   pod.close()
   await rm(dir, { recursive: true })
 })
@@ -56,6 +58,19 @@ function create(): PodCa {
     checkMs: 5,
     log,
   })
+}
+
+/** Back-offs end when the clock is advanced, and take no time. */
+function useFakeTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+}
+
+/** Advances the fake timers by `stepMs` milliseconds until the condition is met. */
+async function advanceUntil(isMet: () => boolean, stepMs: number): Promise<void> {
+  for (const deadline = performance.now() + 60_000; !isMet(); await turn()) {
+    if (performance.now() > deadline) throw new Error('the condition was not met within 60 s')
+    await vi.advanceTimersByTimeAsync(stepMs)
+  }
 }
 
 function issuerOf(host: string): 'control plane' | 'pod' {
@@ -102,11 +117,12 @@ test('another set of hosts causes another certificate; the same set in another o
 
 test('a replica that lags is asked again until it permits the hosts', async () => {
   await pod.ready(1_000)
+  useFakeTimers()
   pod.cover(['api.example', 'new.example'])
-  await eventually('asked', () => signed >= 3 || null)
+  await advanceUntil(() => signed >= 3, 500)
   expect(issuerOf('new.example')).toBe('pod')
   hosts = ['api.example', 'new.example']
-  await eventually('permitted', () => issuerOf('new.example') === 'control plane' || null)
+  await advanceUntil(() => issuerOf('new.example') === 'control plane', 500)
   const last = signed
   pod.cover(['api.example', 'new.example'])
   expect(signed).toBe(last)
@@ -114,12 +130,14 @@ test('a replica that lags is asked again until it permits the hosts', async () =
 
 test('a change during the back-off of another one is requested at once', async () => {
   await pod.ready(1_000)
+  useFakeTimers()
   pod.cover(['one.example'])
-  await eventually('asked', () => signed >= 3 || null)
+  await advanceUntil(() => signed >= 4, 500)
+  await advanceUntil(() => vi.getTimerCount() > 0, 0)
   hosts = ['two.example']
   pod.cover(['two.example'])
-  // The back-off at hand is 2 s.
-  await eventually('permitted', () => issuerOf('two.example') === 'control plane' || null, 1_500)
+  // The clock stands still, and the back-off at hand is 4 s.
+  await advanceUntil(() => issuerOf('two.example') === 'control plane', 0)
 })
 
 test('without a control plane every name is below the root of the pod, also once it is back', async () => {

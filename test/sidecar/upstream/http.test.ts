@@ -3,8 +3,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createDialer, type DialerOptions } from '../../../sidecar/upstream/dial.ts'
-import { createUpstream, type Upstream } from '../../../sidecar/upstream/http.ts'
+import type { ResponseStage } from '../../../sidecar/pipeline/response/response-stage.ts'
+import type { DialerOptions } from '../../../sidecar/upstream/dial.ts'
 import type { Outbound } from '../../../sidecar/upstream/outbound.ts'
 import type { UpstreamTarget } from '../../../sidecar/upstream/target.ts'
 import {
@@ -24,6 +24,7 @@ import {
 import { createTestCa } from '../../support/test-ca.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { type TestExchangeInput, testExchange } from '../pipeline/test-exchange.ts'
+import { startForwarding, type TestForwarding } from './test-forwarding.ts'
 
 const open: Array<() => Promise<void>> = []
 afterEach(async () => {
@@ -36,13 +37,8 @@ async function recorder(options: RecorderOptions = {}): Promise<Recorder> {
   return started
 }
 
-function upstreamWith(options: DialerOptions & { idleTimeoutMs?: number } = {}): Upstream {
-  const { idleTimeoutMs, ...dial } = options
-  const upstream = createUpstream({
-    dialer: createDialer(dial),
-    monotonicMs: () => performance.now(),
-    ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
-  })
+function upstreamWith(options: DialerOptions & { idleTimeoutMs?: number } = {}): TestForwarding {
+  const upstream = startForwarding(options)
   open.push(() => upstream.close())
   return upstream
 }
@@ -64,7 +60,7 @@ function targetOf(port: number, over: Partial<UpstreamTarget> = {}): UpstreamTar
 }
 
 async function send(
-  upstream: Upstream,
+  upstream: TestForwarding,
   target: UpstreamTarget,
   input: TestExchangeInput & { path?: string } = {},
 ) {
@@ -175,10 +171,11 @@ describe('forwarding', () => {
       method: 'POST',
       body: Readable.from([Buffer.from('one'), Buffer.from('two')]),
     })
-    await upstream.forward(exchange, {
-      ...outboundOf(exchange, targetOf(at.port)),
-      watch: { push: (chunk) => seenBytes.push(chunk.length), answered: () => seenBytes.push(0) },
-    })
+    const watch: ResponseStage = {
+      sent: (chunk) => seenBytes.push(chunk.length),
+      answered: () => seenBytes.push(0),
+    }
+    await upstream.forward(exchange, outboundOf(exchange, targetOf(at.port)), [watch])
     const [seen] = await at.received(1)
     expect(seen?.body.toString()).toBe('onetwo')
     expect(seen?.header('transfer-encoding')).toBe('chunked')

@@ -7,9 +7,13 @@ import { ActionName } from './action-name.tsx'
 import { DecisionBadge } from './decision-badge.tsx'
 import { RiskBadge } from './risk-badge.tsx'
 
-/** Shows the decision on an explained request, then the text that `chaperone explain` prints. */
+/**
+ * Shows the decision on an explained request, and on demand the text that `chaperone explain` prints, which repeats the
+ * reason.
+ */
 export function ExplainResult({ reply }: { readonly reply: ExplainReply }) {
   const { decision, action } = reply
+  const remedy = decision['remedy']
   return (
     <Stack gap="sm">
       <Group gap="xs">
@@ -21,7 +25,15 @@ export function ExplainResult({ reply }: { readonly reply: ExplainReply }) {
         <UntrustedText text={decision.reason} canGrow />
       </Text>
       {action === null ? null : <RiskBadge score={decision.riskScore} factors={decision.riskFactors} />}
-      <CopyText label="explanation" text={reply.text} />
+      {typeof remedy === 'string' ? (
+        <Text component="div">
+          To permit: <UntrustedText text={remedy} canGrow />
+        </Text>
+      ) : null}
+      <details>
+        <summary className="summary">Output of chaperone explain</summary>
+        <CopyText label="explanation" text={reply.text} />
+      </details>
     </Stack>
   )
 }

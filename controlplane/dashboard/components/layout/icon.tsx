@@ -30,6 +30,9 @@ const PATHS = {
   shield: 'M12 3l8 3v6c0 4.5-3.2 7.6-8 9-4.8-1.4-8-4.5-8-9V6z',
   pause: 'M8 5v14M16 5v14',
   play: 'M7 5l12 7-12 7z',
+  down: 'M6 9l6 6 6-6',
+  right: 'M9 6l6 6-6 6',
+  more: 'M4 12a1 1 0 1 0 2 0 1 1 0 1 0-2 0zM11 12a1 1 0 1 0 2 0 1 1 0 1 0-2 0zM18 12a1 1 0 1 0 2 0 1 1 0 1 0-2 0z',
   quote: 'M9 7H5v6h4l-2 4M19 7h-4v6h4l-2 4',
 } as const
 

@@ -1,4 +1,4 @@
-import { Box, Paper, Stack, Table } from '@mantine/core'
+import { Box, Checkbox, Group, Paper, Stack, Table } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import { FactList } from './fact-list.tsx'
@@ -11,6 +11,13 @@ export type Column<Row> = {
   readonly isWhole?: boolean
 }
 
+export type RowSelection<Row> = {
+  readonly keys: ReadonlySet<string>
+  readonly set: (keys: readonly string[], isSelected: boolean) => void
+  readonly nameOf: (row: Row) => string
+  readonly isSelectable: (row: Row) => boolean
+}
+
 /**
  * Renders rows as a table on wide screens and as a list of cards on narrow screens. The first column is the title of a card.
  */
@@ -20,6 +27,8 @@ export function RowTable<Row>(props: {
   readonly columns: readonly Column<Row>[]
   /** Renders the row actions. Without this property, the table has no row actions. */
   readonly actions?: ((row: Row) => ReactNode) | undefined
+  /** Without this property, rows cannot be selected. */
+  readonly selection?: RowSelection<Row> | undefined
 }) {
   const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })
   return isWide ? <Wide {...props} /> : <Narrow {...props} />
@@ -27,14 +36,24 @@ export function RowTable<Row>(props: {
 
 type Props<Row> = Parameters<typeof RowTable<Row>>[0]
 
-function Wide<Row>({ rows, keyOf, columns, actions }: Props<Row>) {
+function Wide<Row>(props: Props<Row>) {
+  const { rows, keyOf, columns, actions, selection } = props
   return (
     <Paper withBorder className="scroll-x">
-      <Table verticalSpacing={9} horizontalSpacing="md">
+      <Table verticalSpacing={9} horizontalSpacing={selection === undefined ? 'md' : 'sm'}>
         <Table.Thead>
           <Table.Tr>
-            {columns.map(({ head, width }) => (
-              <Table.Th key={head} {...(width === undefined ? {} : { w: width })}>
+            {selection === undefined ? null : (
+              <Table.Th w={40}>
+                <SelectAll {...{ rows, keyOf, selection }} />
+              </Table.Th>
+            )}
+            {columns.map(({ head, width, isWhole = false }) => (
+              <Table.Th
+                key={head}
+                {...(width === undefined ? {} : { w: width })}
+                className={isWhole ? 'whole' : ''}
+              >
                 {head}
               </Table.Th>
             ))}
@@ -43,18 +62,7 @@ function Wide<Row>({ rows, keyOf, columns, actions }: Props<Row>) {
         </Table.Thead>
         <Table.Tbody>
           {rows.map((row) => (
-            <Table.Tr key={keyOf(row)} data-row={keyOf(row)}>
-              {columns.map(({ head, cell, isWhole = false }) => (
-                <Table.Td key={head}>
-                  {isWhole ? <Box miw="max-content">{cell(row)}</Box> : cell(row)}
-                </Table.Td>
-              ))}
-              {actions === undefined ? null : (
-                <Table.Td ta="right">
-                  <Box miw="max-content">{actions(row)}</Box>
-                </Table.Td>
-              )}
-            </Table.Tr>
+            <WideRow key={keyOf(row)} row={row} table={props} />
           ))}
         </Table.Tbody>
       </Table>
@@ -62,19 +70,75 @@ function Wide<Row>({ rows, keyOf, columns, actions }: Props<Row>) {
   )
 }
 
-function Narrow<Row>({ rows, keyOf, columns, actions }: Props<Row>) {
+function WideRow<Row>({ row, table }: { readonly row: Row; readonly table: Props<Row> }) {
+  const { keyOf, columns, actions, selection } = table
+  return (
+    <Table.Tr data-row={keyOf(row)}>
+      {selection === undefined ? null : (
+        <Table.Td>
+          <SelectRow {...{ row, keyOf, selection }} />
+        </Table.Td>
+      )}
+      {columns.map(({ head, cell, isWhole = false }) => (
+        <Table.Td key={head}>{isWhole ? <Box miw="max-content">{cell(row)}</Box> : cell(row)}</Table.Td>
+      ))}
+      {actions === undefined ? null : (
+        <Table.Td ta="right">
+          <Box miw="max-content">{actions(row)}</Box>
+        </Table.Td>
+      )}
+    </Table.Tr>
+  )
+}
+
+function Narrow<Row>({ rows, keyOf, columns, actions, selection }: Props<Row>) {
   const [title, ...rest] = columns
   return (
     <Stack gap="xs">
+      {selection === undefined ? null : <SelectAll {...{ rows, keyOf, selection }} label="All" />}
       {rows.map((row) => (
         <Paper key={keyOf(row)} withBorder p="sm" component="article" data-row={keyOf(row)}>
           <Stack gap="xs">
-            <div className="note">{title?.cell(row)}</div>
+            <Group wrap="nowrap" align="flex-start" gap="sm">
+              {selection === undefined ? null : <SelectRow {...{ row, keyOf, selection }} />}
+              <div className="note min-0">{title?.cell(row)}</div>
+            </Group>
             <FactList facts={rest.map(({ head, cell }) => [head, cell(row)])} />
             {actions?.(row)}
           </Stack>
         </Paper>
       ))}
     </Stack>
+  )
+}
+
+type Selecting<Row> = { readonly keyOf: (row: Row) => string; readonly selection: RowSelection<Row> }
+
+/** Renders the check box of a row. A row without operations has none. */
+function SelectRow<Row>({ row, keyOf, selection }: Selecting<Row> & { readonly row: Row }) {
+  if (!selection.isSelectable(row)) return null
+  const key = keyOf(row)
+  return (
+    <Checkbox
+      aria-label={`Select ${selection.nameOf(row)}`}
+      checked={selection.keys.has(key)}
+      onChange={(event) => selection.set([key], event.currentTarget.checked)}
+    />
+  )
+}
+
+function SelectAll<Row>(props: Selecting<Row> & { readonly rows: readonly Row[]; readonly label?: string }) {
+  const { rows, keyOf, selection, label } = props
+  const keys = rows.filter(selection.isSelectable).map(keyOf)
+  const selected = keys.filter((key) => selection.keys.has(key)).length
+  return (
+    <Checkbox
+      aria-label="Select all rows"
+      label={label}
+      disabled={keys.length === 0}
+      checked={keys.length > 0 && selected === keys.length}
+      indeterminate={selected > 0 && selected < keys.length}
+      onChange={(event) => selection.set(keys, event.currentTarget.checked)}
+    />
   )
 }

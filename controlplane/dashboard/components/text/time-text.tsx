@@ -2,15 +2,17 @@ import { useNow } from '../../live/use-now.ts'
 
 type Props = { readonly at: string | null; readonly never?: string }
 
-const SAME_DAY: Intl.DateTimeFormatOptions = {
+const THIS_YEAR: Intl.DateTimeFormatOptions = {
+  day: 'numeric',
+  month: 'short',
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
   hourCycle: 'h23',
 }
-const OTHER_DAY: Intl.DateTimeFormatOptions = { ...SAME_DAY, day: 'numeric', month: 'short' }
+const OTHER_YEAR: Intl.DateTimeFormatOptions = { ...THIS_YEAR, year: 'numeric' }
 
-/** Shows a time in the user's time zone, and in UTC on hover. */
+/** Shows date and time in the user's time zone, and in UTC on hover. */
 export function TimeText({ at, never = 'never' }: Props) {
   if (at === null) return <span className="dim">{never}</span>
   return (
@@ -33,8 +35,8 @@ export function AgoText({ at, never = 'never' }: Props) {
 
 export function localTime(at: string, now = new Date()): string {
   const moment = new Date(at)
-  const isToday = moment.toDateString() === now.toDateString()
-  return moment.toLocaleString(undefined, isToday ? SAME_DAY : OTHER_DAY)
+  const isThisYear = moment.getFullYear() === now.getFullYear()
+  return moment.toLocaleString(undefined, isThisYear ? THIS_YEAR : OTHER_YEAR)
 }
 
 function agoText(ms: number): string {

@@ -1,11 +1,11 @@
-import { Button, Kbd } from '@mantine/core'
+import { ActionIcon, Button, Kbd } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { useState } from 'react'
 import { Icon } from '../../components/layout/icon.tsx'
 import { CommandPalette } from '../../lazy-dialogs.ts'
 import type { PageEntry } from '../../pages/page-list.tsx'
 
-/** Renders the button that opens the palette. Ctrl+K and ⌘K open it on every page, also while a field has the focus. */
+/** Renders the button that opens the palette, an icon on narrow screens. Ctrl+K and ⌘K open it on every page, also while a field has the focus. */
 export function PaletteButton({ pages }: { readonly pages: readonly PageEntry[] }) {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [wasOpened, setWasOpened] = useState(false)
@@ -27,6 +27,16 @@ export function PaletteButton({ pages }: { readonly pages: readonly PageEntry[] 
       >
         Go to
       </Button>
+      <ActionIcon
+        variant="default"
+        size={36}
+        onClick={show}
+        onPointerEnter={CommandPalette.preload}
+        hiddenFrom="md"
+        aria-label="Go to"
+      >
+        <Icon name="search" size={18} />
+      </ActionIcon>
       {wasOpened ? <CommandPalette pages={pages} isOpen={isOpen} onClose={close} /> : null}
     </>
   )

@@ -1,4 +1,4 @@
-import { Anchor, Stack, Text } from '@mantine/core'
+import { Anchor, Group, Stack, Text } from '@mantine/core'
 import type { AgentView } from '../../../../core/wire/agents.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
@@ -74,15 +74,17 @@ function Pending({ agent }: { readonly agent: string }) {
           const own = all.filter((card) => card.agent === agent)
           if (own.length === 0) return <Text size="sm">This agent has no pending approvals.</Text>
           return (
-            <Stack gap={4}>
+            <Stack gap={0} component="ul" className="plain-list">
               {own.map(({ id, action_type: type, target, created_at: createdAt, expires_at: expiresAt }) => (
-                <Text key={id} size="sm" component="div">
-                  <Anchor href={hrefOf('approvals', { id })}>
-                    <ActionName type={type} />
-                  </Anchor>{' '}
-                  <UntrustedText text={target ?? ''} />{' '}
+                <Group key={id} component="li" justify="space-between" gap="xs" className="list-line">
+                  <Text size="sm" component="div" className="min-0">
+                    <Anchor inherit href={hrefOf('approvals', { id })}>
+                      <ActionName type={type} />
+                    </Anchor>{' '}
+                    <UntrustedText text={target ?? ''} />
+                  </Text>
                   <TimeLeft createdAt={createdAt} expiresAt={expiresAt} />
-                </Text>
+                </Group>
               ))}
             </Stack>
           )
@@ -114,7 +116,11 @@ function Newest({ agent }: { readonly agent: string }) {
               The agent has sent no request in the last seven days.
             </EmptyState>
           ) : (
-            <TrafficList records={records} onOpen={(record) => navigate('traffic', { agent, record })} />
+            <TrafficList
+              isOfOneAgent
+              records={records}
+              onOpen={(record) => navigate('traffic', { agent, record })}
+            />
           )
         }
       </Loaded>
@@ -131,13 +137,13 @@ function May({ agent }: { readonly agent: string }) {
           const types = [...new Set(rows.map(({ type }) => type))].toSorted()
           if (types.length === 0) return <Text size="sm">There are no connectors.</Text>
           return (
-            <Stack gap={4}>
+            <Group gap="sm">
               {types.map((type) => (
                 <Anchor key={type} size="sm" href={hrefOf('permissions', { agent, type })}>
                   {CONNECTOR_LABELS[type]?.title ?? type}
                 </Anchor>
               ))}
-            </Stack>
+            </Group>
           )
         }}
       </Loaded>

@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import type { AgentView, PatchAgentBody } from '../../../../core/wire/agents.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
+import { RowMenu } from '../../components/form/row-menu.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import type { FreshKey } from './agents-page.tsx'
@@ -56,26 +57,27 @@ export function AgentRowActions({ agent, onKey, onDone }: Props) {
             connections. The agent keeps its key.
           </ConfirmButton>
         )}
-        <ConfirmButton
-          label="New key"
-          ariaLabel={`New key for ${name}`}
-          title={`A new key for ${name}`}
-          onConfirm={async () => {
-            const { api_key: key } = await act('rotate_key')
-            if (key !== undefined) onKey({ agent: name, key })
-          }}
-        >
-          The current key stops working immediately. The new key is shown once.
-        </ConfirmButton>
-        <ConfirmButton
-          label="Revoke"
-          ariaLabel={`Revoke ${name}`}
-          title={`Revoke ${name}`}
-          onConfirm={() => actAndReload('revoke')}
-        >
-          Gateways refuse the requests of this agent permanently; a revoked agent cannot be activated again.
-          The records of the agent are kept, and another agent can use its name.
-        </ConfirmButton>
+        <RowMenu
+          name={name}
+          actions={[
+            {
+              label: 'New key',
+              title: `A new key for ${name}`,
+              about: 'The current key stops working immediately. The new key is shown once.',
+              onConfirm: async () => {
+                const { api_key: key } = await act('rotate_key')
+                if (key !== undefined) onKey({ agent: name, key })
+              },
+            },
+            {
+              label: 'Revoke',
+              title: `Revoke ${name}`,
+              about:
+                'Gateways refuse the requests of this agent permanently; a revoked agent cannot be activated again. The records of the agent are kept, and another agent can use its name.',
+              onConfirm: () => actAndReload('revoke'),
+            },
+          ]}
+        />
       </Group>
       {activate.error === null ? null : <ErrorNote error={activate.error} />}
     </Stack>

@@ -1,13 +1,16 @@
-import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Checkbox, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import type { AgentList, AgentView } from '../../../../core/wire/agents.ts'
+import { call } from '../../api/client.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
-import { RowTable } from '../../components/layout/row-table.tsx'
+import type { Column } from '../../components/layout/row-table.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
+import type { BulkAction } from '../../components/list/bulk-actions.tsx'
+import { SearchableTable } from '../../components/list/searchable-table.tsx'
 import { SourceBadge } from '../../components/manifest/source-badge.tsx'
 import { SecretOnce } from '../../components/text/secret-once.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
@@ -67,36 +70,7 @@ export function Page() {
                 denied. "New agent" creates both.
               </EmptyState>
             ) : (
-              <RowTable
-                rows={rows}
-                keyOf={({ agent_id }) => agent_id}
-                columns={[
-                  { head: 'Agent', cell: (agent) => <Name agent={agent} /> },
-                  {
-                    head: 'Status',
-                    isWhole: true,
-                    cell: ({ status }) => <ToneBadge tone={AGENT_TONES[status]}>{status}</ToneBadge>,
-                  },
-                  { head: 'Environment', isWhole: true, cell: ({ environment }) => environment },
-                  {
-                    head: 'Gateway',
-                    isWhole: true,
-                    cell: ({ gateway }) => gateway ?? <span className="dim">none</span>,
-                  },
-                  { head: 'Running', cell: ({ running }) => <RunningInstances running={running} /> },
-                  {
-                    head: 'Last seen',
-                    isWhole: true,
-                    cell: ({ last_seen_at }) => <AgoText at={last_seen_at} />,
-                  },
-                  { head: 'Source', isWhole: true, cell: (agent) => <SourceBadge row={agent} /> },
-                ]}
-                actions={
-                  mayAct
-                    ? (agent) => <AgentRowActions agent={agent} onKey={onKey} onDone={agents.reload} />
-                    : undefined
-                }
-              />
+              <AgentTable rows={rows} onKey={onKey} onDone={agents.reload} />
             )
           }
         </Loaded>
@@ -105,6 +79,83 @@ export function Page() {
     </>
   )
 }
+
+function AgentTable(props: {
+  readonly rows: readonly AgentView[]
+  readonly onKey: (key: FreshKey) => void
+  readonly onDone: () => void
+}) {
+  const { rows, onKey, onDone } = props
+  const { may } = useSession()
+  const [query, change] = useQueryState()
+  const mayAct = may('agents/update')
+  const revoked = rows.filter(({ status }) => status === 'revoked')
+  const isWhole = query['revoked'] === 'shown'
+  return (
+    <>
+      <SearchableTable
+        rows={isWhole ? rows : rows.filter(({ status }) => status !== 'revoked')}
+        keyOf={({ agent_id }) => agent_id}
+        nameOf={({ name }) => name}
+        textsOf={({ name, runtime, environment, gateway, status }) => [
+          ...[name, runtime, environment, gateway, status],
+        ]}
+        noun="agents"
+        columns={columnsFor(rows)}
+        actions={mayAct ? (agent) => <AgentRowActions {...{ agent, onKey, onDone }} /> : undefined}
+        bulk={mayAct ? BULK_ACTIONS : []}
+        onDone={onDone}
+      />
+      {revoked.length === 0 ? null : (
+        <Checkbox
+          label={`Show revoked agents (${revoked.length})`}
+          checked={isWhole}
+          onChange={(event) => change({ revoked: event.currentTarget.checked ? 'shown' : null })}
+        />
+      )}
+    </>
+  )
+}
+
+const RUNNING: Column<AgentView> = {
+  head: 'Running',
+  cell: ({ running }) => <RunningInstances running={running} />,
+}
+
+/** Columns of the list. Outside of a cluster no agent has pods, and the list has no column for them. */
+const columnsFor = (rows: readonly AgentView[]): ReadonlyArray<Column<AgentView>> => [
+  { head: 'Agent', cell: (agent) => <Name agent={agent} /> },
+  {
+    head: 'Status',
+    isWhole: true,
+    cell: ({ status }) => <ToneBadge tone={AGENT_TONES[status]}>{status}</ToneBadge>,
+  },
+  { head: 'Gateway', isWhole: true, cell: ({ gateway }) => gateway ?? <span className="dim">none</span> },
+  ...(rows.some(({ running }) => running !== undefined) ? [RUNNING] : []),
+  { head: 'Last seen', isWhole: true, cell: ({ last_seen_at }) => <AgoText at={last_seen_at} /> },
+  { head: 'Source', isWhole: true, cell: (agent) => <SourceBadge row={agent} /> },
+]
+
+const patch = (action: 'suspend' | 'activate' | 'revoke') => async (agent: AgentView) =>
+  call('PATCH /api/dashboard/agents', { body: { agent_id: agent.agent_id, action } })
+
+const BULK_ACTIONS: ReadonlyArray<BulkAction<AgentView>> = [
+  {
+    ...{ label: 'Suspend', done: 'suspended', run: patch('suspend') },
+    about: 'Gateways refuse the requests of these agents until they are activated again:',
+    appliesTo: ({ status }) => status === 'active',
+  },
+  {
+    ...{ label: 'Activate', done: 'activated', run: patch('activate') },
+    about: 'Gateways accept requests of these agents again:',
+    appliesTo: ({ status }) => status === 'suspended',
+  },
+  {
+    ...{ label: 'Revoke', done: 'revoked', run: patch('revoke') },
+    about: 'Gateways refuse the requests of these agents permanently:',
+    appliesTo: ({ status }) => status !== 'revoked',
+  },
+]
 
 function Chosen({ name, agents }: { readonly name: string; readonly agents: Resource<AgentList> }) {
   return (
@@ -131,20 +182,16 @@ function Chosen({ name, agents }: { readonly name: string; readonly agents: Reso
 }
 
 function Name({ agent }: { readonly agent: AgentView }) {
-  const { name, runtime, api_key_prefix: prefix, status } = agent
+  const { name, runtime, environment, api_key_prefix: prefix, status } = agent
   return (
     <>
-      <Text fw={600} component="div">
+      <Text fw={600} component="div" className="name">
         <Anchor inherit href={hrefOf('agents', { agent: name })}>
           <UntrustedText text={name} />
         </Anchor>
       </Text>
       <Text size="sm" c="dimmed" component="div">
-        {runtime === '' ? null : (
-          <>
-            <UntrustedText text={runtime} />,{' '}
-          </>
-        )}
+        <UntrustedText text={[environment, runtime].filter(Boolean).join(', ')} />,{' '}
         {prefix === null ? 'no key' : <span className="mono">{prefix}…</span>}
       </Text>
       {status === 'revoked' ? null : (

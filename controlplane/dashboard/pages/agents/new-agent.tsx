@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
+import { nameProblem } from '../../labels/plain-name.ts'
 import { useResource } from '../../live/use-resource.ts'
 import type { FreshKey } from './agents-page.tsx'
 
@@ -38,12 +39,13 @@ export function NewAgent({ isOpen, onClose, onKey }: Props) {
       isOpen={isOpen}
       onClose={onClose}
       label="Create"
-      isReady={name.trim() !== '' && environment.trim() !== ''}
+      isReady={name.trim() !== '' && nameProblem(name.trim()) === null && environment.trim() !== ''}
       mutation={create}
     >
       <TextInput
         label="Name"
-        description="Identifies the agent in every record. No colon, asterisk, or leading or trailing space."
+        description="Policies, permissions, approvals and records identify the agent by its name."
+        error={nameProblem(name.trim())}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
         maxLength={253}

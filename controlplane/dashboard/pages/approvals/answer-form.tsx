@@ -9,7 +9,10 @@ import { Icon } from '../../components/layout/icon.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
 import { AlwaysAllowButton } from './always-allow/always-allow-button.tsx'
+import { policyBehind } from './always-allow/permission-proposal.ts'
 import { answerObstacle } from './answer-obstacle.ts'
+import { GrantButton } from './grant/grant-button.tsx'
+import { UndoButton } from './undo-button.tsx'
 
 type Props = {
   readonly card: ApprovalCard
@@ -35,12 +38,18 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
     if (status === 'pending') onPartly()
     else onAnswered(approved)
   })
+  const mayAllowAlways = may('permissions/update') || (policyBehind(card) !== null && may('policies/get'))
   const obstacle = answerObstacle(user, card, users.data?.users ?? null)
   if (obstacle !== null) {
     return (
-      <Text size="sm" c="dimmed" role="note">
-        {obstacle}
-      </Text>
+      <Group gap="xs">
+        <Text size="sm" c="dimmed" role="note">
+          {obstacle}
+        </Text>
+        {card.answers.some(({ by }) => by === user.email) ? (
+          <UndoButton id={card.id} label="Withdraw my answer" onUndone={onPartly} />
+        ) : null}
+      </Group>
     )
   }
   return (
@@ -75,7 +84,10 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
           Deny
         </Button>
       </Group>
-      {may('permissions/update') ? <AlwaysAllowButton card={card} /> : null}
+      <Group gap="xs">
+        <GrantButton card={card} onAnswered={onAnswered} />
+        {mayAllowAlways ? <AlwaysAllowButton card={card} /> : null}
+      </Group>
     </Stack>
   )
 }

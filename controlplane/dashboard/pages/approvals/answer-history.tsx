@@ -8,9 +8,12 @@ import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { usePast } from '../../live/use-past.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
+import { useSession } from '../../session/session.tsx'
 import { hasDisconnected } from './card/has-disconnected.ts'
+import { UndoButton } from './undo-button.tsx'
 
 const STEP = 50
 
@@ -32,7 +35,7 @@ export function AnswerHistory({ linkedId }: { readonly linkedId: string | null }
         return (
           <Stack gap="xs">
             {answered.map((card) => (
-              <Answered key={card.id} card={card} isLinked={card.id === linkedId} />
+              <Answered key={card.id} card={card} isLinked={card.id === linkedId} onUndone={all.reload} />
             ))}
             {total > approvals.length ? (
               <Button
@@ -50,7 +53,13 @@ export function AnswerHistory({ linkedId }: { readonly linkedId: string | null }
   )
 }
 
-function Answered({ card, isLinked }: { readonly card: ApprovalCard; readonly isLinked: boolean }) {
+type AnsweredProps = {
+  readonly card: ApprovalCard
+  readonly isLinked: boolean
+  readonly onUndone: () => void
+}
+
+function Answered({ card, isLinked, onUndone }: AnsweredProps) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (!isLinked) return
@@ -89,6 +98,7 @@ function Answered({ card, isLinked }: { readonly card: ApprovalCard; readonly is
           </Text>
         </div>
         <Stack gap={2} align="flex-end">
+          <Undo card={card} onUndone={onUndone} />
           <TimeText at={card.created_at} />
           <Anchor size="sm" href={hrefOf('traffic', { action_type: card.action_type, agent: card.agent })}>
             Traffic
@@ -97,4 +107,12 @@ function Answered({ card, isLinked }: { readonly card: ApprovalCard; readonly is
       </Group>
     </Paper>
   )
+}
+
+/** Renders the button that withdraws an approval, as long as it was not used and its time is not over. */
+function Undo({ card, onUndone }: Pick<AnsweredProps, 'card' | 'onUndone'>) {
+  const { may } = useSession()
+  const isLapsed = usePast(card.withdrawable_until ?? card.created_at)
+  if (card.withdrawable_until == null || isLapsed || !may('approvals/answer')) return null
+  return <UndoButton id={card.id} onUndone={onUndone} />
 }

@@ -1,9 +1,10 @@
 import { Anchor, Button, Group, Paper, Text } from '@mantine/core'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
+import { UndoButton } from './undo-button.tsx'
 
 /** Shows the result of an answer in the place of its card, and keeps the keyboard focus there. */
 export function AnsweredNote(props: {
@@ -12,8 +13,10 @@ export function AnsweredNote(props: {
   readonly onDismiss: () => void
 }) {
   const { card, approved, onDismiss } = props
+  const [isUndone, setIsUndone] = useState(false)
   const place = useRef<HTMLDivElement>(null)
-  useEffect(() => place.current?.focus({ preventScroll: true }), [])
+  const focus = () => place.current?.focus({ preventScroll: true })
+  useEffect(focus, [])
   return (
     <Paper
       withBorder
@@ -27,10 +30,10 @@ export function AnsweredNote(props: {
     >
       <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
         <div className="min-0">
-          <DecisionBadge decision={approved ? 'approved' : 'denied'} />{' '}
+          <DecisionBadge decision={isUndone ? 'cancelled' : approved ? 'approved' : 'denied'} />{' '}
           <UntrustedText text={card.summary ?? `${card.action_type} of ${card.agent}`} canGrow />
           <Text size="sm" c="dimmed" component="div">
-            {outcomeText(card, approved)}{' '}
+            {isUndone ? UNDONE : outcomeText(card, approved)}{' '}
             <Anchor
               size="sm"
               underline="always"
@@ -40,12 +43,31 @@ export function AnsweredNote(props: {
             </Anchor>
           </Text>
         </div>
-        <Button size="compact-sm" variant="default" onClick={onDismiss}>
-          Dismiss
-        </Button>
+        <Group gap="xs" justify="flex-end">
+          {approved && !isUndone && isUndoable(card) ? (
+            <UndoButton
+              id={card.id}
+              onUndone={() => {
+                setIsUndone(true)
+                // Browsers move the focus to the top of the page when the focused button is removed.
+                focus()
+              }}
+            />
+          ) : null}
+          <Button size="compact-sm" variant="default" onClick={onDismiss}>
+            Dismiss
+          </Button>
+        </Group>
       </Group>
     </Paper>
   )
+}
+
+const UNDONE = 'The approval is withdrawn. Nothing passes by it.'
+
+/** A gateway with a waiting request uses the approval at once; other approvals wait for the agent. */
+function isUndoable({ left_at: leftAt, kind, access_request: isAccess }: ApprovalCard): boolean {
+  return kind === 'action' || leftAt != null || isAccess === true
 }
 
 function outcomeText({ left_at: leftAt, kind }: ApprovalCard, approved: boolean): string {

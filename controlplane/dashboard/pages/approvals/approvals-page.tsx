@@ -1,14 +1,25 @@
-import { Badge, Group, Tabs } from '@mantine/core'
-import { Loaded } from '../../components/layout/loading.tsx'
+import { Badge, Group, SegmentedControl, Tabs } from '@mantine/core'
+import { Loaded, LoadingSkeleton } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
+import { lazyComponent } from '../../components/lazy/lazy-component.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { useQueryState } from '../../routing/use-page-location.ts'
 import { AnswerHistory } from './answer-history.tsx'
 import { Inbox } from './inbox.tsx'
-import { NotifyButton } from './notify-button.tsx'
+import { NotifyButton } from './notify/notify-button.tsx'
 import { ShortcutHelp } from './shortcut-help.tsx'
 
 const NEWEST = 200
+const VIEWS = [
+  { value: 'cards', label: 'Cards' },
+  { value: 'list', label: 'List' },
+]
+
+/** Not in the first bundle, because most visitors answer on cards. */
+const ApprovalList = lazyComponent(
+  async () => (await import('./list/approval-list.tsx')).ApprovalList,
+  <LoadingSkeleton />,
+)
 
 /** Shows pending and completed approvals. */
 export function Page() {
@@ -20,12 +31,21 @@ export function Page() {
     { on: ['approvals'], everyMs: 15_000 },
   )
   const count = pending.data?.approvals.length ?? 0
+  const isList = query['view'] === 'list'
   return (
     <>
       <PageHead
         title="Approvals"
         about="Requests that a permission or policy holds until an approver answers."
       >
+        {tab === 'pending' && (count > 1 || isList) ? (
+          <SegmentedControl
+            aria-label="View"
+            data={VIEWS}
+            value={isList ? 'list' : 'cards'}
+            onChange={(view) => change({ view: view === 'list' ? view : null, id: null })}
+          />
+        ) : null}
         <NotifyButton />
         <ShortcutHelp />
       </PageHead>
@@ -45,9 +65,13 @@ export function Page() {
         </Tabs.List>
         <Tabs.Panel value="pending">
           <Loaded of={pending}>
-            {({ approvals }) => (
-              <Inbox pending={approvals} linkedId={query['id'] ?? null} onAnswered={pending.reload} />
-            )}
+            {({ approvals }) =>
+              isList ? (
+                <ApprovalList pending={approvals} onDone={pending.reload} />
+              ) : (
+                <Inbox pending={approvals} linkedId={query['id'] ?? null} onAnswered={pending.reload} />
+              )
+            }
           </Loaded>
         </Tabs.Panel>
         <Tabs.Panel value="answered">

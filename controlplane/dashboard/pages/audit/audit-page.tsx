@@ -107,5 +107,9 @@ function Details({ event }: { readonly event: AuditEntry }) {
 
 function EvidenceLink(props: { readonly id: string; readonly query: Readonly<Record<string, string>> }) {
   const { id, query } = props
-  return <Anchor href={hrefOf('audit', { ...query, action: id })}>Show evidence</Anchor>
+  return (
+    <Anchor inherit href={hrefOf('audit', { ...query, action: id })}>
+      Show evidence
+    </Anchor>
+  )
 }

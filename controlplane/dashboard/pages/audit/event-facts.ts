@@ -27,8 +27,9 @@ const FIELDS: ReadonlyArray<readonly [name: string, label: string]> = [
   ['path', ''],
 ]
 const SHOWN = 4
-/** Details that the list omits, because the event type or the action already states them. */
+/** Details that the list omits, because the event type, the actor or the action already states them. */
 const REDUNDANT: Readonly<Record<string, ReadonlySet<string>>> = {
+  'user.login': new Set(['email']),
   'action.requested': new Set(['gateway', 'host', 'path']),
   'action.denied': new Set(['decision', 'gateway']),
   'action.allowed': new Set(['decision', 'gateway']),

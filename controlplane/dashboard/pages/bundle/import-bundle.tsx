@@ -1,4 +1,4 @@
-import { Button, FileInput, Group, Stack, Text } from '@mantine/core'
+import { FileInput, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { ImportReply } from '../../../../core/wire/export.ts'
 import { ApiError } from '../../api/api-error.ts'
@@ -9,21 +9,26 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'
 import { SecretOnce } from '../../components/text/secret-once.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { BundlePreview, type ImportPreview } from './bundle-preview.tsx'
 
 type Bundle = { readonly agents: readonly unknown[]; readonly policies: readonly unknown[] }
+type Chosen = { readonly bundle: Bundle; readonly preview: ImportPreview }
 
-/** Shows the contents of a configuration file, imports the file, and shows the report with the new agent keys. */
+/** Compares a bundle with the existing objects, imports what is new or changed, and shows the new agent keys. */
 export function ImportBundle() {
-  const [bundle, setBundle] = useState<Bundle | null>(null)
+  const [chosen, setChosen] = useState<Chosen | null>(null)
   const [reply, setReply] = useState<ImportReply | null>(null)
   const read = useMutation(async (file: File | null) => {
     setReply(null)
-    setBundle(null)
-    if (file !== null) setBundle(bundleOf(await file.text()))
+    setChosen(null)
+    if (file === null) return
+    const bundle = bundleOf(await file.text())
+    const { preview = [] } = await call('POST /api/dashboard/import', { body: { ...bundle, dry_run: true } })
+    setChosen({ bundle, preview })
   })
   const send = useMutation(async () => {
-    setReply(await call('POST /api/dashboard/import', { body: bundle }))
-    setBundle(null)
+    setReply(await call('POST /api/dashboard/import', { body: { ...chosen?.bundle, skip_same: true } }))
+    setChosen(null)
   })
   const error = read.error ?? send.error
   return (
@@ -31,7 +36,7 @@ export function ImportBundle() {
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
           Agents get new keys, which are shown once. Policies are added; those whose tests fail are disabled.
-          Existing objects are not replaced.
+          Existing objects are not replaced, and what exists in the same form is left out.
         </Text>
         <FileInput
           label="Bundle"
@@ -42,15 +47,8 @@ export function ImportBundle() {
           clearButtonProps={{ 'aria-label': 'Remove the file' }}
         />
         {error === null ? null : <ErrorNote error={error} />}
-        {bundle === null ? null : (
-          <Group justify="space-between">
-            <Text size="sm" role="status">
-              The file contains {bundle.agents.length} agents and {bundle.policies.length} policies.
-            </Text>
-            <Button onClick={() => send.run()} loading={send.isBusy}>
-              Import
-            </Button>
-          </Group>
+        {chosen === null ? null : (
+          <BundlePreview preview={chosen.preview} onImport={() => send.run()} isBusy={send.isBusy} />
         )}
         {reply === null ? null : <Report reply={reply} />}
       </Stack>
@@ -87,7 +85,7 @@ function Report({ reply }: { readonly reply: ImportReply }) {
   return (
     <Stack gap="sm">
       <Text fw={600} role="status">
-        Imported {reply.agents_imported} agents and {reply.policies_imported} policies.
+        Imported: agents {reply.agents_imported}, policies {reply.policies_imported}.
       </Text>
       {disabled.length === 0 ? null : (
         <Text size="sm">

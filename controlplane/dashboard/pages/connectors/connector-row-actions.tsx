@@ -1,4 +1,4 @@
-import { Button, Group, PasswordInput } from '@mantine/core'
+import { Button, PasswordInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import type { ConnectorView } from '../../../../core/wire/connectors.ts'
@@ -18,7 +18,7 @@ export function ConnectorRowActions({ row, onDone }: Props) {
   const { isYaml } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)
   return (
-    <Group gap="xs" justify="flex-end">
+    <CredentialActions row={row} onDone={onDone}>
       {isYaml ? null : (
         <Button size="xs" variant="default" onClick={open} aria-label={`New credential for ${row.name}`}>
           New credential
@@ -36,9 +36,8 @@ export function ConnectorRowActions({ row, onDone }: Props) {
         The credential of the connector is deleted, and gateways refuse requests to its hosts. Permissions are
         kept.
       </ConfirmButton>
-      {row.has_token ? <CredentialActions row={row} onDone={onDone} /> : null}
       <NewCredential row={row} isOpen={isOpen} onClose={close} onDone={onDone} />
-    </Group>
+    </CredentialActions>
   )
 }
 

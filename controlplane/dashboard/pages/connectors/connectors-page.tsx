@@ -1,11 +1,14 @@
 import { Anchor, Box, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import { Fragment } from 'react'
 import type { ConnectorView } from '../../../../core/wire/connectors.ts'
+import { call } from '../../api/client.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
-import { RowTable } from '../../components/layout/row-table.tsx'
+import type { BulkAction } from '../../components/list/bulk-actions.tsx'
+import { SearchableTable } from '../../components/list/searchable-table.tsx'
 import { YamlNote } from '../../components/manifest/manifest-edit.tsx'
 import { isReadOnly, SourceBadge } from '../../components/manifest/source-badge.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
@@ -47,9 +50,17 @@ export function Page() {
                 access rule.
               </EmptyState>
             ) : (
-              <RowTable
+              <SearchableTable
                 rows={rows}
                 keyOf={({ id }) => id}
+                nameOf={({ name }) => name}
+                textsOf={({ name, type, domains, gateways }) => [
+                  ...[name, type, CONNECTOR_LABELS[type]?.title],
+                  ...[...domains, ...gateways],
+                ]}
+                noun="connectors"
+                bulk={mayAct && !isYaml ? [REMOVE] : []}
+                onDone={connectors.reload}
                 columns={[
                   { head: 'Connector', width: '22%', cell: (row) => <Name row={row} /> },
                   { head: 'Hosts', cell: (row) => <Hosts row={row} /> },
@@ -59,7 +70,6 @@ export function Page() {
                     isWhole: true,
                     cell: ({ gateways }) => gateways.join(', ') || 'all',
                   },
-                  { head: 'Access', isWhole: true, cell: (row) => <Access row={row} /> },
                   { head: 'Source', isWhole: true, cell: (row) => <SourceBadge row={row} /> },
                 ]}
                 actions={
@@ -89,14 +99,22 @@ export function Page() {
   )
 }
 
+const REMOVE: BulkAction<ConnectorView> = {
+  ...{ label: 'Remove', done: 'removed' },
+  about:
+    'The credentials of these connectors are deleted, and gateways refuse requests to their hosts. Permissions are kept.',
+  appliesTo: (row) => !isReadOnly(row),
+  run: async ({ id }) => call('DELETE /api/dashboard/connectors', { query: { connector_id: id } }),
+}
+
 function Name({ row }: { readonly row: ConnectorView }) {
   return (
     <>
-      <Text fw={600} component="div">
+      <Text fw={600} component="div" className="name">
         <UntrustedText text={row.name} />
       </Text>
       <Text size="sm" c="dimmed">
-        {CONNECTOR_LABELS[row.type]?.title ?? row.type}
+        {CONNECTOR_LABELS[row.type]?.title ?? row.type}, <Access row={row} />
       </Text>
     </>
   )
@@ -106,13 +124,30 @@ function Name({ row }: { readonly row: ConnectorView }) {
 function Access({ row: { name, type } }: { readonly row: ConnectorView }) {
   return (
     <Anchor
-      size="sm"
+      inherit
       underline="always"
       href={hrefOf('permissions', { type })}
-      aria-label={`Permissions for ${name}`}
+      aria-label={`permissions for ${name}`}
     >
-      Permissions
+      permissions
     </Anchor>
+  )
+}
+
+/** Maximum number of hosts in a row of the table. */
+const MAX_HOSTS = 8
+
+/** Shows a host on its own line, which breaks behind a dot only. */
+function Host({ name }: { readonly name: string }) {
+  return (
+    <div className="mono host">
+      {[...name.matchAll(/[^.]+\.?|\./g)].map(({ 0: label, index: offset }) => (
+        <Fragment key={offset}>
+          <UntrustedText text={label} />
+          <wbr />
+        </Fragment>
+      ))}
+    </div>
   )
 }
 
@@ -121,9 +156,19 @@ function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connect
   if (domains.length === 0) return <span className="dim">none</span>
   return (
     <Box miw={150}>
-      <span className="mono">
-        <UntrustedText text={[domains.join(', '), endpoint?.join(', ') ?? ''].filter(Boolean).join(' ')} />
-      </span>
+      {domains.slice(0, MAX_HOSTS).map((domain) => (
+        <Host key={domain} name={domain} />
+      ))}
+      {domains.length > MAX_HOSTS ? (
+        <Text size="sm" c="dimmed">
+          and {domains.length - MAX_HOSTS} more
+        </Text>
+      ) : null}
+      {endpoint === null || endpoint.length === 0 ? null : (
+        <div className="mono">
+          <UntrustedText text={endpoint.join(', ')} />
+        </div>
+      )}
       {warnings.map((warning) => (
         <Text key={warning} size="sm" c="dimmed">
           Warning: {warning}

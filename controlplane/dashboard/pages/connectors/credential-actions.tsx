@@ -1,6 +1,6 @@
 import { Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { ConnectorView } from '../../../../core/wire/connectors.ts'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
@@ -11,19 +11,37 @@ import { useSession } from '../../session/session.tsx'
 
 type Props = { readonly row: ConnectorView; readonly onDone: () => void }
 
-/** Sets and tests the credential of a connector, or shows the steps that set it elsewhere. */
-export function CredentialActions({ row, onDone }: Props) {
+/**
+ * Sets and tests the credential of a connector, or shows the steps that set it elsewhere. `children` are further buttons of
+ * the row.
+ */
+export function CredentialActions({ row, onDone, children }: Props & { readonly children?: ReactNode }) {
   const { may } = useSession()
-  if (!may('credentials/set')) return null
+  const test = useCredentialTest(row)
+  const maySet = may('credentials/set')
   const { source, remedy } = row.credential
   const isTestable = !TYPES_WITHOUT_HOSTS.includes(row.type) && row.has_token
   return (
     <Stack gap={4} align="flex-end">
       <Group gap="xs" justify="flex-end">
-        {source === 'vault' ? <SetCredential row={row} onDone={onDone} /> : null}
-        {remedy === null ? null : <Steps row={row} text={remedy} />}
+        {maySet && isTestable ? (
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => test.run()}
+            loading={test.isBusy}
+            aria-label={`Test credential of ${row.name}`}
+          >
+            Test
+          </Button>
+        ) : null}
+        {maySet && source === 'vault' ? <SetCredential row={row} onDone={onDone} /> : null}
+        {maySet && remedy !== null ? <Steps row={row} text={remedy} /> : null}
+        {children}
       </Group>
-      {isTestable ? <TestCredential row={row} /> : null}
+      <Text size="sm" role="status" maw={260} className="untrusted">
+        {test.text}
+      </Text>
     </Stack>
   )
 }
@@ -103,29 +121,13 @@ function Steps({ row, text }: { readonly row: ConnectorView; readonly text: stri
   )
 }
 
-/** Sends a read with the credential through the gateway and shows whom the provider names. */
-function TestCredential({ row }: { readonly row: ConnectorView }) {
+/** Sends a read with the credential through the gateway. `text` says whom the provider names, or the error. */
+function useCredentialTest(row: ConnectorView) {
   const [detail, setDetail] = useState<string | null>(null)
   const test = useMutation(async () => {
     setDetail(null)
     const reply = await call('POST /api/dashboard/credentials/test', { body: { connector_id: row.id } })
     setDetail(reply.detail)
   })
-  const text = test.error?.message ?? detail
-  return (
-    <>
-      <Button
-        size="xs"
-        variant="default"
-        onClick={() => test.run()}
-        loading={test.isBusy}
-        aria-label={`Test credential of ${row.name}`}
-      >
-        Test
-      </Button>
-      <Text size="sm" role="status" maw={260} className="untrusted">
-        {text}
-      </Text>
-    </>
-  )
+  return { run: test.run, isBusy: test.isBusy, text: test.error?.message ?? detail }
 }

@@ -1,5 +1,5 @@
 import { Alert, Anchor, Button, Group, Paper, Select, TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { ExplainResult } from '../../components/decision/explain-result.tsx'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
@@ -11,14 +11,21 @@ import { hrefOf } from '../../routing/page-location.ts'
 import { useQueryState } from '../../routing/use-page-location.ts'
 import { AgentInput } from './agent-input.tsx'
 
+const DEFAULT_METHOD = 'GET'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 /** Renders the form that explains the decision on a request, given by method and URL. The URL of the page holds the input. */
 export function RequestForm() {
   const [query, change] = useQueryState()
-  const [method, setMethod] = useState(query['method'] ?? 'DELETE')
+  const [method, setMethod] = useState(query['method'] ?? DEFAULT_METHOD)
   const [url, setUrl] = useState(query['url'] ?? '')
   const [agent, setAgent] = useState(query['agent'] ?? '')
+  // A link to another request changes the query while the form stays.
+  useEffect(() => {
+    setMethod(query['method'] ?? DEFAULT_METHOD)
+    setUrl(query['url'] ?? '')
+    setAgent(query['agent'] ?? '')
+  }, [query])
   const input = { method: query['method'] ?? '', url: query['url'] ?? '', agent: query['agent'] ?? '' }
   const isComplete = Object.values(input).every((text) => text !== '')
   const answer = useResource('GET /api/dashboard/explain', isComplete ? { query: input } : null, {
@@ -38,7 +45,7 @@ export function RequestForm() {
               label="Method"
               data={METHODS}
               value={method}
-              onChange={(value) => setMethod(value ?? 'GET')}
+              onChange={(value) => setMethod(value ?? DEFAULT_METHOD)}
               w={120}
               allowDeselect={false}
             />

@@ -2,21 +2,22 @@ export type AgentCommand = { readonly title: string; readonly about: string; rea
 
 /**
  * Returns the commands that start the agent: one for the machine of the gateway, and one with proxy variables for any other
- * machine.
+ * machine, unless the gateway listens on loopback only.
  */
 export function agentCommands(facts: {
+  /** Command line of this installation. */
+  readonly command: string
   readonly agent: string
   readonly apiKey: string | null
   readonly host: string
   readonly port: number
   readonly isLocal: boolean
 }): readonly AgentCommand[] {
-  const { agent, apiKey, host, port, isLocal } = facts
+  const { command, agent, apiKey, host, port, isLocal } = facts
   const local = {
     title: 'On this machine',
-    about:
-      'Sets the proxy and certificate variables for the command and its child processes. In a checkout, write ./scripts/chaperone.sh for chaperone.',
-    text: `chaperone run --agent ${shellQuoted(agent)} -- python agent.py`,
+    about: 'Sets the proxy and certificate variables for the command and its child processes.',
+    text: `${command} run --agent ${shellQuoted(agent)} -- python agent.py`,
   }
   const login = `${encodeURIComponent(agent)}:${apiKey ?? 'ITS_KEY'}`
   const proxy = `http://${login}@${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -32,7 +33,12 @@ export function agentCommands(facts: {
       'python agent.py',
     ].join('\n'),
   }
-  return isLocal ? [local, anywhere] : [anywhere]
+  if (isLocal) return isLoopback(host) ? [local] : [local, anywhere]
+  return [anywhere]
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 /** Returns the shell command that starts a new gateway. */

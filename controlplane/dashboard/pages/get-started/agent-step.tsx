@@ -1,5 +1,6 @@
 import { Group, Radio, Select, Stack, TextInput } from '@mantine/core'
 import { Loaded } from '../../components/layout/loading.tsx'
+import { nameProblem } from '../../labels/plain-name.ts'
 import { useResource } from '../../live/use-resource.ts'
 import type { Draft } from './draft.ts'
 
@@ -36,7 +37,7 @@ export function AgentStep({ agent, onChange }: Props) {
                 error={
                   names.includes(agent.name.trim())
                     ? 'An agent with this name exists. Choose another name.'
-                    : null
+                    : nameProblem(agent.name.trim())
                 }
                 required
                 data-autofocus

@@ -18,6 +18,7 @@ import { PrivateAddresses } from '../../components/form/private-addresses.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { ACCESS_RULE_LABELS } from '../../labels/connector-labels.ts'
 import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
+import { connectorNameProblem } from '../../labels/plain-name.ts'
 import { type ConnectorDraft, needsDomains } from './draft.ts'
 import { PatternList } from './pattern-list.tsx'
 
@@ -56,36 +57,7 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
             visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the credential', tabIndex: 0 }}
             required
           />
-          {needsDomains(draft.type) ? (
-            <TagsInput
-              label="Hosts"
-              description="Press Enter to add a host, such as tools.example.com."
-              value={[...draft.domains]}
-              onChange={(domains) => onChange({ ...draft, domains })}
-              splitChars={[',', ' ']}
-              acceptValueOnBlur
-              required
-            />
-          ) : null}
-          {draft.type === 'mcp' ? (
-            <TagsInput
-              label="Endpoint"
-              description="Path of the MCP server, such as /mcp. Without it, JSON-RPC is accepted on every path."
-              value={[...draft.endpoint]}
-              onChange={(endpoint) => onChange({ ...draft, endpoint })}
-              splitChars={[',', ' ']}
-              acceptValueOnBlur
-            />
-          ) : null}
-          {needsDomains(draft.type) ? (
-            <TextInput
-              label="Header"
-              description="Header for the credential. Default: Authorization: Bearer."
-              placeholder="X-API-Key"
-              value={draft.header}
-              onChange={(event) => onChange({ ...draft, header: event.currentTarget.value })}
-            />
-          ) : null}
+          {needsDomains(draft.type) ? <OwnHosts draft={draft} onChange={onChange} /> : null}
           <SelfHosted draft={draft} onChange={onChange} />
         </SimpleGrid>
         <Radio.Group
@@ -108,6 +80,48 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
         ) : null}
       </Stack>
     </Fieldset>
+  )
+}
+
+/** Edits the name and the hosts of a connector that is for no provider. */
+function OwnHosts({ draft, onChange }: Pick<Props, 'draft' | 'onChange'>) {
+  return (
+    <>
+      <TextInput
+        label="Name"
+        description={`Shown in lists, records and approvals. Default: ${draft.type}.`}
+        placeholder="orders-api"
+        value={draft.name}
+        onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
+        error={connectorNameProblem(draft.name)}
+      />
+      <TagsInput
+        label="Hosts"
+        description="Press Enter to add a host, such as tools.example.com."
+        value={[...draft.domains]}
+        onChange={(domains) => onChange({ ...draft, domains })}
+        splitChars={[',', ' ']}
+        acceptValueOnBlur
+        required
+      />
+      {draft.type === 'mcp' ? (
+        <TagsInput
+          label="Endpoint"
+          description="Path of the MCP server, such as /mcp. Without it, JSON-RPC is accepted on every path."
+          value={[...draft.endpoint]}
+          onChange={(endpoint) => onChange({ ...draft, endpoint })}
+          splitChars={[',', ' ']}
+          acceptValueOnBlur
+        />
+      ) : null}
+      <TextInput
+        label="Header"
+        description="Header for the credential. Default: Authorization: Bearer."
+        placeholder="X-API-Key"
+        value={draft.header}
+        onChange={(event) => onChange({ ...draft, header: event.currentTarget.value })}
+      />
+    </>
   )
 }
 

@@ -17,55 +17,68 @@ type Props = {
 export function ConnectorsStep({ connectors, onChange }: Props) {
   const kinds = useResource('GET /api/dashboard/catalogue', {})
   const existing = useResource('GET /api/dashboard/connectors', {}, { on: ['config'] })
-  const rows = existing.data?.connectors ?? []
-  const add = (type: ConnectorTypeName) => {
-    const key = Math.max(0, ...connectors.map((each) => each.key)) + 1
-    onChange([...connectors, newConnector(type, key)])
-  }
   return (
     <Loaded of={kinds}>
-      {(reply) => (
-        <Stack gap="md">
-          <Text size="sm" c="dimmed">
-            Each connector has a credential, which agents never see. A credential that you add to an existing
-            connector is stored at once. You can skip this step and add connectors later.
-          </Text>
-          <ExistingConnectors rows={rows} onDone={existing.reload} />
-          {connectors.map((draft) => (
-            <ConnectorForm
-              key={draft.key}
-              draft={draft}
-              kind={reply.connectors.find(({ type }) => type === draft.type) ?? null}
-              onChange={(changed) =>
-                onChange(connectors.map((each) => (each.key === draft.key ? changed : each)))
-              }
-              onRemove={() => onChange(connectors.filter((each) => each.key !== draft.key))}
-            />
-          ))}
-          <div>
-            <Text size="sm" fw={600} mb={6}>
-              Add connector
-            </Text>
-            <Group gap="xs">
-              {reply.connectors
-                .filter(({ type }) => isOffered(type, rows))
-                .map(({ type, actions }) => (
-                  <Button
-                    key={type}
-                    variant="default"
-                    size="xs"
-                    leftSection={<Icon name="plus" size={14} />}
-                    onClick={() => add(type)}
-                    title={actions === 0 ? type : `${type}: ${actions} named actions`}
-                  >
-                    {CONNECTOR_LABELS[type]?.title ?? type}
-                  </Button>
-                ))}
-            </Group>
-          </div>
-        </Stack>
+      {({ connectors: offered }) => (
+        // Both replies come first: a type whose hosts a connector owns already must not be offered meanwhile.
+        <Loaded of={existing}>
+          {({ connectors: rows }) => (
+            <Stack gap="md">
+              <Text size="sm" c="dimmed">
+                Each connector has a credential, which agents never see. A credential that you add to an
+                existing connector is stored at once. You can skip this step and add connectors later.
+              </Text>
+              <ExistingConnectors rows={rows} onDone={existing.reload} />
+              {connectors.map((draft) => (
+                <ConnectorForm
+                  key={draft.key}
+                  draft={draft}
+                  kind={offered.find(({ type }) => type === draft.type) ?? null}
+                  onChange={(changed) =>
+                    onChange(connectors.map((each) => (each.key === draft.key ? changed : each)))
+                  }
+                  onRemove={() => onChange(connectors.filter((each) => each.key !== draft.key))}
+                />
+              ))}
+              <AddConnector
+                kinds={offered.filter(({ type }) => isOffered(type, rows))}
+                onAdd={(type) => {
+                  const key = Math.max(0, ...connectors.map((each) => each.key)) + 1
+                  onChange([...connectors, newConnector(type, key)])
+                }}
+              />
+            </Stack>
+          )}
+        </Loaded>
       )}
     </Loaded>
+  )
+}
+
+type Kind = { readonly type: ConnectorTypeName; readonly actions: number }
+type AddProps = { readonly kinds: readonly Kind[]; readonly onAdd: (type: ConnectorTypeName) => void }
+
+function AddConnector({ kinds, onAdd }: AddProps) {
+  return (
+    <div>
+      <Text size="sm" fw={600} mb={6}>
+        Add connector
+      </Text>
+      <Group gap="xs">
+        {kinds.map(({ type, actions }) => (
+          <Button
+            key={type}
+            variant="default"
+            size="xs"
+            leftSection={<Icon name="plus" size={14} />}
+            onClick={() => onAdd(type)}
+            title={actions === 0 ? type : `${type}: ${actions} named actions`}
+          >
+            {CONNECTOR_LABELS[type]?.title ?? type}
+          </Button>
+        ))}
+      </Group>
+    </div>
   )
 }
 

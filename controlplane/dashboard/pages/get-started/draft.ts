@@ -2,12 +2,15 @@ import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
 import type { AccessRule, EnforcementLevel, SetupConnector } from '../../../../core/wire/gateways.ts'
 import type { RuleDecision } from '../../../../core/wire/permissions.ts'
 import { isPlaintext } from '../../components/form/is-plaintext.ts'
-import { TYPES_WITHOUT_HOSTS } from '../../labels/connector-types.ts'
+import { CONNECTOR_LABELS, TYPES_WITHOUT_HOSTS } from '../../labels/connector-types.ts'
+import { connectorNameProblem, nameProblem } from '../../labels/plain-name.ts'
 
 export type PatternDraft = { readonly key: number; readonly pattern: string; readonly decision: RuleDecision }
 export type ConnectorDraft = {
   readonly key: number
   readonly type: ConnectorTypeName
+  /** Empty for the default name. */
+  readonly name: string
   readonly token: string
   readonly domains: readonly string[]
   /** Paths on which the gateway reads JSON-RPC, for connectors of type `mcp`. Empty for all paths. */
@@ -46,6 +49,7 @@ export function newConnector(type: ConnectorTypeName, key: number): ConnectorDra
   return {
     key,
     type,
+    name: '',
     token: '',
     domains: [],
     endpoint: [],
@@ -57,8 +61,27 @@ export function newConnector(type: ConnectorTypeName, key: number): ConnectorDra
   }
 }
 
+/** Returns what keeps a step of the wizard from being complete, or null. */
+export function stepProblem(step: number, { gateway, agent, connectors }: Draft): string | null {
+  if (step === 0) return gateway.name.trim() === '' ? 'Enter the name of the gateway.' : null
+  if (step === 1) {
+    const name = agent.name.trim()
+    if (name === '') return 'Enter the name of the agent.'
+    return agent.isNew && nameProblem(name) !== null ? 'Correct the name of the agent.' : null
+  }
+  const [first] = connectors.flatMap((connector) => {
+    const problem = connectorProblem(connector)
+    return problem === null
+      ? []
+      : [`${CONNECTOR_LABELS[connector.type]?.title ?? connector.type}: ${problem}`]
+  })
+  return first ?? null
+}
+
 /** Returns the missing or invalid setting of a connector as text, or null. */
 export function connectorProblem(draft: ConnectorDraft): string | null {
+  const wrongName = connectorNameProblem(draft.name)
+  if (wrongName !== null) return wrongName
   if (draft.token.trim() === '') return 'Enter the credential.'
   if (needsDomains(draft.type) && draft.domains.length === 0) return 'Enter at least one host.'
   if (draft.accessRule !== 'custom') return null
@@ -90,11 +113,12 @@ export function requestOf({ gateway, agent, connectors }: Draft) {
 }
 
 function connectorOf(draft: ConnectorDraft): SetupConnector {
-  const { type, token, domains, endpoint, baseUrl, header, accessRule, patterns } = draft
+  const { type, name, token, domains, endpoint, baseUrl, header, accessRule, patterns } = draft
   return {
     type,
     token: token.trim(),
     accessRule,
+    ...(name.trim() === '' ? {} : { name: name.trim() }),
     ...(domains.length === 0 ? {} : { domains: [...domains] }),
     ...(endpoint.length === 0 ? {} : { endpoint: [...endpoint] }),
     ...(baseUrl.trim() === '' ? {} : { base_url: baseUrl.trim() }),

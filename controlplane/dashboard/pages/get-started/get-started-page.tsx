@@ -1,4 +1,4 @@
-import { Button, Group, Paper, Stepper } from '@mantine/core'
+import { Button, Group, Paper, Stepper, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { SetUpGatewayReply } from '../../../../core/wire/gateways.ts'
 import { call } from '../../api/client.ts'
@@ -9,7 +9,7 @@ import { YamlNote } from '../../components/manifest/manifest-edit.tsx'
 import { useSession } from '../../session/session.tsx'
 import { AgentStep } from './agent-step.tsx'
 import { ConnectorsStep } from './connectors-step.tsx'
-import { connectorProblem, type Draft, EMPTY_DRAFT, requestOf } from './draft.ts'
+import { type Draft, EMPTY_DRAFT, requestOf, stepProblem } from './draft.ts'
 import { GatewayStep } from './gateway-step.tsx'
 import { Ready } from './ready.tsx'
 import { ReviewStep } from './review-step.tsx'
@@ -26,6 +26,7 @@ export function Page() {
   const create = useMutation(async () => {
     setReply(await call('POST /api/dashboard/gateway', { body: requestOf(draft) }))
   })
+  const problem = stepProblem(step, draft)
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }))
   return (
     <>
@@ -62,9 +63,14 @@ export function Page() {
               <Button variant="default" onClick={() => setStep(step - 1)} disabled={step === 0}>
                 Back
               </Button>
-              <Button type="submit" disabled={!isStepDone(step, draft)} loading={create.isBusy}>
-                {step < LAST_STEP ? 'Continue' : isYaml ? 'Show manifest' : 'Create'}
-              </Button>
+              <Group gap="sm">
+                <Text size="sm" c="dimmed" role="status">
+                  {problem}
+                </Text>
+                <Button type="submit" disabled={problem !== null} loading={create.isBusy}>
+                  {step < LAST_STEP ? 'Continue' : isYaml ? 'Show manifest' : 'Create'}
+                </Button>
+              </Group>
             </Group>
           </form>
         </Paper>
@@ -93,10 +99,4 @@ function CurrentStep(props: {
     default:
       return <ReviewStep draft={draft} />
   }
-}
-
-function isStepDone(step: number, { gateway, agent, connectors }: Draft): boolean {
-  if (step === 0) return gateway.name.trim() !== ''
-  if (step === 1) return agent.name.trim() !== ''
-  return connectors.every((connector) => connectorProblem(connector) === null)
 }

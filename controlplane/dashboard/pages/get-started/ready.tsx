@@ -5,6 +5,7 @@ import { Icon } from '../../components/layout/icon.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { CopyText } from '../../components/text/copy-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
+import { useSession } from '../../session/session.tsx'
 import { agentCommands, gatewayCommand } from './agent-commands.ts'
 import type { Draft } from './draft.ts'
 import { FirstRequest } from './first-request.tsx'
@@ -14,6 +15,7 @@ export function Ready({ reply, draft }: { readonly reply: SetUpGatewayReply; rea
   const overview = useResource('GET /api/dashboard/overview', {}, { on: ['gateways'] })
   const gateway = overview.data?.gateways.find(({ id }) => id === reply.gateway_id)
   const { host, port } = gateway ?? draft.gateway
+  const { command } = useSession()
   const agent = draft.agent.name.trim()
   const isLocal = reply.gateway_name === 'default/local'
   return (
@@ -32,7 +34,7 @@ export function Ready({ reply, draft }: { readonly reply: SetUpGatewayReply; rea
       )}
       <Panel title="Start the agent">
         <Stack gap="md">
-          {agentCommands({ agent, apiKey: reply.api_key, host, port, isLocal }).map(
+          {agentCommands({ command, agent, apiKey: reply.api_key, host, port, isLocal }).map(
             ({ title, about, text }) => (
               <div key={title}>
                 <Text fw={600} component="h3" size="sm">

@@ -36,8 +36,9 @@ export function ReviewStep({ draft }: { readonly draft: Draft }) {
 function ruleOf(connector: ConnectorDraft): string {
   const problem = connectorProblem(connector)
   if (problem !== null) return problem
+  const hosts = connector.domains.length === 0 ? '' : `${connector.domains.join(', ')}: `
   const rule =
     ACCESS_RULE_LABELS.find(({ value }) => value === connector.accessRule)?.label ?? connector.accessRule
-  if (connector.accessRule !== 'custom') return rule
-  return connector.patterns.map(({ pattern, decision }) => `${pattern}: ${decision}`).join('; ')
+  if (connector.accessRule !== 'custom') return hosts + rule
+  return hosts + connector.patterns.map(({ pattern, decision }) => `${pattern}: ${decision}`).join('; ')
 }

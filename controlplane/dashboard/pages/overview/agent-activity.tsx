@@ -5,17 +5,19 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
+import { useSession } from '../../session/session.tsx'
 
 type Busy = ActivityReply['agents'][number]
 
 /** Lists agents by number of requests, with the number of requests for each decision. */
 export function AgentActivity({ agents }: { readonly agents: readonly Busy[] }) {
+  const { command } = useSession()
   const most = Math.max(1, ...agents.map(({ allow, hold, deny }) => allow + hold + deny))
   return (
     <Panel title="Agents by activity">
       {agents.length === 0 ? (
         <EmptyState icon="agents" title="No active agents">
-          Start an agent with: chaperone run -- COMMAND
+          Start an agent with: {command} run -- COMMAND
         </EmptyState>
       ) : (
         <Stack gap={0} component="ul" className="plain-list">

@@ -21,7 +21,14 @@ export function PendingPreview() {
     { on: ['approvals'] },
   )
   return (
-    <Panel title="Pending approvals" aside={<Anchor href={hrefOf('approvals')}>Open the inbox</Anchor>}>
+    <Panel
+      title="Pending approvals"
+      aside={
+        <Anchor size="sm" href={hrefOf('approvals')}>
+          Open the inbox
+        </Anchor>
+      }
+    >
       <Loaded of={pending}>
         {({ approvals, total }) => (
           <Stack gap={0} component="ul" className="plain-list">

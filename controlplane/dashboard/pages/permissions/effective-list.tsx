@@ -1,5 +1,4 @@
-import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+import { Anchor, Group, Text } from '@mantine/core'
 import type { EffectiveAction } from '../../../../core/wire/permissions.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
@@ -10,7 +9,6 @@ import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 import type { ComparedAgent } from './use-compared.ts'
 
-const STEP = 50
 const RISK: Readonly<Record<EffectiveAction['risk'], Tone>> = { low: 'good', medium: 'wait', high: 'bad' }
 const EFFECT: Readonly<Record<EffectiveAction['effect'], string>> = {
   read: 'Reads',
@@ -19,48 +17,36 @@ const EFFECT: Readonly<Record<EffectiveAction['effect'], string>> = {
 }
 const WOULD = { ALLOW: 'would allow', HOLD: 'would hold', DENY: 'would deny' } as const
 
-/** Lists actions with their decision and the rule that decided. */
+/** Lists the actions of one resource with their decision and the rule that decided. */
 export function EffectiveList(props: {
   readonly actions: readonly EffectiveAction[]
   readonly agent: string
   readonly compared: readonly ComparedAgent[]
 }) {
   const { actions, agent, compared } = props
-  const [limit, setLimit] = useState(STEP)
   return (
-    <Stack gap="sm">
-      <RowTable
-        rows={actions.slice(0, limit)}
-        keyOf={({ type }) => type}
-        columns={[
-          { head: 'Action', width: '40%', cell: ({ type }) => <ActionName type={type} /> },
-          { head: 'Effect', isWhole: true, cell: ({ effect }) => EFFECT[effect] },
-          {
-            head: 'Risk',
-            isWhole: true,
-            cell: ({ risk }) => <ToneBadge tone={RISK[risk]}>{risk}</ToneBadge>,
-          },
-          {
-            head: compared.length === 0 ? 'Decision' : agent,
-            isWhole: true,
-            cell: ({ decision, would }) => (
-              <DecisionBadge decision={decision} note={decision === would ? null : WOULD[would]} />
-            ),
-          },
-          ...compared.map((other) => ({
-            head: other.agent,
-            isWhole: true,
-            cell: (action: EffectiveAction) => <Other action={action} of={other} />,
-          })),
-          { head: 'Decided by', width: '32%', cell: (action) => <Why action={action} /> },
-        ]}
-      />
-      {actions.length > limit ? (
-        <Button variant="default" onClick={() => setLimit(limit + STEP)}>
-          Show {Math.min(STEP, actions.length - limit)} more
-        </Button>
-      ) : null}
-    </Stack>
+    <RowTable
+      rows={actions}
+      keyOf={({ type }) => type}
+      columns={[
+        { head: 'Action', width: '40%', cell: ({ type }) => <ActionName type={type} /> },
+        { head: 'Effect', isWhole: true, cell: ({ effect }) => EFFECT[effect] },
+        { head: 'Risk', isWhole: true, cell: ({ risk }) => <ToneBadge tone={RISK[risk]}>{risk}</ToneBadge> },
+        {
+          head: compared.length === 0 ? 'Decision' : agent,
+          isWhole: true,
+          cell: ({ decision, would }) => (
+            <DecisionBadge decision={decision} note={decision === would ? null : WOULD[would]} />
+          ),
+        },
+        ...compared.map((other) => ({
+          head: other.agent,
+          isWhole: true,
+          cell: (action: EffectiveAction) => <Other action={action} of={other} />,
+        })),
+        { head: 'Decided by', width: '32%', cell: (action) => <Why action={action} /> },
+      ]}
+    />
   )
 }
 

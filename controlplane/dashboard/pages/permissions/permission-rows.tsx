@@ -1,6 +1,5 @@
 import { Button, Code, Text } from '@mantine/core'
 import { useDisclosure, useMediaQuery } from '@mantine/hooks'
-import { useState } from 'react'
 import type { PermissionView } from '../../../../core/wire/permissions.ts'
 import { call } from '../../api/client.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
@@ -9,7 +8,8 @@ import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import { RowTable } from '../../components/layout/row-table.tsx'
+import type { BulkAction } from '../../components/list/bulk-actions.tsx'
+import { SearchableTable } from '../../components/list/searchable-table.tsx'
 import { isReadOnly, SourceBadge } from '../../components/manifest/source-badge.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
@@ -38,7 +38,7 @@ export function PermissionRows() {
     >
       <Loaded of={permissions}>
         {({ permissions: rows }) =>
-          rows.length === 0 ? <NothingAllowed /> : <FewOrAll rows={rows} onRemoved={permissions.reload} />
+          rows.length === 0 ? <NothingAllowed /> : <Rows rows={rows} onRemoved={permissions.reload} />
         }
       </Loaded>
       <NewPermission isOpen={isOpen} onClose={close} onSaved={permissions.reload} />
@@ -57,27 +57,22 @@ function NothingAllowed() {
 
 type RowsProps = { readonly rows: readonly PermissionView[]; readonly onRemoved: () => void }
 
-function FewOrAll({ rows, onRemoved }: RowsProps) {
-  const [isWhole, setIsWhole] = useState(false)
-  const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })
-  const few = isWide ? FEW : FEW_NARROW
-  return (
-    <>
-      <Rows rows={isWhole ? rows : rows.slice(0, few)} onRemoved={onRemoved} />
-      {rows.length > few ? (
-        <Button variant="subtle" size="xs" mt="xs" onClick={() => setIsWhole(!isWhole)}>
-          {isWhole ? 'Show fewer' : `Show all ${rows.length}`}
-        </Button>
-      ) : null}
-    </>
-  )
-}
-
 function Rows({ rows, onRemoved }: RowsProps) {
+  const { isYaml } = useSession()
+  const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })
   return (
-    <RowTable
+    <SearchableTable
       rows={rows}
       keyOf={({ id }) => id}
+      nameOf={({ action_pattern, agent, gateway_name }) =>
+        `${action_pattern} for ${agent === '*' ? 'all agents' : agent} at ${gateway_name}`
+      }
+      textsOf={({ action_pattern, agent, gateway_name, decision }) => [
+        ...[action_pattern, agent, gateway_name, decision.replaceAll('_', ' ')],
+      ]}
+      noun="permissions"
+      queryName="pattern"
+      limit={isWide ? FEW : FEW_NARROW}
       columns={[
         { head: 'Pattern', cell: (row) => <Pattern row={row} /> },
         { head: 'Decision', isWhole: true, cell: ({ decision }) => <DecisionBadge decision={decision} /> },
@@ -86,8 +81,17 @@ function Rows({ rows, onRemoved }: RowsProps) {
         { head: 'Source', isWhole: true, cell: (row) => <SourceBadge row={row} /> },
       ]}
       actions={(row) => <Remove row={row} onRemoved={onRemoved} />}
+      bulk={isYaml ? [] : [REMOVE]}
+      onDone={onRemoved}
     />
   )
+}
+
+const REMOVE: BulkAction<PermissionView> = {
+  ...{ label: 'Remove', done: 'removed' },
+  about: 'Less specific permissions then decide these actions. Without one, they are denied:',
+  appliesTo: (row) => !isReadOnly(row),
+  run: async ({ id }) => call('DELETE /api/dashboard/permissions', { query: { permission_id: id } }),
 }
 
 function For({ agent }: { readonly agent: string }) {
@@ -96,13 +100,8 @@ function For({ agent }: { readonly agent: string }) {
 
 function Remove({ row, onRemoved }: { readonly row: PermissionView; readonly onRemoved: () => void }) {
   const { isYaml } = useSession()
-  if (isReadOnly(row) && !isYaml) {
-    return (
-      <Text size="sm" c="dimmed" component="span">
-        set by its manifest
-      </Text>
-    )
-  }
+  // The column Source names the manifest.
+  if (isReadOnly(row) && !isYaml) return null
   return (
     <ConfirmButton
       label="Remove"

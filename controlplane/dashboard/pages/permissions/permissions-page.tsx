@@ -11,8 +11,9 @@ import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { useQueryState } from '../../routing/use-page-location.ts'
 import { useSession } from '../../session/session.tsx'
-import { EffectiveList } from './effective-list.tsx'
+import { GrantRows } from './grant-rows.tsx'
 import { PermissionRows } from './permission-rows.tsx'
+import { ResourceTree } from './resource-tree.tsx'
 import { comparedIn, comparedText, MAX_COMPARED, useCompared } from './use-compared.ts'
 
 const DECISIONS = [
@@ -41,6 +42,7 @@ export function Page() {
       <YamlNote />
       <Stack gap="xl">
         {may('permissions/get') ? <PermissionRows /> : null}
+        {may('approvals/get') ? <GrantRows /> : null}
         <Stack gap="md" component="section" aria-label="Effective permissions">
           <Loaded of={effective}>
             {(reply) => (
@@ -157,7 +159,7 @@ function Matrix({ reply, query, agent }: Shown & { readonly agent: string }) {
           wildcard permissions apply to them.
         </EmptyState>
       ) : (
-        <EffectiveList
+        <ResourceTree
           key={JSON.stringify([query, agent])}
           actions={shown}
           agent={agent}

@@ -1,3 +1,4 @@
+import { autocompletion } from '@codemirror/autocomplete'
 import { lintGutter, setDiagnostics } from '@codemirror/lint'
 import { Compartment, EditorState } from '@codemirror/state'
 import {
@@ -12,6 +13,8 @@ import {
 import { minimalSetup } from 'codemirror'
 import type { PolicyProblem } from '../../../../core/wire/policies.ts'
 import { styleNonce } from '../../style-nonce.ts'
+import { completionsAt } from './completion/completions.ts'
+import { readCatalogue } from './completion/read-catalogue.ts'
 
 export type Editor = {
   setText(text: string): void
@@ -34,8 +37,7 @@ const THEME = EditorView.theme({
     borderRadius: '8px',
     backgroundColor: 'var(--mantine-color-body)',
     color: 'var(--mantine-color-text)',
-    maxHeight: '70vh',
-    minHeight: '320px',
+    height: '100%',
   },
   '&.cm-focused': { outline: '2px solid var(--mantine-primary-color-filled)' },
   '.cm-scroller': {
@@ -59,6 +61,19 @@ const THEME = EditorView.theme({
     border: '1px solid var(--line)',
     maxWidth: 'min(520px, 90vw)',
   },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': {
+    fontFamily: 'var(--mantine-font-family-monospace)',
+    maxHeight: 'none',
+    overflow: 'hidden',
+  },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '3px 8px' },
+  '.cm-tooltip-autocomplete > ul > li[aria-selected], .cm-tooltip-autocomplete ul li[aria-selected]': {
+    background: 'var(--info-bg)',
+    color: 'var(--mantine-color-text)',
+  },
+  '.cm-completionDetail': { color: 'var(--mantine-color-dimmed)', fontStyle: 'normal' },
+  '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '700' },
+  '.cm-completionInfo': { padding: '6px 10px', maxWidth: 'min(360px, 60vw)', whiteSpace: 'pre-line' },
   '.cm-yaml-key': { color: 'var(--mantine-color-anchor)', fontWeight: '600' },
   '.cm-yaml-comment': { color: 'var(--mantine-color-dimmed)', fontStyle: 'italic' },
   '.cm-yaml-text': { color: 'var(--good-fg)' },
@@ -105,6 +120,22 @@ const typing = EditorView.domEventHandlers({
   },
 })
 
+const SHOWN_OPTIONS = 12
+
+/** Completes keys, values, actions, facts and functions. Ctrl Space opens the list. */
+function completion() {
+  const catalogue = readCatalogue()
+  return autocompletion({
+    icons: false,
+    // The list shows a window of options around the selected one and does not scroll: a region that scrolls would need the
+    // keyboard focus, which stays in the text.
+    maxRenderedOptions: SHOWN_OPTIONS,
+    override: [({ state, pos, explicit }) => completionsAt(state.sliceDoc(0, pos), catalogue, explicit)],
+    // A connector type, such as `codehost.`, is the beginning of an action name.
+    activateOnCompletion: ({ label }) => label.endsWith('.'),
+  })
+}
+
 export function createEditor(parent: HTMLElement, { text, label, onChange }: Options): Editor {
   const reading = new Compartment()
   const view = new EditorView({
@@ -117,6 +148,7 @@ export function createEditor(parent: HTMLElement, { text, label, onChange }: Opt
         lineNumbers(),
         lintGutter(),
         colours,
+        completion(),
         THEME,
         EditorState.tabSize.of(2),
         EditorView.contentAttributes.of({ 'aria-label': label }),

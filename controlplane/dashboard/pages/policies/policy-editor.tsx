@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, SimpleGrid, Stack } from '@mantine/core'
+import { Alert, Anchor, Button, Stack } from '@mantine/core'
 import type { PolicyDetails } from '../../../../core/wire/policies.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
@@ -53,12 +53,13 @@ function Editor({ stored, onSaved }: EditorProps) {
   const isManaged = stored !== null && isReadOnly(stored)
   const readOnly = !may('policies/update') || (isManaged && !isYaml)
   return (
-    <>
-      <Anchor href={hrefOf('policies')} size="sm">
-        All policies
-      </Anchor>
-      <PageHead title={stored?.name ?? 'New policy'} about={aboutOf(stored)} />
-      <Stack gap="md">
+    <div className="policy-page">
+      <PageHead title={stored?.name ?? 'New policy'} about={aboutOf(stored)}>
+        <Anchor href={hrefOf('policies')} size="sm">
+          All policies
+        </Anchor>
+      </PageHead>
+      <Stack gap="md" className="policy-body">
         <YamlNote />
         {isManaged && !isYaml ? (
           <Alert
@@ -73,8 +74,8 @@ function Editor({ stored, onSaved }: EditorProps) {
         ) : null}
         {isRestored ? <RestoredNote onDiscard={() => rebase(stored)} /> : null}
         <PolicyFieldsForm draft={draft} isReadOnly={readOnly} onChange={change} />
-        <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
-          <div className="min-0">
+        <div className="policy-work">
+          <div className="policy-text">
             <TextEditor
               label="policyYaml"
               text={draft.policyYaml}
@@ -89,7 +90,7 @@ function Editor({ stored, onSaved }: EditorProps) {
             check={check}
             onUse={readOnly ? null : (policyYaml) => change({ policyYaml })}
           />
-        </SimpleGrid>
+        </div>
         {readOnly ? null : (
           <SaveBar
             base={base}
@@ -102,7 +103,7 @@ function Editor({ stored, onSaved }: EditorProps) {
           />
         )}
       </Stack>
-    </>
+    </div>
   )
 }
 

@@ -1,4 +1,4 @@
-import { NumberInput, SegmentedControl, SimpleGrid, Switch, TagsInput, Text, TextInput } from '@mantine/core'
+import { NumberInput, SegmentedControl, Switch, TagsInput, Text, TextInput } from '@mantine/core'
 import type { PolicyDraft } from './draft.ts'
 
 type Props = {
@@ -15,8 +15,8 @@ const MODES = [
 /** Edits the fields of the policy other than its text. */
 export function PolicyFieldsForm({ draft, isReadOnly, onChange }: Props) {
   return (
-    <>
-      <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }}>
+    <div>
+      <div className="policy-fields">
         <TextInput
           label="Name"
           value={draft.name}
@@ -40,7 +40,7 @@ export function PolicyFieldsForm({ draft, isReadOnly, onChange }: Props) {
           allowDecimal={false}
           min={-1_000_000}
           max={1_000_000}
-          hideControls={isReadOnly}
+          hideControls
         />
         <TagsInput
           label="Tags"
@@ -50,30 +50,28 @@ export function PolicyFieldsForm({ draft, isReadOnly, onChange }: Props) {
           maxTags={32}
           acceptValueOnBlur
         />
-      </SimpleGrid>
-      <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <div>
-          <SegmentedControl
-            aria-label="Mode"
-            data={MODES}
-            value={draft.mode}
-            onChange={(mode) => onChange({ mode: mode as PolicyDraft['mode'] })}
-            disabled={isReadOnly}
-          />
-          <Text size="sm" c="dimmed" mt={4}>
-            {draft.mode === 'enforce'
-              ? 'The rules are enforced.'
-              : 'The rules are not enforced. Traffic shows them as "would deny" and "would hold".'}
-          </Text>
-        </div>
+        <SegmentedControl
+          aria-label="Mode"
+          data={MODES}
+          value={draft.mode}
+          onChange={(mode) => onChange({ mode: mode as PolicyDraft['mode'] })}
+          disabled={isReadOnly}
+        />
         <Switch
           label="Enabled"
-          description="Disabled policies are not evaluated."
           checked={draft.enabled}
           onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
           disabled={isReadOnly}
+          className="policy-enabled"
         />
-      </SimpleGrid>
-    </>
+      </div>
+      <Text size="sm" c="dimmed" mt={4} role="status">
+        {draft.enabled
+          ? draft.mode === 'enforce'
+            ? ''
+            : 'The rules are not enforced. Traffic shows them as "would deny" and "would hold".'
+          : 'A disabled policy is not evaluated.'}
+      </Text>
+    </div>
   )
 }

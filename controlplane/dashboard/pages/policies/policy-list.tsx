@@ -7,8 +7,9 @@ import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
-import { RowTable } from '../../components/layout/row-table.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
+import type { BulkAction } from '../../components/list/bulk-actions.tsx'
+import { SearchableTable } from '../../components/list/searchable-table.tsx'
 import { YamlNote } from '../../components/manifest/manifest-edit.tsx'
 import { isReadOnly, SourceBadge } from '../../components/manifest/source-badge.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
@@ -20,12 +21,10 @@ import { StateBadge, TestsBadge } from './policy-badges.tsx'
 
 /** Lists all policies in the order of evaluation. */
 export function PolicyList() {
-  const { may } = useSession()
+  const { may, isYaml } = useSession()
   const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })
   const toggle = useMutation(async (policy: PolicyDetails) => {
-    await call('PATCH /api/dashboard/policies', {
-      body: { policy_id: policy.id, enabled: !policy.enabled, expected_version: policy.version },
-    })
+    await enable(!policy.enabled)(policy)
     policies.reload()
   })
   const mayAct = may('policies/update')
@@ -53,9 +52,14 @@ export function PolicyList() {
             rows.length === 0 ? (
               <NoPolicies />
             ) : (
-              <RowTable
+              <SearchableTable
                 rows={rows}
                 keyOf={({ id }) => id}
+                nameOf={({ name }) => name}
+                textsOf={({ name, description, tags }) => [name, description, ...tags]}
+                noun="policies"
+                bulk={mayAct && !isYaml ? BULK_ACTIONS : []}
+                onDone={policies.reload}
                 columns={[
                   { head: 'Policy', cell: (policy) => <Name policy={policy} /> },
                   {
@@ -83,6 +87,24 @@ export function PolicyList() {
     </>
   )
 }
+
+const enable = (enabled: boolean) => async (policy: PolicyDetails) =>
+  call('PATCH /api/dashboard/policies', {
+    body: { policy_id: policy.id, enabled, expected_version: policy.version },
+  })
+
+const BULK_ACTIONS: ReadonlyArray<BulkAction<PolicyDetails>> = [
+  {
+    ...{ label: 'Enable', done: 'enabled', run: enable(true) },
+    about: 'These policies decide about requests:',
+    appliesTo: (policy) => !policy.enabled && !isReadOnly(policy),
+  },
+  {
+    ...{ label: 'Disable', done: 'disabled', run: enable(false) },
+    about: 'These policies no longer decide about requests:',
+    appliesTo: (policy) => policy.enabled && !isReadOnly(policy),
+  },
+]
 
 function Name({ policy }: { readonly policy: PolicyDetails }) {
   return (
@@ -115,21 +137,14 @@ function Toggle(props: {
 }) {
   const { policy, isBusy, onToggle } = props
   const { isYaml } = useSession()
-  if (isReadOnly(policy) && !isYaml) {
-    return (
-      <Text size="sm" c="dimmed" component="span">
-        set by its manifest
-      </Text>
-    )
-  }
+  // The column Source names the manifest.
+  if (isReadOnly(policy) && !isYaml) return null
   return (
     <Switch
       aria-label={`${policy.name} is enabled`}
       checked={policy.enabled}
       disabled={isBusy}
       onChange={onToggle}
-      onLabel="on"
-      offLabel="off"
       size="md"
       display="inline-block"
     />

@@ -17,7 +17,7 @@ type Props = {
 /** Shows test results, replay and versions of the policy in the editor. */
 export function PolicyTabs({ draft, stored, check, onUse }: Props) {
   return (
-    <Paper withBorder p="md" className="min-0">
+    <Paper withBorder p="md" className="policy-tabs">
       <Tabs defaultValue="check" keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="check">Tests</Tabs.Tab>

@@ -1,3 +1,4 @@
+import { Text } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { PolicyProblem } from '../../../../core/wire/policies.ts'
 import { type ApiError, asApiError } from '../../api/api-error.ts'
@@ -52,7 +53,12 @@ export function TextEditor({ text, problems, isReadOnly, label, onChange }: Prop
     <>
       {error === null ? null : <ErrorNote title="The editor could not be loaded" error={error} />}
       {editor === null && error === null ? <LoadingSkeleton /> : null}
-      <div ref={box} />
+      <div ref={box} className="policy-text-box" />
+      {isReadOnly ? null : (
+        <Text size="xs" c="dimmed" visibleFrom="sm">
+          Ctrl Space lists the fields, actions, facts and functions that fit at the cursor.
+        </Text>
+      )}
     </>
   )
 }

@@ -1,11 +1,11 @@
-import { Box, Button, Group, Select, Stack, Text } from '@mantine/core'
-import { useMemo, useState } from 'react'
+import { Button, Group, Select, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
 import type { PolicyVersionsReply } from '../../../../core/wire/policies.ts'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { localTime, TimeText } from '../../components/text/time-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { diffLines } from './line-diff.ts'
+import { TextDiff } from './text-diff.tsx'
 
 type Props = {
   readonly policyId: string
@@ -58,32 +58,7 @@ function Compare({ versions, text, onUse }: CompareProps) {
           </Button>
         )}
       </Group>
-      <Diff before={shown.policyYaml} after={text} />
+      <TextDiff before={shown.policyYaml} after={text} />
     </Stack>
-  )
-}
-
-const SIGNS = { same: ' ', added: '+', removed: '−' } as const
-const TONES = { same: '', added: 'tone-good', removed: 'tone-bad' } as const
-
-function Diff({ before, after }: { readonly before: string; readonly after: string }) {
-  const lines = useMemo(() => diffLines(before, after), [before, after])
-  if (before === after) return <Text size="sm">No differences.</Text>
-  return (
-    <Box
-      component="pre"
-      className="untrusted-block mono"
-      tabIndex={0}
-      role="region"
-      aria-label="Difference"
-      m={0}
-      mah="50vh"
-    >
-      {lines.map(({ kind, text, at }) => (
-        <div key={at} className={TONES[kind]}>
-          {SIGNS[kind]} {text}
-        </div>
-      ))}
-    </Box>
   )
 }

@@ -1,6 +1,6 @@
 import { NumberInput, PasswordInput, Radio, Stack, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { ChannelBody, ChannelName } from '../../../../core/wire/notification-channels.ts'
+import type { ChannelBody } from '../../../../core/wire/notification-channels.ts'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
@@ -9,7 +9,7 @@ type Values = Readonly<Record<string, unknown>>
 type FieldProps = { readonly values: Values; readonly onChange: (changes: Values) => void }
 
 const TEMPLATE = '{"text": "{{title}}\\n{{text}}\\n{{link}}"}'
-const DEFAULTS: Readonly<Record<Exclude<ChannelName, 'slack'>, Values>> = {
+const DEFAULTS: Readonly<Record<ChannelBody['name'], Values>> = {
   email: { host: '', port: 587, tls: 'starttls', username: '', password: '', from: '', to: [] },
   webhook: { url: '' },
   chat_webhook: { url: '', format: 'teams', template: TEMPLATE },
@@ -17,7 +17,7 @@ const DEFAULTS: Readonly<Record<Exclude<ChannelName, 'slack'>, Values>> = {
 
 /** Edits the settings of one channel. A masked secret stays unchanged. */
 export function ChannelDialog(props: {
-  readonly name: Exclude<ChannelName, 'slack'>
+  readonly name: ChannelBody['name']
   readonly title: string
   readonly settings: Values | null
   readonly onClose: () => void

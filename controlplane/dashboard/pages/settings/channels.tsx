@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { ChannelName, ChannelView } from '../../../../core/wire/notification-channels.ts'
+import type { ChannelBody, ChannelName, ChannelView } from '../../../../core/wire/notification-channels.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
@@ -24,6 +24,11 @@ const ABOUT: Readonly<Record<ChannelName, { readonly title: string; readonly abo
   chat_webhook: {
     title: 'Microsoft Teams or another chat',
     about: 'A message with a link, by incoming webhook.',
+  },
+  web_push: {
+    title: 'Web Push',
+    about:
+      'The number of pending approvals in the browsers and on the phones that users have added under Approvals, Notifications.',
   },
 }
 const STATES: Readonly<Record<ChannelView['state'], { readonly label: string; readonly tone: Tone }>> = {
@@ -98,6 +103,10 @@ function LastDelivery({ channel }: { readonly channel: ChannelView }) {
   )
 }
 
+function hasSettings(name: ChannelName): name is ChannelBody['name'] {
+  return name !== 'slack' && name !== 'web_push'
+}
+
 function Buttons({ channel: { name, state, settings }, title, onDone }: Props & { readonly title: string }) {
   const [isOpen, setIsOpen] = useState(false)
   const [result, setResult] = useState<string | null>(null)
@@ -110,11 +119,11 @@ function Buttons({ channel: { name, state, settings }, title, onDone }: Props & 
   return (
     <Stack gap={4} align="flex-end">
       <Group gap="xs" justify="flex-end">
-        {name === 'slack' ? null : (
+        {hasSettings(name) ? (
           <Button size="xs" variant="default" onClick={() => setIsOpen(true)} aria-label={`Set up ${title}`}>
             {state === 'off' ? 'Set up' : 'Edit'}
           </Button>
-        )}
+        ) : null}
         {state === 'off' ? null : (
           <Button
             size="xs"
@@ -132,7 +141,7 @@ function Buttons({ channel: { name, state, settings }, title, onDone }: Props & 
             ariaLabel={`Remove ${title}`}
             title={`Remove ${title}`}
             onConfirm={async () => {
-              if (name !== 'slack')
+              if (hasSettings(name))
                 await call('PUT /api/dashboard/notification-channels', { body: { name, settings: null } })
               onDone()
             }}
@@ -145,7 +154,7 @@ function Buttons({ channel: { name, state, settings }, title, onDone }: Props & 
         {result === null ? '' : <UntrustedText text={result} />}
       </Text>
       {test.error === null ? null : <ErrorNote error={test.error} />}
-      {isOpen && name !== 'slack' ? (
+      {isOpen && hasSettings(name) ? (
         <ChannelDialog
           name={name}
           title={title}

@@ -64,7 +64,7 @@ export function Notifications() {
             notifications.length === 0 ? (
               <EmptyState icon="quote" title="No notifications">
                 Decisions about actions with a webhook_url are sent to that URL, signed with the secret above.
-                If a team chat is configured, its channel receives approval requests.
+                If a team chat (Slack) is configured, its channel receives approval requests.
               </EmptyState>
             ) : (
               <>

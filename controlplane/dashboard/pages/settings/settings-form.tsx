@@ -10,26 +10,26 @@ type Values = Readonly<Record<string, string>>
 const FIELDS = [
   {
     key: 'chat_bot_token',
-    label: 'Bot token of the team chat',
+    label: 'Bot token of the team chat (Slack)',
     about: 'Sends approval requests to the chat.',
     isSecret: true,
   },
   {
     key: 'chat_signing_secret',
-    label: 'Signing secret of the team chat',
+    label: 'Signing secret of the team chat (Slack)',
     about: 'Verifies that an answer comes from the chat.',
     isSecret: true,
   },
   {
     key: 'chat_channel_id',
-    label: 'Channel',
+    label: 'Channel (Slack)',
     about: 'Channel id for approval requests, such as C0123456789.',
     isSecret: false,
   },
   {
     key: 'codehost_pat',
-    label: 'Access token of the code host',
-    about: 'For code host connectors without their own credential.',
+    label: 'Access token of the code host (GitHub)',
+    about: 'For GitHub connectors without their own credential.',
     isSecret: true,
   },
   {

@@ -36,6 +36,16 @@ export function FilterBar({ filters, onChange, onClear }: Props) {
           onChange={set('decision')}
           data={DECISIONS}
         />
+        <div className="grow">
+          <DebouncedInput
+            label="Search"
+            isLabelHidden
+            icon
+            placeholder="Search action, host, path …"
+            value={filters.q ?? ''}
+            onChange={set('q')}
+          />
+        </div>
         {isWide ? null : (
           <Button variant="default" onClick={toggle} aria-expanded={isOpen}>
             {isOpen ? 'Fewer filters' : 'More filters'}
@@ -47,16 +57,11 @@ export function FilterBar({ filters, onChange, onClear }: Props) {
           </Button>
         ) : null}
       </Group>
-      <SimpleGrid cols={{ base: 1, xs: 2, lg: 6 }} spacing="sm">
-        <DebouncedInput
-          label="Search"
-          icon
-          placeholder="Action, host, path …"
-          value={filters.q ?? ''}
-          onChange={set('q')}
-        />
-        {isWide || isOpen ? <AdvancedFilters filters={filters} set={set} /> : null}
-      </SimpleGrid>
+      {isWide || isOpen ? (
+        <SimpleGrid cols={{ base: 1, xs: 2, sm: 3, lg: 6 }} spacing="sm">
+          <AdvancedFilters filters={filters} set={set} />
+        </SimpleGrid>
+      ) : null}
     </section>
   )
 }
@@ -96,8 +101,9 @@ function DebouncedInput(props: {
   readonly data?: string[]
   readonly placeholder?: string
   readonly icon?: boolean
+  readonly isLabelHidden?: boolean
 }) {
-  const { label, value, onChange, data, placeholder = '', icon = false } = props
+  const { label, value, onChange, data, placeholder = '', icon = false, isLabelHidden = false } = props
   const [text, setText] = useState(value)
   useEffect(() => setText(value), [value])
   const notify = useDebouncedCallback(onChange, DEBOUNCE_MS)
@@ -106,7 +112,7 @@ function DebouncedInput(props: {
     notify(next)
   }
   const shared = {
-    label,
+    ...(isLabelHidden ? { 'aria-label': label } : { label }),
     placeholder,
     value: text,
     leftSection: icon ? <Icon name="search" size={16} /> : null,

@@ -1,4 +1,5 @@
 import { Anchor } from '@mantine/core'
+import type { ReactNode } from 'react'
 import type { TrafficRecord } from '../../../../core/record.ts'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
@@ -33,6 +34,7 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
             `${record.bytes_in.toLocaleString()} bytes sent, ${record.bytes_out.toLocaleString()} received`,
           ],
           ['Gateway', record.gateway],
+          ['Credential', credentialFact(record)],
           ['Transport', record.transport],
           ['Record', <code key="id">{record.id}</code>],
           ['Audit', record.act_id === null ? null : <AuditLink key="act" id={record.act_id} />],
@@ -46,6 +48,23 @@ function actionsText({ actions, action_count: count }: TrafficRecord): string | 
   return actions === null || actions === undefined ? null : `${count}: ${actions.join(', ')}`
 }
 
+/** Returns id, source, scope and expiry of the credential that the gateway added; null for a request without one. */
+function credentialFact({ credential }: TrafficRecord): ReactNode {
+  if (credential === null || credential === undefined) return null
+  const { id, source, scope, not_narrowed: reason, expires_at: expiresAt } = credential
+  const words = [source, scope?.join(', '), reason].filter(Boolean).join('; ')
+  return (
+    <>
+      <UntrustedText text={`${id} (${words})`} />
+      {expiresAt == null ? null : (
+        <>
+          , expires <TimeText at={expiresAt} />
+        </>
+      )}
+    </>
+  )
+}
+
 function latencyText({ latency_ms: total, overhead_ms: gateway }: TrafficRecord): string {
   return `${total.toFixed(1)} ms, ${gateway.toFixed(1)} ms of it in the gateway`
 }
@@ -57,5 +76,9 @@ function latencyText({ latency_ms: total, overhead_ms: gateway }: TrafficRecord)
 function AuditLink({ id }: { readonly id: string }) {
   const { may } = useSession()
   if (!may('auditevents/get')) return <code>{id}</code>
-  return <Anchor href={hrefOf('audit', { action: id })}>Evidence for {id}</Anchor>
+  return (
+    <Anchor inherit href={hrefOf('audit', { action: id })}>
+      Evidence for {id}
+    </Anchor>
+  )
 }

@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from '@mantine/core'
+import { Anchor, Group, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { RecordWhy, TrafficRecord } from '../../../../core/record.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
@@ -10,8 +10,11 @@ import { decisionSourceLabel } from '../../labels/decision-source-labels.ts'
 import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
-/** Denial reasons whose label is omitted when the record has a more detailed reason (`why`). */
-const EXPLAINED: ReadonlySet<string> = new Set(['permission', 'policy'])
+/** Denial reasons whose label is omitted when the record has a more detailed reason (`why`), because it states the same. */
+const EXPLAINED: ReadonlySet<string> = new Set([
+  ...['permission', 'policy', 'policy_invalid'],
+  ...['kill_switch', 'agent', 'credential'],
+])
 
 /** Shows the decision as the gateway recorded it. */
 export function RecordedDecision({ record }: { readonly record: TrafficRecord }) {
@@ -40,9 +43,13 @@ export function RecordedDecision({ record }: { readonly record: TrafficRecord })
             [
               'Approval',
               approval_id === null ? null : (
-                <a key="approval" href={hrefOf('approvals', { tab: 'answered', id: approval_id })}>
+                <Anchor
+                  key="approval"
+                  inherit
+                  href={hrefOf('approvals', { tab: 'answered', id: approval_id })}
+                >
                   {approval_id}
-                </a>
+                </Anchor>
               ),
             ],
           ]}

@@ -10,7 +10,12 @@ import { usePageLocation } from '../../routing/use-page-location.ts'
 import { RecordAction } from './record-action.tsx'
 import { RefusalsText } from './refusal-facts.tsx'
 
-type Props = { readonly records: readonly TrafficRecord[]; readonly onOpen: (id: string) => void }
+type Props = {
+  readonly records: readonly TrafficRecord[]
+  readonly onOpen: (id: string) => void
+  /** True leaves out the column of the agent on wide screens. */
+  readonly isOfOneAgent?: boolean
+}
 
 /** Lists traffic records as a table on wide screens and as cards on narrow screens. */
 export function TrafficList(props: Props) {
@@ -20,13 +25,13 @@ export function TrafficList(props: Props) {
 
 const HEADS = ['Time', 'Agent', 'Action', 'Decision', 'Status', 'Latency', 'Request'] as const
 
-function Wide({ records, onOpen }: Props) {
+function Wide({ records, onOpen, isOfOneAgent = false }: Props) {
   return (
     <Paper withBorder className="scroll-x">
       <Table highlightOnHover verticalSpacing={7} layout="fixed" className="traffic">
         <Table.Thead>
           <Table.Tr>
-            {HEADS.map((head) => (
+            {HEADS.filter((head) => !isOfOneAgent || head !== 'Agent').map((head) => (
               <Table.Th key={head} className={`col-${head.toLowerCase()}`}>
                 {head}
               </Table.Th>
@@ -44,9 +49,11 @@ function Wide({ records, onOpen }: Props) {
               <Table.Td>
                 <TimeText at={record.time} />
               </Table.Td>
-              <Table.Td>
-                <AgentText record={record} />
-              </Table.Td>
+              {isOfOneAgent ? null : (
+                <Table.Td>
+                  <AgentText record={record} />
+                </Table.Td>
+              )}
               <Table.Td>
                 <RecordLink record={record} onOpen={onOpen} />
               </Table.Td>

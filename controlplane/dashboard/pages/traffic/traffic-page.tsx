@@ -7,6 +7,7 @@ import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { useQueryState } from '../../routing/use-page-location.ts'
+import { useSession } from '../../session/session.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { FILTER_NAMES, filtersOf, trafficQuery } from './filters.ts'
 import { RecordDrawer } from './record-drawer.tsx'
@@ -74,6 +75,7 @@ export function Page() {
 }
 
 function NoRecords({ isFiltered }: { readonly isFiltered: boolean }) {
+  const { command } = useSession()
   if (isFiltered) {
     return (
       <EmptyState icon="search" title="No matching requests">
@@ -84,7 +86,7 @@ function NoRecords({ isFiltered }: { readonly isFiltered: boolean }) {
   }
   return (
     <EmptyState icon="traffic" title="No requests yet">
-      Start an agent with "chaperone run -- COMMAND". Its first request appears here.
+      Start an agent with "{command} run -- COMMAND". Its first request appears here.
     </EmptyState>
   )
 }

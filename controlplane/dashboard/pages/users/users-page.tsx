@@ -9,8 +9,10 @@ import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
-import { RowTable } from '../../components/layout/row-table.tsx'
+import type { Column } from '../../components/layout/row-table.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
+import type { BulkAction } from '../../components/list/bulk-actions.tsx'
+import { SearchableTable } from '../../components/list/searchable-table.tsx'
 import { SecretOnce } from '../../components/text/secret-once.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { ROLE_LABELS } from '../../labels/role-labels.ts'
@@ -46,22 +48,16 @@ export function Page() {
         <Loaded of={list}>
           {({ users, invitations }) => (
             <>
-              <RowTable
+              <SearchableTable
                 rows={users}
                 keyOf={({ id }) => id}
-                columns={[
-                  { head: 'User', cell: (row) => <Name row={row} isSelf={row.id === user.id} /> },
-                  { head: 'Role', cell: (row) => <RoleSelect row={row} onDone={list.reload} /> },
-                  { head: 'Groups', cell: ({ groups }) => <Groups groups={groups} /> },
-                  {
-                    head: 'Status',
-                    isWhole: true,
-                    cell: ({ status }) => (
-                      <ToneBadge tone={status === 'active' ? 'good' : 'bad'}>{status}</ToneBadge>
-                    ),
-                  },
-                ]}
+                nameOf={({ email }) => email}
+                textsOf={({ name, email, role, status, groups }) => [name, email, role, status, ...groups]}
+                noun="users"
+                columns={columnsFor(user.id, list.reload)}
                 actions={mayAct ? (row) => <UserRowActions user={row} onDone={list.reload} /> : undefined}
+                bulk={mayAct ? bulkActionsFor(user.id) : []}
+                onDone={list.reload}
               />
               <Invitations invitations={invitations} mayAct={mayAct} onDone={list.reload} />
             </>
@@ -74,6 +70,38 @@ export function Page() {
       {mayAct ? <InviteUser isOpen={isOpen} onClose={close} onShown={setShown} /> : null}
     </>
   )
+}
+
+function columnsFor(ownId: string, onDone: () => void): ReadonlyArray<Column<UserView>> {
+  return [
+    { head: 'User', cell: (row) => <Name row={row} isSelf={row.id === ownId} /> },
+    { head: 'Role', cell: (row) => <RoleSelect row={row} onDone={onDone} /> },
+    { head: 'Groups', cell: ({ groups }) => <Groups groups={groups} /> },
+    {
+      head: 'Status',
+      isWhole: true,
+      cell: ({ status }) => <ToneBadge tone={status === 'active' ? 'good' : 'bad'}>{status}</ToneBadge>,
+    },
+  ]
+}
+
+const act = (action: 'suspend' | 'activate') => async (user: UserView) =>
+  call('POST /api/dashboard/users', { body: { action, user_id: user.id } })
+
+/** Returns the operations on several users. Users cannot suspend themselves. */
+function bulkActionsFor(ownId: string): ReadonlyArray<BulkAction<UserView>> {
+  return [
+    {
+      ...{ label: 'Suspend', done: 'suspended', run: act('suspend') },
+      about: 'All sessions of these users end immediately, and their approver keys stop working:',
+      appliesTo: ({ id, status }) => id !== ownId && status === 'active',
+    },
+    {
+      ...{ label: 'Activate', done: 'activated', run: act('activate') },
+      about: 'These users can sign in again:',
+      appliesTo: ({ status }) => status === 'suspended',
+    },
+  ]
 }
 
 function Name({ row, isSelf }: { readonly row: UserView; readonly isSelf: boolean }) {

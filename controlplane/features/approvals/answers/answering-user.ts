@@ -1,7 +1,7 @@
 import type { ApproverIdentity } from '../../../../core/state/approver-identity.ts'
 import type { Query } from '../../../db/query.ts'
 import { findIdentityOf } from '../../oidc/rows.ts'
-import type { StoredAnswer } from '../store.ts'
+import type { StoredAnswer } from '../rows.ts'
 import type { Answerer } from './service.ts'
 
 /** Resolves the identity of the approver; null for a token that identifies no user. */

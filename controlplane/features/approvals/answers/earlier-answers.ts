@@ -2,12 +2,10 @@ import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts
 import { ChaperoneError } from '../../../../core/errors.ts'
 import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { Db } from '../../../db/query.ts'
-import { reviewAccess } from '../../authentication/cluster/access-review.ts'
-import { isAgent } from '../../authentication/cluster/callers.ts'
-import type { KubeClient } from '../../authentication/cluster/kube-client.ts'
+import type { HasAnswerRight } from '../../authentication/cluster/answer-right.ts'
 import type { ConfirmAccess } from '../../oidc/confirmation.ts'
 import { identityState } from '../../oidc/rows.ts'
-import type { ApprovalRow, StoredAnswer } from '../store.ts'
+import type { ApprovalRow, StoredAnswer } from '../rows.ts'
 
 /**
  * Resolves whether the user of a stored answer still has the right to give it. `namespace`: namespace of the agent, ''
@@ -18,8 +16,8 @@ export type ConfirmAnswer = (answer: StoredAnswer, namespace: string) => Promise
 
 export type ConfirmAnswerDeps = {
   readonly db: Db
-  /** Client of the cluster's API; null outside a cluster. */
-  readonly kube: Pick<KubeClient, 'create'> | null
+  /** Checks the right of a user of the cluster; null outside a cluster. */
+  readonly hasAnswerRight: HasAnswerRight | null
   readonly confirmAccess: ConfirmAccess
 }
 
@@ -27,26 +25,25 @@ export type ConfirmAnswerDeps = {
  * Creates the confirmation of stored answers. The API server confirms users of the cluster. The identity provider
  * confirms accounts if their last confirmation is older than five minutes.
  */
-export function createConfirmAnswer({ db, kube, confirmAccess }: ConfirmAnswerDeps): ConfirmAnswer {
+export function createConfirmAnswer({ db, hasAnswerRight, confirmAccess }: ConfirmAnswerDeps): ConfirmAnswer {
   return async (answer, namespace) => {
     const { user_id: id } = answer
     if (id === null) return true
-    if (id.startsWith('cluster:')) return kube !== null && isAllowed({ db, kube }, answer, namespace)
+    if (id.startsWith('cluster:'))
+      return hasAnswerRight !== null && isAllowed(hasAnswerRight, answer, namespace)
     return (await confirmAccess({ id, identity: await identityState(db, id) })) !== 'ended'
   }
 }
 
-async function isAllowed(
-  { db, kube }: { readonly db: Db; readonly kube: Pick<KubeClient, 'create'> },
+function isAllowed(
+  hasAnswerRight: HasAnswerRight,
   answer: StoredAnswer,
   namespace: string,
 ): Promise<boolean> {
   const user = clusterUserOf(answer)
-  if (await isAgent(db, user)) return false
-  if (!(await reviewAccess(kube, user, { right: 'approvals/answer', namespace }))) return false
   // An admin may answer for a group without members, although the admin is not in this group.
   const isAsAdmin = answer.groups.some((group) => !user.groups.includes(group))
-  return !isAsAdmin || reviewAccess(kube, user, { right: 'settings/update', namespace: '' })
+  return hasAnswerRight(user, { namespace, isAsAdmin })
 }
 
 /**

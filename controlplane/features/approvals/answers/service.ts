@@ -9,16 +9,12 @@ import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { Query } from '../../../db/query.ts'
 import { type Actor, gatewayActor, systemActor } from '../../audit/actor.ts'
 import { recordEvent } from '../../audit/events.ts'
-import { outdateCard } from '../../chat/message-store.ts'
+import { outdateCard } from '../../chat/card-nonce.ts'
+import { type GrantOfAnswer, makeGrant } from '../grants/make-grant.ts'
 import { approvalProgress } from '../progress.ts'
+import { type ApprovalKind, type ApprovalRow, getApproval, type StoredAnswer } from '../rows.ts'
 import type { ApprovalsDeps } from '../service.ts'
-import {
-  type ApprovalKind,
-  type ApprovalRow,
-  getApproval,
-  lockApproval,
-  type StoredAnswer,
-} from '../store.ts'
+import { lockApproval } from '../store.ts'
 import { answerableSets } from './answerable-sets.ts'
 import { approverIdentity, identityOf } from './answering-user.ts'
 import { currentAnswerer } from './current-answerer.ts'
@@ -67,6 +63,8 @@ export type Respond = {
   readonly by: Answerer
   /** Channel of the answer: `dashboard`, `cli`, `api`, `internal` or `chat`. */
   readonly via: string
+  /** Grant for later requests that the answer makes. Undefined for none, and always for answers of the chat. */
+  readonly grant?: GrantOfAnswer | undefined
   /** Runs in the transaction that stores an accepted answer. If the function rejects, the answer is rolled back. */
   readonly within?: ((q: Query) => Promise<void>) | undefined
 }
@@ -77,6 +75,8 @@ export type Response = {
   readonly status: ApprovalStatus
   readonly answeredGroups: string[]
   readonly approval: ApprovalRow
+  /** Id of the grant that the answer made. */
+  readonly grantId?: string | undefined
 }
 
 /**
@@ -85,7 +85,7 @@ export type Response = {
  * answers to one approval are serialised. Before an approving answer, all earlier answers are confirmed.
  */
 export async function respond(
-  { db, orgId, onEnded, clusterGroups, confirmAnswer }: ApprovalsDeps,
+  { db, orgId, onEnded, clusterGroups, confirmAnswer, platformNamespaces }: ApprovalsDeps,
   given: Respond,
 ): Promise<Response> {
   const voidUsers = await notConfirmed(db, given, confirmAnswer)
@@ -105,14 +105,31 @@ export async function respond(
     await answer.within?.(q)
     const after = (await endedBy(q, answered, answer)) ?? answered
     await recordEvent(q, { ...answeredEvent(after, answer, goneSince(locked, row)), orgId })
+    const grantId = await grantOf(q, { row: after, answer, orgId, platformNamespaces })
     await (after.status === 'pending' ? outdateCard(q, after.id) : onEnded?.(q, after))
     return {
       id: after.id,
       status: after.status,
       answeredGroups: approvalProgress(after).answeredGroups,
       approval: after,
+      grantId,
     }
   })
+}
+
+async function grantOf(
+  q: Query,
+  given: {
+    readonly row: ApprovalRow
+    readonly answer: Respond
+    readonly orgId: string
+    readonly platformNamespaces: ReadonlySet<string>
+  },
+): Promise<string | undefined> {
+  const { answer, ...rest } = given
+  if (answer.grant === undefined) return undefined
+  const by = { by: nameOf(answer.by), actor: actorOf(answer.by) }
+  return (await makeGrant(q, { ...rest, ...by, grant: answer.grant })).id
 }
 
 /**

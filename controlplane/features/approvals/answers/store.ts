@@ -1,5 +1,6 @@
 import type { Query } from '../../../db/query.ts'
-import { APPROVAL_COLUMNS, type ApprovalRow, notifyAnswer, type StoredAnswer } from '../store.ts'
+import { APPROVAL_COLUMNS, type ApprovalRow, type StoredAnswer } from '../rows.ts'
+import { notifyAnswer } from '../store.ts'
 import { ANSWER_COUNTS } from './counting-store.ts'
 
 export type EndedApproval = ApprovalRow & { readonly responseS: number }
@@ -63,6 +64,16 @@ export async function dropVoidAnswers(
     [row.id, voidUsers],
   )
   return rows[0] ?? row
+}
+
+/** Reports whether an approved hold can still be used: no request has used it, and its window of `windowS` seconds is open. */
+export async function isUnused(q: Query, id: string, windowS: number): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `select from approvals where id = $1 and status = 'approved' and spent_at is null
+       and responded_at > clock_timestamp() - make_interval(secs => $2)`,
+    [id, windowS],
+  )
+  return rowCount > 0
 }
 
 const NOW = `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`

@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
 import type { ChatWebhookSettings } from '../../../../core/wire/notification-channels.ts'
-import { escaped } from '../../chat/message.ts'
+import { escaped } from '../../../chat-markup.ts'
 import type { Send } from '../send.ts'
 import { judgeReply } from '../webhook.ts'
 import { type Channel, type Notice, noticeText } from './channel.ts'

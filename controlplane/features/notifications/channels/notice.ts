@@ -1,4 +1,5 @@
 import { requiredText } from '../../../../core/decision/policies/required-groups.ts'
+import { accessRequestText } from '../../../../core/wire/gateway/access-request-text.ts'
 import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import type { Notice } from './channel.ts'
 
@@ -21,6 +22,7 @@ export function holdNotice(
   const state = event === 'approval.opened' ? 'Approval needed' : `Approval ${card.status}`
   const facts: readonly (readonly [string, string | null])[] = [
     ['Summary', card.summary ?? null],
+    ['Access', accessRequestText(card)],
     ['Action', card.action_type],
     ['Target', card.target],
     ['Agent', card.agent],

@@ -22,6 +22,9 @@ import { recordEvent } from '../../audit/events.ts'
 import type { Settings } from '../../settings/service.ts'
 import { listUsers } from '../../users/rows.ts'
 import type { Deliver, Delivery } from '../delivery.ts'
+import { asFailed, errorOf } from '../delivery-error.ts'
+import type { PushSubscriptions } from '../push/service.ts'
+import { queuePushes } from '../push/store.ts'
 import { newEventId } from '../service.ts'
 import type { Leased } from '../store.ts'
 import { approversOf } from './approvers.ts'
@@ -44,6 +47,8 @@ export type ChannelSettings = {
   readonly email: EmailSettings
   readonly webhook: WebhookSettings
   readonly chat_webhook: ChatWebhookSettings
+  /** Web Push has no settings: users add their browsers. */
+  readonly web_push: object
 }
 export type Channels = { readonly [N in ChannelName]: Channel<ChannelSettings[N]> }
 
@@ -70,8 +75,12 @@ export type ChannelsDeps = {
   readonly settings: Pick<Settings, 'read'>
   readonly approvals: Pick<Approvals, 'get'>
   readonly channels: Channels
+  readonly push: Pick<PushSubscriptions, 'deliver' | 'isUsed'>
   readonly dashboardUrl: string | null
 }
+
+/** Channels without settings of their own. */
+const HAS_NO_SETTINGS: ReadonlySet<ChannelName> = new Set(['slack', 'web_push'])
 
 /** Settings that replies mask. */
 const SECRETS = new Set(['password', 'url'])
@@ -100,7 +109,10 @@ export function createNotificationChannels(deps: ChannelsDeps): NotificationChan
       const failing = (await views(deps)).filter(({ state }) => state === 'failing')
       return failing.map(({ name }) => channelWarning(name))
     },
-    prepare: () => queueNotices(db, orgId),
+    prepare: async () => {
+      await queueNotices(db, orgId)
+      await queuePushes(db, orgId)
+    },
     deliver: async (message, signal) => {
       const name = channelOf(message)
       return observed(name, (one, until) => deliverNotice(deps, name, one, until))(message, signal)
@@ -118,7 +130,7 @@ async function views(deps: ChannelsDeps): Promise<readonly ChannelView[]> {
       return {
         name,
         state: settings === null ? ('off' as const) : stateOf(row),
-        settings: settings === null || name === 'slack' ? null : masked(settings),
+        settings: settings === null || HAS_NO_SETTINGS.has(name) ? null : masked(settings),
         last_delivered_at: row?.lastDeliveredAt?.toISOString() ?? null,
         last_failed_at: row?.lastFailedAt?.toISOString() ?? null,
         last_error: row?.lastError ?? null,
@@ -140,6 +152,7 @@ async function settingsOf<N extends ChannelName>(
   row: ChannelRow | undefined,
 ): Promise<ChannelSettings[N] | null> {
   if (name === 'slack') return (await slackSettings(deps)) as ChannelSettings[N] | null
+  if (name === 'web_push') return (await deps.push.isUsed()) ? ({} as ChannelSettings[N]) : null
   if (row?.config == null) return null
   return JSON.parse(deps.keyring.open(row.config, placeOf(name))) as ChannelSettings[N]
 }
@@ -187,7 +200,7 @@ function withStored(settings: object, before: object | null): Record<string, unk
 }
 
 /** Throws `validation` for settings that cannot work. */
-function checked(name: Exclude<ChannelName, 'slack'>, settings: Record<string, unknown>) {
+function checked(name: ChannelBody['name'], settings: Record<string, unknown>) {
   if (name === 'email') {
     if (settings['tls'] === 'none' && settings['password'])
       throw validationError(['settings.password: cannot be sent without TLS; choose starttls or implicit'])
@@ -227,6 +240,7 @@ async function deliverNotice(
   message: Leased,
   signal: AbortSignal,
 ): Promise<Delivery> {
+  if (name === 'web_push') return deps.push.deliver(message, signal)
   const stored = (await listChannels(deps.db, deps.orgId)).find((row) => row.name === name)
   const settings = await settingsOf(deps, name, stored)
   if (settings === null) return { outcome: 'obsolete', why: 'the channel is no longer configured' }
@@ -261,22 +275,9 @@ async function recordDelivery(
   await recordAttempt(db, orgId, { name, error: errorOf(delivery) })
 }
 
-function errorOf(delivery: Delivery): string | null {
-  return 'why' in delivery
-    ? delivery.why
-        .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
-        .trim()
-        .slice(0, 300)
-    : null
-}
-
-function asFailed(error: unknown): Delivery {
-  return { outcome: 'failed', why: error instanceof Error ? error.message : String(error), status: null }
-}
-
-function channelOf({ lane }: Leased): ChannelName {
-  const name = CHANNEL_NAMES.find((one) => one === lane)
-  if (name === undefined) throw new Error(`there is no channel ${lane}`)
+function channelOf({ receiver }: Leased): ChannelName {
+  const name = CHANNEL_NAMES.find((one) => one === receiver)
+  if (name === undefined) throw new Error(`there is no channel ${receiver}`)
   return name
 }
 

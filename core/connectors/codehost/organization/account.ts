@@ -58,6 +58,6 @@ export const ACCOUNT = `
   GET    /users/{username}/settings/billing/usage/summary         user_billing.get_usage_summary         read  low
   GET    /users/{username}/social_accounts                        social_account.list                    read  low
   GET    /users/{username}/ssh_signing_keys                       ssh_signing_key.list                   read  low
-  GET    /users/{username}/starred                                star.list                              read  low
+  GET    /users/{username}/starred                                star.list                              read  low starring:read
   GET    /users/{username}/subscriptions                          subscription.list                      read  low
 `

@@ -30,7 +30,7 @@ export const APPS = `
   GET    /marketplace_listing/stubbed/plans                                 marketplace_plan.list         read  low
   GET    /marketplace_listing/stubbed/plans/{plan_id}/accounts              marketplace_account.list      read  low
   GET    /orgs/{org}/installation                                           app_installation.get_for_org  read  low
-  GET    /orgs/{org}/installations                                          app_installation.list         read  low
+  GET    /orgs/{org}/installations                                          app_installation.list         read  low organization_administration:read
   GET    /repos/{owner}/{repo}/installation                                 app_installation.get_for_repo read  low
   GET    /user/installations                                                app_installation.list         read  low
   GET    /user/installations/{installation_id}/repositories                 app_installation.list_repos   read  low

@@ -1,14 +1,14 @@
 /** Catalogue rows for secrets and variables of an organization: for workflows, agents, codespaces and updates. */
 export const ORG_SECRETS = `
-  GET    /orgs/{org}/actions/secrets                                               org_actions_secret.list              read  low
-  GET    /orgs/{org}/actions/secrets/public-key                                    org_actions_secret.get_public_key    read  low
-  GET    /orgs/{org}/actions/secrets/{secret_name}                                 org_actions_secret.get               read  low
-  PUT    /orgs/{org}/actions/secrets/{secret_name}                                 org_actions_secret.set               write high   visibility,selected_repository_ids
-  DELETE /orgs/{org}/actions/secrets/{secret_name}                                 org_actions_secret.delete            write high
-  GET    /orgs/{org}/actions/secrets/{secret_name}/repositories                    org_actions_secret.list_repos        read  low
-  PUT    /orgs/{org}/actions/secrets/{secret_name}/repositories                    org_actions_secret.set_repos         write high
-  PUT    /orgs/{org}/actions/secrets/{secret_name}/repositories/{repository_id}    org_actions_secret.add_repo          write high
-  DELETE /orgs/{org}/actions/secrets/{secret_name}/repositories/{repository_id}    org_actions_secret.remove_repo       write high
+  GET    /orgs/{org}/actions/secrets                                               org_actions_secret.list              read  low organization_secrets:read
+  GET    /orgs/{org}/actions/secrets/public-key                                    org_actions_secret.get_public_key    read  low organization_secrets:read
+  GET    /orgs/{org}/actions/secrets/{secret_name}                                 org_actions_secret.get               read  low organization_secrets:read
+  PUT    /orgs/{org}/actions/secrets/{secret_name}                                 org_actions_secret.set               write high   visibility,selected_repository_ids organization_secrets:write
+  DELETE /orgs/{org}/actions/secrets/{secret_name}                                 org_actions_secret.delete            write high organization_secrets:write
+  GET    /orgs/{org}/actions/secrets/{secret_name}/repositories                    org_actions_secret.list_repos        read  low organization_secrets:read
+  PUT    /orgs/{org}/actions/secrets/{secret_name}/repositories                    org_actions_secret.set_repos         write high organization_secrets:write
+  PUT    /orgs/{org}/actions/secrets/{secret_name}/repositories/{repository_id}    org_actions_secret.add_repo          write high organization_secrets:write
+  DELETE /orgs/{org}/actions/secrets/{secret_name}/repositories/{repository_id}    org_actions_secret.remove_repo       write high organization_secrets:write
   GET    /orgs/{org}/actions/variables                                             org_actions_variable.list            read  low
   POST   /orgs/{org}/actions/variables                                             org_actions_variable.create          write medium name
   GET    /orgs/{org}/actions/variables/{name}                                      org_actions_variable.get             read  low

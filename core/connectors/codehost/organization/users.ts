@@ -5,30 +5,30 @@ export const USERS = `
   GET    /zen                                                          meta.get_zen               read  low
   GET    /rate_limit                                                   rate_limit.get             read  low
   GET    /orgs/{org}                                                   org.get                    read  low
-  PATCH  /orgs/{org}                                                   org.update                 write medium
-  DELETE /orgs/{org}                                                   org.delete                 write high   +irreversible
+  PATCH  /orgs/{org}                                                   org.update                 write medium organization_administration:write
+  DELETE /orgs/{org}                                                   org.delete                 write high   +irreversible organization_administration:write
   GET    /organizations                                                org.list                   read  low
   GET    /user/orgs                                                    org.list                   read  low
   GET    /users/{username}/orgs                                        org.list                   read  low
-  GET    /orgs/{org}/members                                           org_member.list            read  low
-  GET    /orgs/{org}/members/{username}                                org_member.check           read  low
-  DELETE /orgs/{org}/members/{username}                                org_member.remove          write high
-  GET    /orgs/{org}/memberships/{username}                            org_member.get             read  low
-  PUT    /orgs/{org}/memberships/{username}                            org_member.set             write high   role
-  DELETE /orgs/{org}/memberships/{username}                            org_member.remove          write high @same
-  GET    /orgs/{org}/teams                                             team.list                  read  low
-  POST   /orgs/{org}/teams                                             team.create                write low    name,privacy,parent_team_id
-  GET    /orgs/{org}/teams/{team_slug}                                 team.get                   read  low
-  PATCH  /orgs/{org}/teams/{team_slug}                                 team.update                write high   name,privacy
-  DELETE /orgs/{org}/teams/{team_slug}                                 team.delete                write high   +irreversible
-  GET    /orgs/{org}/teams/{team_slug}/members                         team_member.list           read  low
-  GET    /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.get            read  low
-  PUT    /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.set            write high   role
-  DELETE /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.remove         write high
-  GET    /orgs/{org}/teams/{team_slug}/repos                           team_repo.list             read  low
-  GET    /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.check            read  low
-  PUT    /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.set              write high   permission
-  DELETE /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.remove           write high
+  GET    /orgs/{org}/members                                           org_member.list            read  low members:read
+  GET    /orgs/{org}/members/{username}                                org_member.check           read  low members:read
+  DELETE /orgs/{org}/members/{username}                                org_member.remove          write high members:write
+  GET    /orgs/{org}/memberships/{username}                            org_member.get             read  low members:read
+  PUT    /orgs/{org}/memberships/{username}                            org_member.set             write high   role members:write
+  DELETE /orgs/{org}/memberships/{username}                            org_member.remove          write high @same members:write
+  GET    /orgs/{org}/teams                                             team.list                  read  low members:read
+  POST   /orgs/{org}/teams                                             team.create                write low    name,privacy,parent_team_id members:write
+  GET    /orgs/{org}/teams/{team_slug}                                 team.get                   read  low members:read
+  PATCH  /orgs/{org}/teams/{team_slug}                                 team.update                write high   name,privacy members:write
+  DELETE /orgs/{org}/teams/{team_slug}                                 team.delete                write high   +irreversible members:write
+  GET    /orgs/{org}/teams/{team_slug}/members                         team_member.list           read  low members:read
+  GET    /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.get            read  low members:read
+  PUT    /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.set            write high   role members:write
+  DELETE /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.remove         write high members:write
+  GET    /orgs/{org}/teams/{team_slug}/repos                           team_repo.list             read  low members:read
+  GET    /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.check            read  low members:read
+  PUT    /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.set              write high   permission administration:write,members:read
+  DELETE /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.remove           write high administration:write,members:read
   GET    /user                                                         user.get_self              read  low
   PATCH  /user                                                         user.update                write medium
   GET    /user/teams                                                   team.list                  read  low
@@ -38,7 +38,7 @@ export const USERS = `
   GET    /search/code                                                  search.code                read  low    q
   GET    /search/commits                                               search.commits             read  low    q
   GET    /search/issues                                                search.issues              read  low    q
-  GET    /search/labels                                                search.labels              read  low    q
+  GET    /search/labels                                                search.labels              read  low    q metadata:read
   GET    /search/repositories                                          search.repos               read  low    q
   GET    /search/topics                                                search.topics              read  low    q
   GET    /search/users                                                 search.users               read  low    q

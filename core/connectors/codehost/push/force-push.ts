@@ -6,4 +6,5 @@ export const FORCE_PUSH: CatalogueRow = {
   effect: 'write',
   risk: 'high',
   hints: { irreversible: true },
+  permissions: ['contents:write', 'workflows:write'],
 }

@@ -1,18 +1,18 @@
 /** Catalogue rows for project boards. */
 export const PROJECTS = `
-  GET    /orgs/{org}/projectsV2                                                  project.list              read  low
-  GET    /orgs/{org}/projectsV2/{project_number}                                 project.get               read  low
-  POST   /orgs/{org}/projectsV2/{project_number}/drafts                          project_item.create_draft write low    title,body
-  GET    /orgs/{org}/projectsV2/{project_number}/fields                          project_field.list        read  low
-  POST   /orgs/{org}/projectsV2/{project_number}/fields                          project_field.create      write medium name
-  GET    /orgs/{org}/projectsV2/{project_number}/fields/{field_id}               project_field.get         read  low
-  GET    /orgs/{org}/projectsV2/{project_number}/items                           project_item.list         read  low
-  POST   /orgs/{org}/projectsV2/{project_number}/items                           project_item.add          write low    type,id
-  GET    /orgs/{org}/projectsV2/{project_number}/items/{item_id}                 project_item.get          read  low
-  PATCH  /orgs/{org}/projectsV2/{project_number}/items/{item_id}                 project_item.update       write low
-  DELETE /orgs/{org}/projectsV2/{project_number}/items/{item_id}                 project_item.delete       write high
-  POST   /orgs/{org}/projectsV2/{project_number}/views                           project_view.create       write low    name
-  GET    /orgs/{org}/projectsV2/{project_number}/views/{view_number}/items       project_item.list         read  low
+  GET    /orgs/{org}/projectsV2                                                  project.list              read  low organization_projects:read
+  GET    /orgs/{org}/projectsV2/{project_number}                                 project.get               read  low organization_projects:read
+  POST   /orgs/{org}/projectsV2/{project_number}/drafts                          project_item.create_draft write low    title,body organization_projects:write
+  GET    /orgs/{org}/projectsV2/{project_number}/fields                          project_field.list        read  low organization_projects:read
+  POST   /orgs/{org}/projectsV2/{project_number}/fields                          project_field.create      write medium name organization_projects:write
+  GET    /orgs/{org}/projectsV2/{project_number}/fields/{field_id}               project_field.get         read  low organization_projects:read
+  GET    /orgs/{org}/projectsV2/{project_number}/items                           project_item.list         read  low organization_projects:read
+  POST   /orgs/{org}/projectsV2/{project_number}/items                           project_item.add          write low    type,id organization_projects:write
+  GET    /orgs/{org}/projectsV2/{project_number}/items/{item_id}                 project_item.get          read  low organization_projects:read
+  PATCH  /orgs/{org}/projectsV2/{project_number}/items/{item_id}                 project_item.update       write low organization_projects:write
+  DELETE /orgs/{org}/projectsV2/{project_number}/items/{item_id}                 project_item.delete       write high organization_projects:write
+  POST   /orgs/{org}/projectsV2/{project_number}/views                           project_view.create       write low    name organization_projects:write
+  GET    /orgs/{org}/projectsV2/{project_number}/views/{view_number}/items       project_item.list         read  low organization_projects:read
   POST   /user/{user_number}/projectsV2/{project_number}/drafts                  project_item.create_draft write low    title,body @same
   GET    /users/{username}/projectsV2                                            project.list              read  low
   GET    /users/{username}/projectsV2/{project_number}                           project.get               read  low

@@ -20,7 +20,7 @@ type Changes = {
 
 function facts({
   annotations = { 'chaperone.dev/gateway': 'main', 'chaperone.dev/agent': 'bot' },
-  labels = { 'chaperone.dev/inject': 'injected', 'chaperone.dev/layer': 'Captured' },
+  labels = { 'chaperone.dev/inject': 'injected', 'chaperone.dev/layer': 'Transparent' },
   proxy = { ready: true, restartCount: 0 },
   rules = { state: { terminated: { exitCode: 0 } } },
   image = IMAGE,

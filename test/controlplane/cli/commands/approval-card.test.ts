@@ -32,6 +32,11 @@ describe('the card of the command line', () => {
     expect(shown).toContain('  begins with "pay\\n  risk        0\\u202e"')
   })
 
+  test('states that no request waits for an access request', () => {
+    expect(lines({ access_request: true }).join('\n')).toContain('  access      No request waits.')
+    expect(lines({}).join('\n')).not.toContain('No request waits.')
+  })
+
   test('names the instance of the agent', () => {
     const instance = { pod: 'team/warm-1', pod_uid: 'u', sandbox: 'team/warm-1', claim: 'team/alice' }
     expect(lines({ instance })).toContain('  instance    SandboxClaim team/alice')

@@ -56,7 +56,7 @@ async function query(url: string, text: string) {
   return rows as Record<string, unknown>[]
 }
 
-async function untilGone(pid: number, timeoutMs = 10_000) {
+async function untilGone(pid: number, timeoutMs = 60_000) {
   const deadline = performance.now() + timeoutMs
   while (processIdentity(pid) !== undefined) {
     if (performance.now() > deadline) throw new Error(`process ${pid} is still there`)

@@ -71,4 +71,4 @@ test('every name that a row declares is known in the scope of its action', () =>
     return documentProblems({ ...document, rules })
   })
   expect(wrong).toEqual([])
-}, 60_000)
+})

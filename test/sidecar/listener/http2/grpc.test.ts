@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Snapshot } from '../../../../core/snapshot/snapshot.ts'
+import { snapshotOf } from '../../pipeline/test-world.ts'
 import { type Handle, startFront, type TestFront, tlsTunnel } from '../harness.ts'
 
 const open: AsyncDisposable[] = []
@@ -131,9 +133,11 @@ it('has its trailers, and so its status, for a client that does not say that it 
 
 describe('a gRPC response that is cut', () => {
   /** An answer that goes on until `cut` is called, and by whom it is cut. */
-  async function startEndless(entry: unknown) {
+  async function startEndless(entry: unknown, snapshot?: Snapshot) {
     const state = { cut: () => {} }
-    const { session } = await start(async ({ reply, abort }) => {
+    const { session } = await start(async (exchange) => {
+      const { reply, abort } = exchange
+      if (snapshot !== undefined) exchange.snapshot = snapshot
       const stream = reply.stream(200, ['content-type', 'application/grpc'], true)
       state.cut = () => {
         if (entry !== null) abort.abort({ kind: 'kill', entry })
@@ -150,6 +154,17 @@ describe('a gRPC response that is cut', () => {
     expect(await ask(session, GRPC, cut)).toMatchObject({
       body: 'abc',
       trailers: { 'grpc-status': '7', 'grpc-message': 'Kill switch active: drill' },
+    })
+  })
+
+  it('by the kill switch has no reason with refusalDetail: brief', async () => {
+    const entry = { scope: 'all', source: 'api', reason: 'drill', since: '2026-01-01T00:00:00Z' }
+    const { session, cut } = await startEndless(
+      entry,
+      snapshotOf({ gateway: { refusalDetail: 'brief' } }, 1, 1),
+    )
+    expect(await ask(session, GRPC, cut)).toMatchObject({
+      trailers: { 'grpc-status': '7', 'grpc-message': 'The request was refused.' },
     })
   })
 

@@ -1,13 +1,12 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ChaperoneError } from '../../../../core/errors.ts'
-import { createDialer } from '../../../../sidecar/upstream/dial.ts'
-import { createUpstream, type Upstream } from '../../../../sidecar/upstream/http.ts'
 import type { UpstreamTarget } from '../../../../sidecar/upstream/target.ts'
 import fc from '../../../support/fast-check.ts'
 import { size } from '../../../support/proof.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { type TestExchangeInput, testExchange } from '../../pipeline/test-exchange.ts'
+import { startForwarding, type TestForwarding } from '../test-forwarding.ts'
 import { type ScriptedUpstream, startScripted, writeInPieces } from './scripted-upstream.ts'
 
 const open: Array<() => Promise<void>> = []
@@ -15,8 +14,8 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
-function newUpstream(): Upstream {
-  const upstream = createUpstream({ dialer: createDialer(), monotonicMs: () => performance.now() })
+function newUpstream(): TestForwarding {
+  const upstream = startForwarding()
   open.push(() => upstream.close())
   return upstream
 }
@@ -39,7 +38,7 @@ function targetAt(port: number): UpstreamTarget {
   }
 }
 
-async function ask(upstream: Upstream, port: number, input: TestExchangeInput = {}) {
+async function ask(upstream: TestForwarding, port: number, input: TestExchangeInput = {}) {
   const exchange = testExchange(input)
   await upstream.forward(exchange, {
     target: targetAt(port),
@@ -245,7 +244,7 @@ function seenByNode(port: number, method: string): Promise<Seen> {
   })
 }
 
-async function seenByUs(upstream: Upstream, port: number, method: string): Promise<Seen> {
+async function seenByUs(upstream: TestForwarding, port: number, method: string): Promise<Seen> {
   try {
     const { reply } = await ask(upstream, port, { method })
     if (reply.state !== 'ended') return null
@@ -314,7 +313,7 @@ describe('beside the parser of Node', () => {
           async (text, cuts, method) => {
             script = { bytes: Buffer.from(text, 'latin1'), cuts }
             const theirs = await seenByNode(at.port, method)
-            const upstream = createUpstream({ dialer: createDialer(), monotonicMs: () => performance.now() })
+            const upstream = startForwarding()
             const ours = await seenByUs(upstream, at.port, method)
             await upstream.close()
             if (ours !== null) accepted += 1

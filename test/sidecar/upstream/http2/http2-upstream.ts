@@ -9,11 +9,11 @@ import {
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Exchange } from '../../../../sidecar/pipeline/exchange.ts'
-import { createDialer, type DialerOptions } from '../../../../sidecar/upstream/dial.ts'
-import { createUpstream, type Upstream } from '../../../../sidecar/upstream/http.ts'
+import type { DialerOptions } from '../../../../sidecar/upstream/dial.ts'
 import type { UpstreamTarget } from '../../../../sidecar/upstream/target.ts'
 import { createTestCa, type TestCa } from '../../../support/test-ca.ts'
 import { type TestExchangeInput, type TestReply, testExchange } from '../../pipeline/test-exchange.ts'
+import { startForwarding, type TestForwarding } from '../test-forwarding.ts'
 
 export const HOST = 'grpc.example.test'
 export const ca: TestCa = createTestCa()
@@ -104,15 +104,10 @@ export function targetAt(port: number, over: Partial<UpstreamTarget> = {}): Upst
   }
 }
 
-export type TestUpstream = AsyncDisposable & Upstream
+export type TestUpstream = AsyncDisposable & TestForwarding
 
 export function startUpstream(options: DialerOptions & { idleTimeoutMs?: number } = {}): TestUpstream {
-  const { idleTimeoutMs, ...dial } = options
-  const upstream = createUpstream({
-    dialer: createDialer(dial),
-    monotonicMs: () => performance.now(),
-    ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
-  })
+  const upstream = startForwarding(options)
   return { ...upstream, [Symbol.asyncDispose]: () => upstream.close() }
 }
 
@@ -122,7 +117,11 @@ export type TestCall = {
 }
 
 /** A gRPC call as the HTTP/2 listener would hand it over, on its way. */
-export function call(upstream: Upstream, target: UpstreamTarget, input: TestExchangeInput = {}): TestCall {
+export function call(
+  upstream: TestForwarding,
+  target: UpstreamTarget,
+  input: TestExchangeInput = {},
+): TestCall {
   const headers = ['content-type', 'application/grpc', 'te', 'trailers', ...(input.headers ?? [])]
   const exchange = testExchange({
     method: 'POST',

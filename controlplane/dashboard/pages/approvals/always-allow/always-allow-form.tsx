@@ -1,104 +1,31 @@
-import { Alert, Button, Group, Radio, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+import { Stack } from '@mantine/core'
 import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
-import { call } from '../../../api/client.ts'
-import { useMutation } from '../../../components/form/use-mutation.ts'
-import { ErrorNote } from '../../../components/layout/error-note.tsx'
-import { Icon } from '../../../components/layout/icon.tsx'
-import { CopyText } from '../../../components/text/copy-text.tsx'
+import { LoadingSkeleton } from '../../../components/layout/loading.tsx'
 import { useResource } from '../../../live/use-resource.ts'
-import {
-  manifestOf,
-  patternOf,
-  policyBehind,
-  proposalFor,
-  type Reach,
-  type Width,
-} from './permission-proposal.ts'
+import { useSession } from '../../../session/session.tsx'
+import { PermissionForm } from './permission-form.tsx'
+import { policyBehind } from './permission-proposal.ts'
+import { PolicyExceptions } from './policy-exceptions.tsx'
 
 type Props = { readonly card: ApprovalCard; readonly onClose: () => void }
 
+/** Offers what lets later requests of this kind pass: an exception in each policy that requires approval, or a permission. */
 export function AlwaysAllowForm({ card, onClose }: Props) {
-  const agents = useResource('GET /api/dashboard/agents', {})
-  const [reach, setReach] = useState<Reach>('this_agent')
-  const [width, setWidth] = useState<Width>('this_action')
-  const [isSaved, setIsSaved] = useState(false)
-  const gateway = agents.data?.agents.find(({ name }) => name === card.agent)?.gateway ?? null
-  const proposal = gateway === null ? null : proposalFor(card, gateway, { reach, width })
-  const save = useMutation(async () => {
-    if (proposal === null) return
-    await call('POST /api/dashboard/permissions', { body: proposal })
-    setIsSaved(true)
-  })
-  if (isSaved) return <Saved onClose={onClose} />
-  if (agents.data !== null && gateway === null) return <NoGateway agent={card.agent} />
-  return (
-    <Stack gap="md">
-      <PolicyWarning rule={policyBehind(card)} />
-      <Radio.Group label="Agents" value={reach} onChange={(value) => setReach(value as Reach)}>
-        <Group mt={6}>
-          <Radio value="this_agent" label={`Only ${card.agent}`} />
-          <Radio value="every_agent" label="All agents of its gateway" />
-        </Group>
-      </Radio.Group>
-      <Radio.Group label="Actions" value={width} onChange={(value) => setWidth(value as Width)}>
-        <Group mt={6}>
-          <Radio value="this_action" label={card.action_type} />
-          <Radio value="this_resource" label={patternOf(card.action_type, 'this_resource')} />
-        </Group>
-      </Radio.Group>
-      {agents.error === null ? null : <ErrorNote error={agents.error} onRetry={agents.reload} />}
-      {proposal === null ? null : <CopyText label="permission" text={manifestOf(proposal)} />}
-      {save.error === null ? null : <ErrorNote error={save.error} />}
-      <Group justify="space-between">
-        <Text size="sm" c="dimmed">
-          Nothing is saved yet. This request still needs its own answer.
-        </Text>
-        <Button onClick={() => save.run()} loading={save.isBusy} disabled={proposal === null}>
-          Save permission
-        </Button>
-      </Group>
-    </Stack>
+  const { may } = useSession()
+  const isRead = card.kind === 'hold' && may('policies/get')
+  const found = useResource(
+    'GET /api/dashboard/proxy-approvals/{id}/exceptions',
+    isRead ? { params: { id: card.id }, query: { target: 'same' } } : null,
   )
-}
-
-function PolicyWarning({ rule }: { readonly rule: string | null }) {
-  if (rule === null) return null
+  if (isRead && found.isLoading) return <LoadingSkeleton />
+  const isHeldByPolicy = policyBehind(card) !== null || (found.data?.exceptions.length ?? 0) > 0
+  const isHeldByPermission = !isHeldByPolicy || found.data?.permission_requires_approval === true
   return (
-    <Alert
-      color="orange"
-      variant="outline"
-      icon={<Icon name="warning" />}
-      title="A policy requires approval"
-      className="note"
-    >
-      The rule "{rule}" requires approval, and a permission does not override a policy. Change the scope or
-      the conditions of the policy as well.
-    </Alert>
-  )
-}
-
-function NoGateway({ agent }: { readonly agent: string }) {
-  return (
-    <Alert color="gray" variant="outline" title="No gateway" className="note">
-      Agent {agent} has no gateway, and permissions belong to gateways. Only policies decide about its
-      actions.
-    </Alert>
-  )
-}
-
-function Saved({ onClose }: { readonly onClose: () => void }) {
-  return (
-    <Stack gap="md">
-      <Text role="status">
-        The permission is saved. Gateways apply the permission within a second, and the next request of this
-        kind is allowed. This request still needs its own answer.
-      </Text>
-      <Group justify="flex-end">
-        <Button onClick={onClose} data-autofocus>
-          Close
-        </Button>
-      </Group>
+    <Stack gap="lg">
+      {isHeldByPolicy ? <PolicyExceptions card={card} /> : null}
+      {isHeldByPermission && may('permissions/update') ? (
+        <PermissionForm card={card} onClose={onClose} />
+      ) : null}
     </Stack>
   )
 }

@@ -55,6 +55,7 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
         <RiskBadge score={card.risk_score} factors={card.risk_factors} />
       </CardHead>
       <Stack gap="sm" p="md">
+        {card.access_request === true ? <AccessRequestNote /> : null}
         <RequestFacts card={card} />
         <HeaderList headers={card.headers} />
         <ParameterList
@@ -74,6 +75,16 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
         )}
       </Stack>
     </Paper>
+  )
+}
+
+/** States that no request waits behind the card. */
+function AccessRequestNote() {
+  return (
+    <Text size="sm" role="note">
+      The agent asks for access, and no request waits. Approve it for a time, or save a permission with
+      "Always allow". An approval alone sends nothing.
+    </Text>
   )
 }
 

@@ -1,0 +1,54 @@
+import { GRANT_DURATIONS, GrantBody, GrantList, type GrantView } from '../../../core/wire/grants.ts'
+import { usageError } from '../arguments.ts'
+import type { ApiClient } from '../client/client.ts'
+import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
+import { table } from '../terminal/table.ts'
+
+const PATH = '/api/dashboard/grants'
+
+/** Returns the grant of `--for` and its options; undefined without `--for`. Throws a usage error for wrong options. */
+export function grantOf(command: Command, invocation: Invocation, verb: string): GrantBody | undefined {
+  const duration = text(invocation, 'for')
+  const uses = text(invocation, 'uses')
+  const parameters = list(invocation, 'parameter')
+  const isAnyTarget = flag(invocation, 'any-target')
+  if (duration === undefined) {
+    if (uses === undefined && parameters.length === 0 && !isAnyTarget) return undefined
+    throw usageError(command, '--uses, --any-target and --parameter belong to a grant: add --for.')
+  }
+  if (verb !== 'approve') throw usageError(command, '--for belongs to approve: a denial grants nothing.')
+  const parsed = GrantBody.safeParse({
+    duration,
+    ...(uses === undefined ? {} : { max_uses: Number(uses) }),
+    target: isAnyTarget ? 'any' : 'same',
+    parameters,
+  })
+  if (parsed.success) return parsed.data
+  throw usageError(command, `Give --for ${GRANT_DURATIONS.join(', ')} and --uses a number from 1 to 100.`)
+}
+
+export async function printGrants(invocation: Invocation, api: ApiClient): Promise<number> {
+  const { grants } = GrantList.parse(await api.call('GET', PATH))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify({ grants }))
+  else if (grants.length === 0) print('No grants.')
+  else
+    for (const line of table(
+      ['ID', 'STATUS', 'AGENT', 'ACTION', 'TARGET', 'USES', 'EXPIRES', 'BY'],
+      grants.map(row),
+    ))
+      print(line)
+  return EXIT.ok
+}
+
+function row(grant: GrantView): unknown[] {
+  const { id, status, agent, action_type, any_target, target, uses, max_uses, expires_at, created_by } = grant
+  const used = `${uses}/${max_uses}`
+  return [id, status, agent, action_type, any_target ? '*' : target, used, expires_at, created_by]
+}
+
+export async function revokeGrant(invocation: Invocation, api: ApiClient, id: string): Promise<number> {
+  await api.call('DELETE', `${PATH}?grant_id=${encodeURIComponent(id)}`)
+  invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify({ ok: true, id }) : `${id} is revoked.`)
+  return EXIT.ok
+}

@@ -1,0 +1,90 @@
+import { shellQuote } from '../terminal/shell-quote.ts'
+import type { CompletedCommand, CompletedOption } from './completion-words.ts'
+
+/** Returns the completion script for bash. File names are completed where nothing else is. */
+export function bashScript(commands: readonly CompletedCommand[]): string {
+  const cases = commands.map(
+    ({ name, words, options }) =>
+      `    ${name}) words='${words.join(' ')}' options='${flags(options).join(' ')}' ;;`,
+  )
+  return `_chaperone() {
+  local current=\${COMP_WORDS[COMP_CWORD]} words='' options='' index
+  COMPREPLY=()
+  for ((index = 2; index < COMP_CWORD; index++)); do
+    [[ \${COMP_WORDS[index]} == -- ]] && return
+  done
+  case \${COMP_WORDS[1]} in
+${cases.join('\n')}
+  esac
+  if ((COMP_CWORD == 1)); then
+    words='${names(commands)}' options='--help --version'
+  elif ((COMP_CWORD > 2)); then
+    words=''
+  fi
+  [[ $current == -* ]] && words=$options
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _chaperone chaperone
+`
+}
+
+/** Returns the completion script for zsh. */
+export function zshScript(commands: readonly CompletedCommand[]): string {
+  const described = (name: string, text: string) => shellQuote(`${name}:${text}`)
+  const cases = commands.map(({ name, words, options }) => {
+    const texts = options.flatMap((option) => flags([option]).map((each) => described(each, option.help)))
+    return `    ${name}) values=(${words.join(' ')}) options=(${texts.join(' ')}) ;;`
+  })
+  return `#compdef chaperone
+_chaperone() {
+  local -a commands values options
+  commands=(${commands.map(({ name, summary }) => described(name, summary)).join(' ')})
+  if ((CURRENT == 2)); then
+    _describe command commands
+    return
+  fi
+  if ((\${words[(i)--]} < CURRENT)); then
+    _files
+    return
+  fi
+  case $words[2] in
+${cases.join('\n')}
+  esac
+  if [[ $PREFIX == -* ]]; then
+    _describe option options
+  elif ((CURRENT == 3 && $#values)); then
+    compadd -a values
+  else
+    _files
+  fi
+}
+compdef _chaperone chaperone
+`
+}
+
+/** Returns the completion script for fish. */
+export function fishScript(commands: readonly CompletedCommand[]): string {
+  const lines = commands.flatMap(({ name, summary, words, options }) => {
+    const first = `__fish_is_nth_token 2; and __fish_seen_subcommand_from ${name}`
+    return [
+      `complete -c chaperone -n __fish_use_subcommand -f -a ${name} -d ${shellQuote(summary)}`,
+      ...(words.length === 0 ? [] : [`complete -c chaperone -n '${first}' -f -a '${words.join(' ')}'`]),
+      ...options.map((option) => fishOption(name, option)),
+    ]
+  })
+  return `${lines.join('\n')}\n`
+}
+
+function fishOption(command: string, { name, short, help, hasValue }: CompletedOption): string {
+  const brief = short === undefined ? '' : ` -s ${short}`
+  const value = hasValue ? ' -r' : ''
+  return `complete -c chaperone -n '__fish_seen_subcommand_from ${command}' -l ${name}${brief}${value} -d ${shellQuote(help)}`
+}
+
+function flags(options: readonly CompletedOption[]): readonly string[] {
+  return options.flatMap(({ name, short }) => [`--${name}`, ...(short === undefined ? [] : [`-${short}`])])
+}
+
+function names(commands: readonly CompletedCommand[]): string {
+  return commands.map(({ name }) => name).join(' ')
+}

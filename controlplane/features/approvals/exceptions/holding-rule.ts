@@ -1,0 +1,26 @@
+import { isDeepStrictEqual } from 'node:util'
+import { readStoredPolicy } from '../../../../core/decision/policies/policy-document.ts'
+import type { HeldBy } from '../../../../core/wire/gateway/hold.ts'
+
+/**
+ * Returns the name of the rule of a policy that holds a request: the rule that the card names, or the only one that requires
+ * approval of these groups. Null if several rules do.
+ *
+ * @param holding The policy; `rule` is its label, as in `matchedRule`.
+ * @param matchedRule Label `policy: rule` of the rule that determined the decision.
+ */
+export function holdingRule(
+  policyYaml: string,
+  { rule: label, groups, distinct }: HeldBy['policies'][number],
+  matchedRule: string | null,
+): string | null {
+  const rules = readStoredPolicy(policyYaml).rules.filter(({ decision }) => decision === 'require_approval')
+  const named = rules.find(({ name }) => matchedRule === `${label}: ${name}`)
+  if (named !== undefined) return named.name
+  const [only, second] = rules.filter(
+    (rule) =>
+      isDeepStrictEqual(rule.approver_groups.toSorted(), groups.toSorted()) &&
+      (rule.distinct ?? false) === distinct,
+  )
+  return only !== undefined && second === undefined ? only.name : null
+}

@@ -1,0 +1,149 @@
+import type { KnownAction } from '../../../../core/action/spec.ts'
+import { manifestsText, nameOfManifest, rowManifests } from '../../../../core/crd/manifests/row-manifests.ts'
+import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
+import { type ExceptionFacts, withException } from '../../../../core/decision/policies/policy-exception.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import { covers, type Namespaces } from '../../../../core/wire/access/rights.ts'
+import type { HeldBy } from '../../../../core/wire/gateway/hold.ts'
+import type {
+  ExceptionsReply,
+  ExceptionTarget,
+  PolicyExceptionView,
+} from '../../../../core/wire/policy-exceptions.ts'
+import type { Db } from '../../../db/query.ts'
+import type { ScopedReads } from '../../../db/scoped-query.ts'
+import { readManifestRows, type StoredRows } from '../../manifests/rows.ts'
+import type { PolicyCheck } from '../../policies/check.ts'
+import { listPoliciesIn, type PolicyRow } from '../../policies/rows.ts'
+import { type ApprovalRow, getApproval } from '../rows.ts'
+import { holdingRule } from './holding-rule.ts'
+
+export type PolicyExceptionsDeps = {
+  readonly db: Db
+  readonly read: ScopedReads
+  readonly knownAction: (type: string) => KnownAction | null
+  readonly policyCheck: PolicyCheck
+  readonly platformNamespaces: ReadonlySet<string>
+}
+
+export type AskedExceptions = {
+  /** Id of the approval. */
+  readonly id: string
+  readonly target: ExceptionTarget
+  /** Namespaces in which the caller may read approvals, and policies. */
+  readonly approvals: Namespaces
+  readonly policies: Namespaces
+}
+
+/**
+ * Returns an exception for each policy that holds a request: the changed text with the results of its tests. Stores nothing.
+ * Throws `not_found` for an approval of another namespace.
+ */
+export type PolicyExceptions = (asked: AskedExceptions) => Promise<ExceptionsReply>
+
+export function createPolicyExceptions(deps: PolicyExceptionsDeps): PolicyExceptions {
+  return async (asked) => {
+    const row = await getApproval(deps.db, asked.id)
+    if (row === undefined || !covers(asked.approvals, namespaceOf(row.agent) || null))
+      throw notFound(asked.id)
+    const held = row.card.held_by
+    if (held === undefined) return { exceptions: [], permission_requires_approval: false }
+    const query = deps.read(asked.policies)
+    const rows = new Map((await listPoliciesIn(query)).map((policy) => [policy.id, policy]))
+    const context = { ...deps, asked, row, manifests: await readManifestRows(query, 'newest') }
+    const exceptions: PolicyExceptionView[] = []
+    for (const holding of held.policies) exceptions.push(await exceptionIn(context, holding, rows))
+    return { exceptions, permission_requires_approval: held.source !== 'policy' }
+  }
+}
+
+type Context = PolicyExceptionsDeps & {
+  readonly asked: AskedExceptions
+  readonly row: ApprovalRow
+  readonly manifests: StoredRows
+}
+
+type Holding = HeldBy['policies'][number]
+
+async function exceptionIn(
+  context: Context,
+  holding: Holding,
+  rows: ReadonlyMap<string, PolicyRow>,
+): Promise<PolicyExceptionView> {
+  const { asked, row } = context
+  const at = holding.ref.lastIndexOf('@')
+  const policy = rows.get(holding.ref.slice(0, at))
+  const none = (obstacle: string) => ({ kind: 'none' as const, policy: holding.rule, obstacle })
+  if (policy === undefined)
+    return none(
+      'The policy is built in, was deleted, or belongs to a namespace whose policies you cannot read.',
+    )
+  if (`${policy.activeVersion}` !== holding.ref.slice(at + 1) || policy.version !== policy.activeVersion)
+    return none(
+      'The policy has changed since the request was held. Edit the policy, or wait for the next request.',
+    )
+  const rule = holdingRule(policy.policyYaml, holding, row.card.matched_rule)
+  if (rule === null)
+    return none('Several rules of the policy require approval of the same groups. Edit the policy.')
+  const made = withException(
+    policy.policyYaml,
+    factsOf(row),
+    { rule, target: asked.target },
+    context.knownAction,
+  )
+  if (made.obstacle !== null) return none(made.obstacle)
+  const { text, ...added } = made
+  const { mode, priority, enabled, tags } = policy
+  return {
+    ...textsOf(context, policy, text),
+    policy_id: policy.id,
+    policy: policy.name,
+    version: policy.version,
+    holding_rule: rule,
+    rule: added.rule,
+    tested: added.isTested,
+    check: await context.policyCheck(asked.policies, text, { mode, priority, enabled, tags: [...tags] }),
+  }
+}
+
+/** Returns the texts to compare: of the policy, or of its manifest, because a manifest is the source of its policy. */
+function textsOf(context: Context, policy: PolicyRow, text: string) {
+  if (policy.source === 'api') return { kind: 'text' as const, before: policy.policyYaml, after: text }
+  return {
+    kind: 'manifest' as const,
+    before: manifestOf(context, policy, policy.policyYaml),
+    after: manifestOf(context, policy, text),
+  }
+}
+
+function manifestOf(
+  { manifests, platformNamespaces }: Context,
+  { id, name }: PolicyRow,
+  text: string,
+): string {
+  const policies = manifests.policies.flatMap((row) => (row.id === id ? [{ ...row, text }] : []))
+  const placement = {
+    gateways: manifests.gateways,
+    platformNamespaces: [...platformNamespaces],
+    isWhole: false,
+  }
+  const found = rowManifests({ ...manifests, policies }, placement)
+  return manifestsText(found.filter((manifest) => nameOfManifest(manifest) === `Policy ${name}`))
+}
+
+function factsOf({ id, agent, card }: ApprovalRow): ExceptionFacts {
+  const { action_type: actionType, connector, target, parameters, method, host, path, access_request } = card
+  const isRequest = access_request !== true && method !== null && host !== null && path !== null
+  return {
+    ...{ approvalId: id, agent, actionType, target, parameters },
+    connector: connector ?? actionType.split('.')[0] ?? '',
+    request: isRequest ? { method, host, path } : null,
+  }
+}
+
+function notFound(id: string): ChaperoneError {
+  return new ChaperoneError('not_found', {
+    error: 'Approval not found',
+    detail: `There is no approval ${id}. List the pending approvals to find its id.`,
+  })
+}

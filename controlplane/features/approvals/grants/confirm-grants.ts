@@ -1,0 +1,39 @@
+import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { HoldBody } from '../../../../core/wire/gateway/hold.ts'
+import type { Query } from '../../../db/query.ts'
+import type { ConfirmAnswer } from '../answers/earlier-answers.ts'
+import type { HoldOwner } from '../hold-input.ts'
+import { instanceOf } from '../holds.ts'
+import { grantKey } from './release-by-grant.ts'
+import { findCoveringGrants, type GrantRow } from './store.ts'
+
+/**
+ * Returns the ids of the grants that cover a hold and whose answers are confirmed; null without a confirmation. Users of the
+ * cluster have no account, so only the API server can confirm their right to answer. Runs before the
+ * transaction that opens the hold, because the confirmation waits for other servers.
+ */
+export async function confirmGrants(
+  q: Query,
+  { owner, body }: { readonly owner: HoldOwner; readonly body: HoldBody },
+  confirmAnswer: ConfirmAnswer | undefined,
+): Promise<readonly string[] | null> {
+  if (confirmAnswer === undefined) return null
+  const key = await grantKey(q, { owner, body, instance: await instanceOf(q, owner.podUid) })
+  const grants = key === undefined ? [] : await findCoveringGrants(q, key)
+  const ids = await Promise.all(
+    grants.map(async (grant) => ((await isConfirmed(grant, confirmAnswer)) ? [grant.id] : [])),
+  )
+  return ids.flat()
+}
+
+/** A grant whose answers cannot be confirmed now releases nothing, and the request is held as without the grant. */
+async function isConfirmed({ answers, agent }: GrantRow, confirmAnswer: ConfirmAnswer): Promise<boolean> {
+  try {
+    const each = await Promise.all(answers.map((answer) => confirmAnswer(answer, namespaceOf(agent))))
+    return each.every(Boolean)
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'not_ready') return false
+    throw error
+  }
+}

@@ -1,0 +1,134 @@
+import {
+  comparedValues,
+  grantObstacle,
+  orderedHeldBy,
+  queryOf,
+} from '../../../../core/decision/permissions/grant.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { HeldBy } from '../../../../core/wire/gateway/hold.ts'
+import type { GrantRequest } from '../../../../core/wire/grants.ts'
+import type { Query } from '../../../db/query.ts'
+import type { Actor } from '../../audit/actor.ts'
+import { recordEvent } from '../../audit/events.ts'
+import type { ApprovalRow } from '../rows.ts'
+import { holdingPolicies } from './grants.ts'
+import { type GrantRow, insertGrant } from './store.ts'
+
+/** A grant that an answer asks for. `mayWritePermissions`: whether the user has the right to write permissions. */
+export type GrantOfAnswer = { readonly request: GrantRequest; readonly mayWritePermissions: boolean }
+
+export type MakeGrant = {
+  /** The approval with the answer that makes the grant as its last one. */
+  readonly row: ApprovalRow
+  readonly grant: GrantOfAnswer
+  readonly orgId: string
+  readonly by: string
+  readonly actor: Actor
+  readonly platformNamespaces: ReadonlySet<string>
+}
+
+/**
+ * Stores a grant in the transaction of the answer that makes it. Throws `conflict` if no grant can cover the request,
+ * `forbidden` for a user who may not make one, and `validation` for parameters that the request does not have.
+ */
+export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
+  const { row, grant, orgId, by, actor } = given
+  const { card, gatewayId, agentId } = row
+  if (gatewayId === null || agentId === null)
+    throw refused(`Agent ${row.agent} or its gateway no longer exists.`)
+  const held = coverable(row)
+  const { allowsGrants, obstacle } = await holdingPolicies(q, held, given.platformNamespaces)
+  if (obstacle !== null) throw refused(obstacle)
+  if (!grant.mayWritePermissions && !allowsGrants) throw notPermitted()
+  const answer = row.answers.at(-1)
+  if (answer === undefined || answer.sets.length < row.requiredGroups.length) throw notInEveryGroup()
+  const { request } = grant
+  const { values, isExact, query } = valuesOf(row, request)
+  const stored = await insertGrant(q, {
+    ...{ orgId, gatewayId, agentId, createdBy: by, answers: [answer], parameters: values },
+    approvalId: row.id,
+    agent: row.agent,
+    claimUid: card.instance?.claim_uid ?? null,
+    actionType: card.action_type,
+    connectorName: card.connector_name ?? null,
+    anyTarget: request.target === 'any',
+    target: card.target,
+    isExact,
+    query,
+    heldBy: orderedHeldBy(held),
+    maxUses: request.max_uses,
+    duration: request.duration,
+  })
+  await recordEvent(q, {
+    orgId,
+    actor,
+    agentId,
+    actionRequestId: row.actId,
+    type: 'grant.created',
+    details: detailsOf(stored),
+  })
+  return stored
+}
+
+/** Returns the rules that hold the request. Throws `conflict` if no grant can cover it. */
+function coverable({ kind, card }: ApprovalRow): HeldBy {
+  const obstacle = kind === 'hold' ? grantObstacle(card) : 'Grants cover requests through a gateway.'
+  if (obstacle !== null || card.held_by === undefined)
+    throw refused(obstacle ?? 'No rule holds this request.')
+  return card.held_by
+}
+
+/** Returns the values that the grant compares. Throws for parameters that the request does not have. */
+function valuesOf({ card }: ApprovalRow, { parameters }: GrantRequest) {
+  const { missing, incomparable, ...compared } = comparedValues(card, parameters)
+  if (missing.length > 0) throw notComparable(missing)
+  if (incomparable.length > 0) throw notExact(incomparable)
+  return { ...compared, query: compared.isExact ? queryOf(card.path) : null }
+}
+
+/** Returns the details of a grant for the audit log. */
+export function detailsOf(grant: GrantRow): Readonly<Record<string, unknown>> {
+  return {
+    grant_id: grant.id,
+    approval_id: grant.approvalId,
+    action_type: grant.actionType,
+    target: grant.anyTarget ? '*' : grant.target,
+    parameter_names: Object.keys(grant.parameters),
+    exact: grant.isExact,
+    rules: grant.heldBy.policies.map(({ rule }) => rule),
+    uses: grant.uses,
+    max_uses: grant.maxUses,
+    expires_at: grant.expiresAt.toISOString(),
+    created_by: grant.createdBy,
+  }
+}
+
+function refused(detail: string): ChaperoneError {
+  return new ChaperoneError('conflict', { error: 'No grant possible', detail })
+}
+
+function notPermitted(): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail:
+      'A grant needs the right to write permissions (role admin), or a policy with `grants: allowed`. Answer without a grant, or ask an admin.',
+  })
+}
+
+function notInEveryGroup(): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail:
+      'A grant needs a user of the approver groups of every policy that holds the request. Answer without a grant.',
+  })
+}
+
+function notComparable(names: readonly string[]): ChaperoneError {
+  return new ChaperoneError('validation', {
+    detail: `grant.parameters: the request has no comparable parameter ${names.join(', ')}. Use names of the card's \`grant.parameters\`.`,
+  })
+}
+
+function notExact(names: readonly string[]): ChaperoneError {
+  return refused(
+    `A grant for all parameters covers only equal requests, and values of ${names.join(', ')} cannot be compared. Leave out at least one parameter, so that the others may have any value, or answer without a grant.`,
+  )
+}

@@ -1,0 +1,236 @@
+import type { HeldBy } from '../../../../core/wire/gateway/hold.ts'
+import type { GRANT_DURATIONS, GrantView } from '../../../../core/wire/grants.ts'
+import { newId } from '../../../crypto/ids.ts'
+import type { Query } from '../../../db/query.ts'
+import { onlyRow } from '../../../db/rows.ts'
+import type { ScopedQuery } from '../../../db/scoped-query.ts'
+import { ALL_ANSWERS_COUNT } from '../answers/counting-store.ts'
+import type { StoredAnswer } from '../rows.ts'
+
+export type GrantRow = {
+  readonly id: string
+  readonly approvalId: string
+  readonly gatewayId: string
+  readonly gateway: string
+  readonly agent: string
+  readonly actionType: string
+  readonly connectorName: string | null
+  readonly anyTarget: boolean
+  readonly target: string | null
+  readonly parameters: Readonly<Record<string, unknown>>
+  /** True if requests must have exactly these parameters, and this query. */
+  readonly isExact: boolean
+  readonly query: string | null
+  readonly heldBy: HeldBy
+  readonly answers: readonly StoredAnswer[]
+  readonly maxUses: number
+  readonly uses: number
+  readonly createdBy: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  readonly revokedAt: Date | null
+  readonly revokedBy: string | null
+  readonly status: GrantView['status']
+}
+
+export type GrantInput = Pick<
+  GrantRow,
+  | 'approvalId'
+  | 'gatewayId'
+  | 'agent'
+  | 'actionType'
+  | 'connectorName'
+  | 'anyTarget'
+  | 'target'
+  | 'parameters'
+  | 'isExact'
+  | 'query'
+  | 'heldBy'
+  | 'answers'
+  | 'maxUses'
+  | 'createdBy'
+> & {
+  readonly orgId: string
+  readonly agentId: string
+  readonly claimUid: string | null
+  readonly duration: (typeof GRANT_DURATIONS)[number]
+}
+
+const STATUS = `case when revoked_at is not null then 'revoked' when uses >= max_uses then 'spent'
+  when expires_at <= clock_timestamp() then 'expired' when ${ALL_ANSWERS_COUNT} then 'active' else 'ended' end`
+const COLUMNS = `id, approval_id as "approvalId", gateway_id as "gatewayId",
+  (select g.name from gateways g where g.id = gateway_id) as gateway, agent, action_type as "actionType",
+  connector_name as "connectorName", any_target as "anyTarget", target, parameters, exact as "isExact", query, held_by as "heldBy", answers,
+  max_uses as "maxUses", uses, created_by as "createdBy", created_at as "createdAt", expires_at as "expiresAt",
+  revoked_at as "revokedAt", revoked_by as "revokedBy", ${STATUS} as status`
+
+const EXPIRY = `case $14 when '15m' then clock_timestamp() + interval '15 minutes'
+  when '1h' then clock_timestamp() + interval '1 hour'
+  else (date_trunc('day', clock_timestamp() at time zone 'utc') + interval '1 day') at time zone 'utc' end`
+
+export async function insertGrant(q: Query, row: GrantInput): Promise<GrantRow> {
+  const { rows } = await q.query<GrantRow>(
+    `insert into permission_grants (id, org_id, approval_id, gateway_id, agent, agent_id, claim_uid, action_type,
+       connector_name, any_target, target, parameters, held_by, expires_at, answers, max_uses, created_by, exact, query)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, ${EXPIRY}, $15, $16, $17, $18, $19) returning ${COLUMNS}`,
+    [
+      newId('grant'),
+      row.orgId,
+      row.approvalId,
+      row.gatewayId,
+      row.agent,
+      row.agentId,
+      row.claimUid,
+      row.actionType,
+      row.connectorName,
+      row.anyTarget,
+      row.anyTarget ? null : row.target,
+      JSON.stringify(row.parameters),
+      JSON.stringify(row.heldBy),
+      row.duration,
+      JSON.stringify(row.answers),
+      row.maxUses,
+      row.createdBy,
+      row.isExact,
+      row.query,
+    ],
+  )
+  return onlyRow(rows)
+}
+
+/** Facts of a held request that its grant must have. `heldBy`: in the form of `orderedHeldBy`. */
+export type GrantKey = Pick<
+  GrantInput,
+  | 'gatewayId'
+  | 'agent'
+  | 'agentId'
+  | 'claimUid'
+  | 'actionType'
+  | 'connectorName'
+  | 'target'
+  | 'parameters'
+  | 'query'
+> & { readonly heldBy: HeldBy }
+
+/** The grant of an access request has no hash of all header fields, because no request waited. */
+const COMPARED_RULES =
+  "case when held_by ? 'common_sha256' then $8::jsonb else $8::jsonb - 'common_sha256' end"
+const USABLE = `revoked_at is null and uses < max_uses and expires_at > clock_timestamp() and ${ALL_ANSWERS_COUNT}`
+
+/** SQL condition on `permission_grants` for a `GrantKey`. */
+const COVERS = `gateway_id = $1 and agent = $2 and agent_id = $3
+  and claim_uid is not distinct from $4 and action_type = $5 and connector_name is not distinct from $6
+  and (any_target or target is not distinct from $7) and held_by = ${COMPARED_RULES}
+  and case when exact then parameters = $9::jsonb and query is not distinct from $10
+    else not exists (select from jsonb_each(parameters) as wanted(name, value)
+      where $9::jsonb -> wanted.name is distinct from wanted.value) end`
+
+function keyValues(key: GrantKey): readonly (string | null)[] {
+  return [
+    key.gatewayId,
+    key.agent,
+    key.agentId,
+    key.claimUid,
+    key.actionType,
+    key.connectorName,
+    key.target,
+    JSON.stringify(key.heldBy),
+    JSON.stringify(key.parameters),
+    key.query,
+  ]
+}
+
+/** Returns the usable grants that cover a held request, at most 20; the one that expires first comes first. */
+export async function findCoveringGrants(q: Query, key: GrantKey): Promise<readonly GrantRow[]> {
+  const { rows } = await q.query<GrantRow>(
+    `select ${COLUMNS} from permission_grants where ${COVERS} and ${USABLE} order by expires_at, id limit 20`,
+    [...keyValues(key)],
+  )
+  return rows
+}
+
+/**
+ * Uses a grant once for a held request, and returns the grant. The statement is conditional, so the uses of all gateways and
+ * replicas together never exceed the maximum. Of several grants, the one that expires first is used. `confirmed`: ids of the
+ * grants whose answers are confirmed; null where answers need no confirmation.
+ */
+export async function takeGrant(
+  q: Query,
+  key: GrantKey,
+  confirmed: readonly string[] | null,
+): Promise<GrantRow | undefined> {
+  const { rows } = await q.query<GrantRow>(
+    `update permission_grants set uses = uses + 1 where id = (
+       select id from permission_grants where ${COVERS} and ($11::text[] is null or id = any($11)) and ${USABLE}
+       order by expires_at, id limit 1)
+     and ${USABLE} returning ${COLUMNS}`,
+    [...keyValues(key), confirmed],
+  )
+  return rows[0]
+}
+
+export type GrantQuestion = Pick<
+  GrantInput,
+  'gatewayId' | 'agent' | 'actionType' | 'connectorName' | 'target'
+>
+
+/** Returns the usable grants of an agent for an action on a target, whatever their parameters and rules. */
+export async function findGrants(q: Query, asked: GrantQuestion): Promise<readonly GrantRow[]> {
+  const { rows } = await q.query<GrantRow>(
+    `select ${COLUMNS} from permission_grants where gateway_id = $1 and agent = $2 and action_type = $3
+       and connector_name is not distinct from $4 and (any_target or target is not distinct from $5)
+       and ${USABLE} order by expires_at, id limit 20`,
+    [asked.gatewayId, asked.agent, asked.actionType, asked.connectorName, asked.target],
+  )
+  return rows
+}
+
+/** Lists the grants of agents in the namespaces, newest first, at most 500. */
+export async function listGrants(q: ScopedQuery): Promise<readonly GrantRow[]> {
+  return q.rows<GrantRow>(
+    [],
+    (within) =>
+      `select ${COLUMNS} from permission_grants where ${within.name('agent')} order by created_at desc, id limit 500`,
+  )
+}
+
+/** Returns a grant of an agent in the namespaces. */
+export async function getGrant(q: ScopedQuery, id: string): Promise<GrantRow | undefined> {
+  const [row] = await q.rows<GrantRow>(
+    [id],
+    (within) => `select ${COLUMNS} from permission_grants where id = $1 and ${within.name('agent')}`,
+  )
+  return row
+}
+
+/** Returns the ids of the unrevoked grants that the answer to an approval made. */
+export async function findGrantIdsOf(q: Query, approvalId: string): Promise<readonly string[]> {
+  const { rows } = await q.query<{ id: string }>(
+    'select id from permission_grants where approval_id = $1 and revoked_at is null order by id',
+    [approvalId],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Revokes a grant. Returns undefined when it is revoked already. */
+export async function revokeGrant(q: Query, id: string, by: string): Promise<GrantRow | undefined> {
+  const { rows } = await q.query<GrantRow>(
+    `update permission_grants set revoked_at = clock_timestamp(), revoked_by = $2
+     where id = $1 and revoked_at is null returning ${COLUMNS}`,
+    [id, by],
+  )
+  return rows[0]
+}
+
+/**
+ * Returns the ids of the approved holds that the grant released and that no request has used yet. Locks these rows until the
+ * transaction ends. `windowS`: seconds after its release in which a hold can be used.
+ */
+export async function lockUnspentHolds(q: Query, id: string, windowS: number): Promise<readonly string[]> {
+  const { rows } = await q.query<{ id: string }>(
+    `select id from approvals where grant_id = $1 and status = 'approved' and spent_at is null
+       and responded_at > clock_timestamp() - make_interval(secs => $2) order by id for update`,
+    [id, windowS],
+  )
+  return rows.map((row) => row.id)
+}

@@ -1,0 +1,62 @@
+import type * as z from 'zod'
+import type { CredentialSpec } from '../../../../core/crd/credential-spec.ts'
+import { localSourceProblem } from '../../../../core/crd/local-source-spec.ts'
+import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
+import { CONFIG_VARIABLES } from '../../../config-variables.ts'
+import { MintError, type MintRequest } from '../minting/mint.ts'
+import { readExec } from './read-exec.ts'
+import { readFileSource } from './read-file.ts'
+import type { Environment, LocalSettings } from './settings.ts'
+
+/** Content of a source. `lifetimeMs` is null when the source states no expiry. */
+export type LocalReading = { readonly secret: string; readonly lifetimeMs: number | null }
+
+/**
+ * Lifetime in milliseconds of a token of a command that prints no expiry, as that of an access token without one. The
+ * command runs again before its end.
+ */
+const UNSTATED_LIFETIME_MS = 300_000
+
+/**
+ * Reads the source that the control plane reads itself. Returns null for a credential without one. Rejects with a
+ * `MintError`, also for a source that the installation does not allow (any more).
+ */
+export async function readLocalSource(
+  { credential, source, connector }: Pick<MintRequest, 'credential' | 'source' | 'connector'>,
+  settings: LocalSettings,
+): Promise<LocalReading | null> {
+  const namespace = namespaceOf(connector)
+  const refused = localSourceProblem(credential, { source, namespace, rules: settings })
+  if (refused !== null) throw new MintError(`${refused}.`)
+  return read(credential, { source, namespace, settings })
+}
+
+type Reading = Pick<MintRequest, 'source'> & {
+  readonly namespace: string
+  readonly settings: LocalSettings
+}
+
+async function read(
+  { env, file, exec }: z.infer<typeof CredentialSpec>,
+  { source, namespace, settings }: Reading,
+): Promise<LocalReading | null> {
+  const { environment, fileDirs } = settings
+  if (env !== undefined) return readVariable(env.name, environment())
+  if (file !== undefined)
+    return readFileSource(file.path, source === 'file' ? null : { dirs: fileDirs, namespace })
+  if (exec === undefined) return null
+  const { secret, lifetimeMs } = await readExec(exec, environment(), Date.now)
+  return { secret, lifetimeMs: lifetimeMs ?? UNSTATED_LIFETIME_MS }
+}
+
+function readVariable(name: string, environment: Environment): LocalReading {
+  if (Object.hasOwn(CONFIG_VARIABLES, name))
+    throw new MintError(
+      `The environment variable ${name} is a setting of Chaperone, which no Connector sends. Name another variable.`,
+    )
+  const secret = environment[name]?.trim() ?? ''
+  if (secret !== '') return { secret, lifetimeMs: null }
+  throw new MintError(
+    `The environment variable ${name} is not set in the control plane. Set it, and start Chaperone again.`,
+  )
+}

@@ -1,0 +1,39 @@
+import type { ConnectorRow } from '../../connectors/rows.ts'
+import { createFileWatch } from './file-watch.ts'
+
+/** Connectors whose source must be read although their secret is not due: at the start, and after a change of its file. */
+export type Rereads = Disposable & {
+  /** Replaces the Connectors. A new one whose source has no expiry is due once. */
+  follow(connectors: readonly ConnectorRow[]): void
+  /** Reports whether the source must not be read yet, because a change after the read would be missed. */
+  isPending(connector: ConnectorRow): boolean
+  isDue(id: string): boolean
+  done(id: string): void
+}
+
+/** @param onDue Called when the file of a Connector changed. */
+export function createRereads(onDue: () => void): Rereads {
+  let known: ReadonlySet<string> = new Set()
+  const due = new Set<string>()
+  const watch = createFileWatch((id) => {
+    due.add(id)
+    onDue()
+  })
+  return {
+    follow(connectors) {
+      const variables = connectors.filter(({ spec }) => spec.credential?.env !== undefined)
+      const files = connectors.flatMap(({ id, spec }) => {
+        const path = spec.credential?.file?.path
+        return path === undefined ? [] : [[id, path] as const]
+      })
+      for (const { id } of variables) if (!known.has(id)) due.add(id)
+      known = new Set([...variables.map(({ id }) => id), ...files.map(([id]) => id)])
+      for (const id of due) if (!known.has(id)) due.delete(id)
+      watch.follow(new Map(files))
+    },
+    isPending: ({ id, spec }) => spec.credential?.file !== undefined && !watch.isLookedAt(id),
+    isDue: (id) => due.has(id),
+    done: (id) => void due.delete(id),
+    [Symbol.dispose]: () => watch[Symbol.dispose](),
+  }
+}

@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import type { TokenNeed } from '../../../../core/connectors/credentials/token-need.ts'
+import type { GithubAppSpec } from '../../../../core/crd/github-app-spec.ts'
+import type { CheckedFetch } from '../../oidc/checked-fetch.ts'
+import { type AppCall, createAppCall, limitOf, readIssued, type TokenLimit } from './github-app.ts'
+import { MintError, type MintRequest } from './mint.ts'
+
+/** Account and permissions of an installation. */
+const Installation = z.object({
+  account: z.object({ login: z.string() }),
+  permissions: z.record(z.string(), z.string()),
+})
+type Installation = z.infer<typeof Installation>
+
+export type NarrowRequest = Omit<MintRequest, 'rotated'> & {
+  readonly need: TokenNeed
+  /** Identifies the specification and the stored secret. */
+  readonly sourceHash: string
+}
+
+/** A token for a need; or the reason, as a sentence, why the source issues none, so that it has to be that of the Connector. */
+export type Narrowed =
+  | { readonly secret: string; readonly lifetimeMs: number; readonly scope: readonly string[] }
+  | { readonly whole: string }
+
+/** Mints a token for a need. Rejects with a `MintError`. */
+export type NarrowMint = (request: NarrowRequest) => Promise<Narrowed>
+
+/** Milliseconds for which the permissions of an installation are cached. Its owner changes them rarely. */
+const KEEP_MS = 300_000
+const MAX_INSTALLATIONS = 1_000
+/** Status of the API for repositories and permissions that the installation lacks. */
+const LACKS = 422
+
+type Kept = { readonly installation: Installation; readonly untilMs: number }
+
+/**
+ * Creates the source of narrowed installation tokens. A token has the repositories and permissions of the need, as far
+ * as the Connector and the installation have them.
+ *
+ * @param fetchOf Returns the `fetch` with the address check for the origin of the Connector.
+ */
+export function createGithubAppNarrowMint(
+  fetchOf: (source: MintRequest['source']) => CheckedFetch,
+  { nowMs, monotonicMs }: { readonly nowMs: () => number; readonly monotonicMs: () => number },
+): NarrowMint {
+  const kept = new Map<string, Kept>()
+
+  async function installationOf(call: AppCall, key: string): Promise<Installation> {
+    const known = kept.get(key)
+    if (known !== undefined && known.untilMs > monotonicMs()) return known.installation
+    const answer = await call.send('GET', '')
+    const installation = Installation.safeParse(answer.body)
+    if (answer.status !== 200 || !installation.success) throw call.refusal(answer, 'showed no installation')
+    if (kept.size >= MAX_INSTALLATIONS) kept.clear()
+    kept.set(key, { installation: installation.data, untilMs: monotonicMs() + KEEP_MS })
+    return installation.data
+  }
+
+  return async ({ credential: { githubApp }, secret, source, need, sourceHash }) => {
+    if (githubApp === undefined) throw new MintError('The Connector has no field credential.githubApp.')
+    const call = await createAppCall({ githubApp, secret, send: fetchOf(source), nowMs })
+    const installation = await installationOf(call, sourceHash)
+    const limit = narrowedLimit(githubApp, installation, need)
+    if (typeof limit === 'string') return { whole: limit }
+    const answer = await call.send('POST', '/access_tokens', limit)
+    const issued = readIssued(answer, nowMs)
+    if ('secret' in issued) return { ...issued, scope: scopeOf(installation, limit) }
+    if (issued.status !== LACKS) throw call.refusal(issued, 'issued no installation token')
+    kept.delete(sourceHash)
+    return { whole: call.refusal(issued, 'issued no token for these repositories').message }
+  }
+}
+
+/**
+ * Returns the limit for a need within those of the Connector and of the installation; a sentence if a repository is not
+ * among those of the installation. The upstream then answers with what is public.
+ */
+function narrowedLimit(
+  app: GithubAppSpec,
+  { account, permissions: installed }: Installation,
+  { repositories, permissions, readsMore }: TokenNeed,
+): TokenLimit | string {
+  const own = limitOf(app)
+  const available = own.permissions === undefined ? installed : lower(own.permissions, installed)
+  const needed = Object.fromEntries(permissions.map((one) => one.split(':') as [string, string]))
+  const reads = readsMore ? Object.fromEntries(Object.keys(available).map((name) => [name, 'read'])) : {}
+  const limit = { permissions: { ...reads, ...lower(needed, available), metadata: 'read' } }
+  if (repositories === null) return { ...own, ...limit }
+  const names: string[] = []
+  for (const repository of repositories) {
+    const [owner = '', name = ''] = repository.split('/')
+    const isOwn = owner === account.login.toLowerCase()
+    const isListed = own.repositories?.some((one) => one.toLowerCase() === name) ?? true
+    if (!isOwn || !isListed) return `${repository} is not a repository of the Connector.`
+    names.push(name)
+  }
+  return { repositories: names, ...limit }
+}
+
+const ACCESS = ['read', 'write', 'admin']
+
+/** Returns the permissions that both lists have, with the lower access. */
+function lower(
+  a: Readonly<Record<string, string>>,
+  b: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(a).flatMap(([name, access]) => {
+      const other = b[name]
+      if (other === undefined) return []
+      return [[name, ACCESS.indexOf(access) < ACCESS.indexOf(other) ? access : other]]
+    }),
+  )
+}
+
+function scopeOf({ account }: Installation, { repositories = [], permissions = {} }: TokenLimit): string[] {
+  return [
+    ...repositories.map((name) => `${account.login}/${name}`),
+    ...Object.entries(permissions).map(([name, access]) => `${name}:${access}`),
+  ].sort()
+}

@@ -1,0 +1,13 @@
+import type { NarrowMint } from './github-app-narrow.ts'
+import { type ExpiringSecret, type Mint, MintError } from './mint.ts'
+
+/** Creates the source of access tokens with the scopes of a need. `mint` exchanges the stored secret. */
+export function createOAuth2NarrowMint(mint: Mint<ExpiringSecret>): NarrowMint {
+  return async ({ need: { permissions }, ...request }) => {
+    const { oauth2 } = request.credential
+    if (oauth2 === undefined) throw new MintError('The Connector has no field credential.oauth2.')
+    const credential = { ...request.credential, oauth2: { ...oauth2, scopes: [...permissions] } }
+    const minted = await mint({ ...request, credential, rotated: null })
+    return { secret: minted.secret, lifetimeMs: minted.lifetimeMs, scope: permissions }
+  }
+}

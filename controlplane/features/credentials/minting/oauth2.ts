@@ -1,0 +1,225 @@
+import type * as Client from 'openid-client'
+import * as z from 'zod'
+import type { OAuth2Spec } from '../../../../core/crd/oauth2-spec.ts'
+import type { CheckedFetch } from '../../oidc/checked-fetch.ts'
+import { type ExpiringSecret, type Mint, MintError, type MintRequest } from './mint.ts'
+import { readSourceSecrets, type SourceSecrets } from './source-secret.ts'
+import { plainText, usableToken } from './usable-token.ts'
+
+const TIMEOUT_S = 5
+/** Lifetime of an access token without `expires_in` (RFC 6749, section 5.1, leaves it to the documentation). */
+const DEFAULT_LIFETIME_S = 300
+/** Longest lifetime that the database can add to the present. */
+const MAX_LIFETIME_S = 10 * 365 * 86_400
+const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+
+type Grant = OAuth2Spec['grant']
+
+/** Secret that the stored value is when it is not a JSON object. */
+const ONLY = {
+  client_credentials: 'client_secret',
+  refresh_token: 'refresh_token',
+  token_exchange: 'subject_token',
+} as const satisfies Record<Grant, keyof SourceSecrets>
+
+/**
+ * Creates the source `oauth2`: access tokens of a token endpoint.
+ *
+ * @param fetchOf Returns the `fetch` with the address check for the origin of the Connector.
+ */
+export function createOAuth2Mint(
+  fetchOf: (source: MintRequest['source']) => CheckedFetch,
+): Mint<ExpiringSecret> {
+  return async (request) => {
+    const { oauth2 } = request.credential
+    if (oauth2 === undefined) throw new MintError('The Connector has no field credential.oauth2.')
+    const secrets = readSourceSecrets(request.secret, ONLY[oauth2.grant])
+    const client = await import('openid-client')
+    const config = configurationOf(client, oauth2, secrets)
+    config[client.customFetch] = fetchOf(request.source)
+    try {
+      const answer = await exchange(client, config, { oauth2, secrets, rotated: request.rotated })
+      return mintedOf(answer, oauth2.grant, request.rotated)
+    } catch (error) {
+      if (error instanceof MintError) throw error
+      const rotated = oauth2.grant === 'refresh_token' ? refreshTokenIn(error) : null
+      throw failure(error, {
+        ...{ oauth2, rotated },
+        secrets: formsOf(oauth2, [...Object.values(secrets), request.rotated, rotated]),
+      })
+    }
+  }
+}
+
+function mintedOf(answer: Client.TokenEndpointResponse, grant: Grant, former: string | null): ExpiringSecret {
+  const rotated = grant === 'refresh_token' ? (answer.refresh_token ?? former) : null
+  if (answer.token_type.toLowerCase() !== 'bearer')
+    throw new MintError(
+      `The token endpoint issued a token of type ${plainText(answer.token_type)}; only Bearer is supported.`,
+      { rotated },
+    )
+  const lifetimeS = Math.min(answer.expires_in ?? DEFAULT_LIFETIME_S, MAX_LIFETIME_S)
+  return { secret: usableToken(answer.access_token, rotated), lifetimeMs: lifetimeS * 1_000, rotated }
+}
+
+const Refused = z.object({ body: z.object({ refresh_token: z.string().min(1) }) })
+/** Largest number of errors between that of the client library and the answer of the server. */
+const MAX_CAUSES = 5
+
+/** Returns the refresh token of an answer that the client library refused; null when there is none. */
+function refreshTokenIn(error: unknown): string | null {
+  let cause = error
+  for (let depth = 0; depth < MAX_CAUSES && typeof cause === 'object' && cause !== null; depth++) {
+    const found = Refused.safeParse(cause)
+    if (found.success) return found.data.body.refresh_token
+    cause = 'cause' in cause ? cause.cause : null
+  }
+  return null
+}
+
+function configurationOf(
+  client: typeof Client,
+  { tokenUrl, clientId, clientAuthentication }: OAuth2Spec,
+  { client_secret: secret }: SourceSecrets,
+): Client.Configuration {
+  const { origin, protocol } = new URL(tokenUrl)
+  const config = new client.Configuration(
+    { issuer: origin, token_endpoint: tokenUrl },
+    clientId,
+    {},
+    authenticationOf(client, clientAuthentication, secret),
+  )
+  config.timeout = TIMEOUT_S
+  // The checked fetch allows plain HTTP on loopback only, and only for manifests of this machine.
+  if (protocol === 'http:') client.allowInsecureRequests(config)
+  return config
+}
+
+function authenticationOf(
+  client: typeof Client,
+  method: OAuth2Spec['clientAuthentication'],
+  secret: string | undefined,
+): Client.ClientAuth {
+  if (method === 'none' || secret === undefined) return client.None()
+  return method === 'post' ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret)
+}
+
+type Exchange = {
+  readonly oauth2: OAuth2Spec
+  readonly secrets: SourceSecrets
+  readonly rotated: string | null
+}
+
+function exchange(
+  client: typeof Client,
+  config: Client.Configuration,
+  { oauth2, secrets, rotated }: Exchange,
+): Promise<Client.TokenEndpointResponse> {
+  const { grant, scopes, audience, subjectTokenType } = oauth2
+  const parameters = {
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+    ...(audience === undefined ? {} : { audience }),
+  }
+  switch (grant) {
+    case 'client_credentials':
+      required(secrets.client_secret, 'client_secret')
+      return client.clientCredentialsGrant(config, parameters)
+    case 'refresh_token':
+      return client.refreshTokenGrant(
+        config,
+        rotated ?? required(secrets.refresh_token, 'refresh_token'),
+        parameters,
+      )
+    case 'token_exchange':
+      return client.genericGrantRequest(config, TOKEN_EXCHANGE, {
+        ...parameters,
+        subject_token: required(secrets.subject_token, 'subject_token'),
+        subject_token_type: subjectTokenType,
+      })
+  }
+}
+
+function required(secret: string | undefined, name: keyof SourceSecrets): string {
+  if (secret !== undefined) return secret
+  throw new MintError(
+    `The stored secret has no member ${name}, which the grant needs. Add it to the stored JSON object.`,
+  )
+}
+
+type Failed = {
+  readonly oauth2: OAuth2Spec
+  readonly secrets: readonly string[]
+  readonly rotated: string | null
+}
+
+/**
+ * Returns the error of a failed exchange. It has the error code of the server (RFC 6749, section 5.2) or the reason why
+ * the server was not reached, and no part of the request.
+ */
+function failure(error: unknown, { oauth2, secrets, rotated }: Failed): MintError {
+  const { host } = new URL(oauth2.tokenUrl)
+  const {
+    error: code,
+    error_description: description,
+    status,
+    cause,
+  } = error as {
+    readonly error?: unknown
+    readonly error_description?: unknown
+    readonly status?: unknown
+    readonly cause?: unknown
+  }
+  if (typeof code === 'string') {
+    const text = typeof description === 'string' ? ` (${masked(description, secrets)})` : ''
+    return new MintError(
+      `The token endpoint ${host} refused the exchange: ${masked(code, secrets)}${text}.`,
+      { cause: error, rotated },
+    )
+  }
+  const answered = cause instanceof Response ? cause.status : status
+  if (typeof answered === 'number')
+    return new MintError(`The token endpoint ${host} answered with status ${answered} and no token.`, {
+      cause: error,
+      rotated,
+    })
+  const why =
+    cause instanceof Error ? cause.message : error instanceof Error ? error.message : 'unknown error'
+  return new MintError(
+    `The token endpoint ${host} was not reached: ${masked(why, secrets)}`.replace(/\.?$/, '.'),
+    {
+      cause: error,
+      rotated,
+    },
+  )
+}
+
+/** Returns the text without secrets, as one short line. A server may repeat the request in its error. */
+function masked(text: string, secrets: readonly string[]): string {
+  return plainText(secrets.reduce((left, secret) => left.replaceAll(secret, '…'), text))
+}
+
+/** Returns the forms in which the request carries the secrets. */
+function formsOf(
+  { clientId }: OAuth2Spec,
+  secrets: ReadonlyArray<string | null | undefined>,
+): readonly string[] {
+  return secrets
+    .filter((secret) => typeof secret === 'string')
+    .filter((secret) => secret !== '')
+    .flatMap((secret) => {
+      const basic = [`${clientId}:${secret}`, `${formEncoded(clientId)}:${formEncoded(secret)}`]
+      return [
+        ...basic.map((pair) => Buffer.from(pair).toString('base64')),
+        formEncoded(secret),
+        encodeURIComponent(secret),
+        secret,
+      ]
+    })
+}
+
+/** Returns the text as the client library encodes it for Basic authentication (RFC 6749, section 2.3.1). */
+function formEncoded(text: string): string {
+  return encodeURIComponent(text)
+    .replace(/[-_.!~*'()]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%20', '+')
+}

@@ -1,0 +1,33 @@
+import * as z from 'zod'
+import { MintError } from './mint.ts'
+
+const Secrets = z.strictObject({
+  client_secret: z.string().min(1).optional(),
+  refresh_token: z.string().min(1).optional(),
+  subject_token: z.string().min(1).optional(),
+})
+
+export type SourceSecrets = z.infer<typeof Secrets>
+
+/**
+ * Returns the secrets in the stored value: a JSON object, or the one secret that the grant needs. Throws a `MintError`
+ * without the value.
+ */
+export function readSourceSecrets(value: string, only: keyof SourceSecrets): SourceSecrets {
+  if (!value.trimStart().startsWith('{')) return { [only]: value.trim() }
+  const parsed = Secrets.safeParse(parse(value))
+  if (parsed.success) return parsed.data
+  throw new MintError(
+    'The stored secret is a JSON object with other members than client_secret, refresh_token and subject_token. Store one with these members only, each a text.',
+  )
+}
+
+function parse(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    throw new MintError(
+      'The stored secret begins with { and is not valid JSON. Store a JSON object, or the secret alone.',
+    )
+  }
+}

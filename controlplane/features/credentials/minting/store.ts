@@ -1,0 +1,161 @@
+import type { Sealed } from '../../../crypto/sealed.ts'
+import type { Query } from '../../../db/query.ts'
+import { MINTED_COLUMNS, MINTS_SQL, type MintedRow } from '../rows.ts'
+
+/** Milliseconds within which an exchange ends. After a crash another replica starts the exchange then. */
+const CLAIM_MS = 15_000
+/** Limit of `refusals`. The minimum age of a secret has reached `MAX_MIN_AGE_MS` then. */
+const MAX_REFUSALS = 9
+
+/**
+ * Claims the exchange of a Connector for this replica. Returns null when another replica has claimed it, or when it is
+ * not due: `sourceHash` makes it due when the specification or the stored secret changed since. The lock on the Connector
+ * orders the claim and a transaction that removes the exchange, which deletes the row (`deleteUnminted`).
+ */
+export async function claimMinted(
+  q: Query,
+  given: {
+    readonly connectorId: string
+    readonly orgId: string
+    readonly sourceHash: string
+    readonly isForced: boolean
+  },
+): Promise<MintedRow | null> {
+  const { connectorId, orgId, sourceHash, isForced } = given
+  await q.query(
+    `insert into minted_credentials (connector_id, org_id)
+     select id, $2 from connectors where id = $1 and ${MINTS_SQL} for share on conflict (connector_id) do nothing`,
+    [connectorId, orgId],
+  )
+  const { rows } = await q.query<MintedRow>(
+    `update minted_credentials set claimed_until = now() + $3 * interval '1 millisecond'
+     where connector_id = $1 and (claimed_until is null or claimed_until <= now())
+       and ($4 or due_at <= now() or source_hash is distinct from $2)
+     returning ${MINTED_COLUMNS}`,
+    [connectorId, sourceHash, CLAIM_MS, isForced],
+  )
+  return rows[0] ?? null
+}
+
+type Success = {
+  readonly connectorId: string
+  readonly sourceHash: string
+  readonly secret: Sealed
+  readonly rotated: Sealed | null
+  /** Null for a secret that is valid while its source does not change. */
+  readonly expiresInMs: number | null
+  readonly dueInMs: number
+  /** Whether the secret is that of the row. It keeps its number, unless an upstream refused it. */
+  readonly isSame: boolean
+}
+
+/** Stores a minted secret. Returns its number and its expiry; null when the Connector was deleted meanwhile. */
+export async function storeMinted(
+  q: Query,
+  { connectorId, sourceHash, secret, rotated, expiresInMs, dueInMs, isSame }: Success,
+): Promise<Pick<MintedRow, 'serial' | 'expiresAt'> | null> {
+  const { rows } = await q.query<Pick<MintedRow, 'serial' | 'expiresAt'>>(
+    `update minted_credentials set source_hash = $2, secret = $3, rotated = $4, issued_at = now(),
+       serial = serial + case when $7 and refused_serial is distinct from serial then 0 else 1 end,
+       expires_at = now() + $5 * interval '1 millisecond', due_at = now() + $6 * interval '1 millisecond',
+       claimed_until = null, failures = 0, error = null, failed_at = null,
+       refusals = case when refused_serial = serial then least(refusals + 1, ${MAX_REFUSALS}) else 0 end
+     where connector_id = $1 returning serial::float8 as serial, expires_at as "expiresAt"`,
+    [
+      connectorId,
+      sourceHash,
+      JSON.stringify(secret),
+      rotated && JSON.stringify(rotated),
+      expiresInMs,
+      dueInMs,
+      isSame,
+    ],
+  )
+  return rows[0] ?? null
+}
+
+type Failure = {
+  readonly connectorId: string
+  readonly sourceHash: string
+  readonly error: string
+  /** Refresh token that replaces the stored one; null when the source issued none. */
+  readonly rotated: Sealed | null
+  readonly dueInMs: number
+}
+
+/**
+ * Milliseconds for which a secret without an expiry stays valid after its source failed for the first time. A source that
+ * is being replaced, such as a file, is missing for a moment.
+ */
+const GRACE_MS = 300_000
+
+/** Stores the failure of an exchange. The last secret stays if it is of the same source, and is deleted otherwise. */
+export async function storeMintFailure(
+  q: Query,
+  { connectorId, sourceHash, error, rotated, dueInMs }: Failure,
+): Promise<void> {
+  await q.query(
+    `update minted_credentials set
+       secret = case when source_hash = $2 then secret end,
+       rotated = coalesce($5, case when source_hash = $2 then rotated end),
+       issued_at = case when source_hash = $2 then issued_at end,
+       expires_at = case when source_hash = $2 and secret is not null
+         then coalesce(expires_at, now() + $6 * interval '1 millisecond') end,
+       source_hash = $2, error = $3, failed_at = now(), failures = failures + 1, claimed_until = null,
+       due_at = now() + $4 * interval '1 millisecond'
+     where connector_id = $1`,
+    [connectorId, sourceHash, error, dueInMs, rotated && JSON.stringify(rotated), GRACE_MS],
+  )
+}
+
+/** Makes the exchanges of these Connectors due now. */
+export async function makeDue(q: Query, connectorIds: readonly string[]): Promise<void> {
+  await q.query('update minted_credentials set due_at = now() where connector_id = any($1::text[])', [
+    connectorIds,
+  ])
+}
+
+type AtGateway = { readonly connectorId: string; readonly gatewayId: string }
+
+const IS_AT_GATEWAY = `m.connector_id = $1 and c.id = m.connector_id
+  and (c.gateway_ids = '{}' or $2 = any (c.gateway_ids))`
+
+/**
+ * Milliseconds for which a new secret is not replaced because an upstream refused it. The time doubles with each secret
+ * that was minted for this reason, because an upstream may answer 401 although the secret is valid.
+ */
+const MIN_AGE_MS = 10_000
+const MAX_MIN_AGE_MS = 3_600_000
+
+/**
+ * Makes the exchange of this secret due now if a source answers and the secret is old enough. Returns null otherwise,
+ * and when the Connector is not one of the Gateway. A refusal of a secret whose exchange is due anyway does not count.
+ */
+export async function makeRefusedDue(
+  q: Query,
+  { connectorId, gatewayId, serial }: AtGateway & { readonly serial: number },
+): Promise<{ readonly connector: string; readonly wasDue: boolean } | null> {
+  const { rows } = await q.query<{ connector: string; wasDue: boolean }>(
+    `with found as (
+       select m.connector_id, c.name, m.due_at <= now() as was_due from minted_credentials m, connectors c
+       where ${IS_AT_GATEWAY} and m.serial = $3 and m.secret is not null and m.error is null
+         and m.issued_at <= now() - least($4 * power(2, m.refusals), $5) * interval '1 millisecond' for update of m)
+     update minted_credentials m set due_at = least(m.due_at, now()),
+       refused_serial = case when found.was_due then m.refused_serial else m.serial end
+     from found
+     where m.connector_id = found.connector_id
+     returning found.name as connector, found.was_due as "wasDue"`,
+    [connectorId, gatewayId, serial, MIN_AGE_MS, MAX_MIN_AGE_MS],
+  )
+  return rows[0] ?? null
+}
+
+/** Returns the number of the current secret of a Connector of the Gateway; null when it has none. */
+export async function serialAt(q: Query, { connectorId, gatewayId }: AtGateway): Promise<number | null> {
+  const { rows } = await q.query<{ serial: number }>(
+    `select m.serial::float8 as serial from minted_credentials m, connectors c
+     where ${IS_AT_GATEWAY} and m.secret is not null`,
+    [connectorId, gatewayId],
+  )
+  return rows[0]?.serial ?? null
+}

@@ -1,0 +1,39 @@
+import type { RefreshCredentialBody } from '../../../core/wire/gateway/minted-secret.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db } from '../../db/query.ts'
+import { systemActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
+import { makeRefusedDue, serialAt } from './minting/store.ts'
+
+const ACTOR = systemActor('installation')
+
+type Refused = {
+  readonly gateway: { readonly id: string; readonly name: string }
+  readonly secret: RefreshCredentialBody
+}
+
+/**
+ * Makes the exchange of a secret due that an upstream refused. Returns true when another secret is available or being
+ * minted. Each refresh makes a secret that is too new for the next one, which bounds their rate for all gateways, and a
+ * sequence of them becomes slower; an exchange that fails keeps its back-off.
+ */
+export function refreshRefused(
+  { db, orgId }: { readonly db: Db; readonly orgId: string },
+  { gateway, secret }: Refused,
+): Promise<boolean> {
+  const { connector_id: connectorId, serial } = secret
+  return db.tx(async (q) => {
+    const found = await makeRefusedDue(q, { connectorId, gatewayId: gateway.id, serial })
+    if (found === null) {
+      const current = await serialAt(q, { connectorId, gatewayId: gateway.id })
+      return current !== null && current !== serial
+    }
+    const { connector, wasDue } = found
+    if (wasDue) return true
+    const details = { change: 'credential.refused', connector, serial, gateway: gateway.name }
+    await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: connector, details })
+    // Wakes the refreshers of all replicas.
+    await bumpVersion(q)
+    return true
+  })
+}

@@ -1,0 +1,45 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db } from '../../db/query.ts'
+import type { Actor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
+import { type ConnectorRow, listConnectors } from '../connectors/rows.ts'
+import { makeDue } from './minting/store.ts'
+import { hasMinted } from './rows.ts'
+import type { Changed } from './service.ts'
+import { credentialSource } from './source.ts'
+
+type RotateDeps = { readonly db: Db; readonly orgId: string }
+
+/**
+ * Makes the exchange of a credential due, for every Connector that uses it. The last secrets stay in use until the
+ * refresher of a replica has stored the new ones, which is within a second while the source answers.
+ */
+export function rotateCredential({ db, orgId }: RotateDeps, by: Actor, name: string): Promise<Changed> {
+  return db.tx(async (q) => {
+    const named = (await listConnectors(q)).filter((row) => isNamed(row, name))
+    if (named.length === 0)
+      throw new ChaperoneError('not_found', {
+        detail: `No connector has the credential ${name}. List the credentials: chaperone credential ls`,
+      })
+    const minted = named.filter(hasMinted)
+    if (minted.length === 0)
+      throw new ChaperoneError('conflict', {
+        detail: `The credential ${name} is sent as it is stored, so there is nothing to mint. Replace the stored one: chaperone credential set ${name}, or its Secret in a cluster.`,
+      })
+    const connectors = minted.map((row) => row.name)
+    await makeDue(
+      q,
+      minted.map(({ id }) => id),
+    )
+    const details = { change: 'credential.rotated', credential: name, connectors }
+    await recordEvent(q, { orgId, actor: by, type: 'gateway.updated', details })
+    // Wakes the refreshers of all replicas.
+    await bumpVersion(q)
+    return { name, connectors }
+  })
+}
+
+function isNamed(row: ConnectorRow, name: string): boolean {
+  return [row.name, credentialSource(row).name].some((known) => known === name || known === `default/${name}`)
+}

@@ -1,0 +1,32 @@
+import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
+import type { Approvals } from '../approvals/service.ts'
+import type { Explanation } from './service.ts'
+
+type Explained = { readonly gatewayId: string; readonly agent: string; readonly explained: Explanation }
+
+/**
+ * Returns one line for each grant that may approve a held request. Empty for other verdicts, because a grant changes none of
+ * them.
+ */
+export async function grantLines(
+  { grantsFor }: Pick<Approvals, 'grantsFor'>,
+  { gatewayId, agent, explained }: Explained,
+): Promise<readonly string[]> {
+  const { action, connector, decision } = explained
+  if (decision.verdict !== 'hold' || action === null) return []
+  const target = canonicalTarget(action.connector, action.resource) ?? null
+  const found = await grantsFor({
+    gatewayId,
+    agent,
+    actionType: action.type,
+    connectorName: connector,
+    target,
+  })
+  return found.map(({ id, parameters, isExact, uses, maxUses, expiresAt, heldBy }) => {
+    const same = Object.entries(parameters).map(([name, value]) => `${name} is ${JSON.stringify(value)}`)
+    const rules = heldBy.policies.map(({ rule }) => `"${rule}"`).join(', ') || 'the permission'
+    const conditions = [...same, ...(isExact ? ['nothing else differs'] : [])]
+    const when = conditions.length === 0 ? '' : ` if ${conditions.join(' and ')}`
+    return `${'grant'.padEnd(11)} ${id} approves holds of ${rules}${when}: ${maxUses - uses} of ${maxUses} uses left, until ${expiresAt.toISOString()}`
+  })
+}

@@ -1,0 +1,76 @@
+import { newId } from '../../crypto/ids.ts'
+import type { Query } from '../../db/query.ts'
+import { type Actor, systemActor } from '../audit/actor.ts'
+import { recordEvent } from '../audit/events.ts'
+import { endSessionsOf } from '../sessions/service.ts'
+import { endApproverKeys } from './approver-keys.ts'
+import type { UserRow } from './rows.ts'
+import { insertUser, setPasswordHash, type UserInput, updateUser } from './store.ts'
+
+/*
+ * Accounts of users of the identity provider, changed in the transaction of the sign-in or of the confirmation. Each
+ * operation records its audit event.
+ */
+
+const PROVIDER: Actor = systemActor('identity-provider')
+
+/** Identity at the provider. `issuer`: URL of the provider. */
+export type AccountIdentity = { readonly issuer: string; readonly subject: string }
+
+/** Creates the account of a user. Undefined when an account with the e-mail address exists. */
+export async function registerProviderUser(
+  q: Query,
+  account: Omit<UserInput, 'id'>,
+  { issuer, subject }: AccountIdentity,
+): Promise<UserRow | undefined> {
+  const { orgId, email, role } = account
+  const user = await insertUser(q, { ...account, id: newId('user') })
+  if (user === undefined) return undefined
+  await recordEvent(q, {
+    orgId,
+    type: 'user.registered',
+    details: { email, via: 'identity_provider', issuer, subject, role },
+    actor: { kind: 'user', userId: user.id, label: email },
+  })
+  return user
+}
+
+/**
+ * Ties an existing account to an identity: replaces the password, and ends the sessions and approver keys that the
+ * password gave.
+ */
+export async function linkProviderUser(
+  q: Query,
+  { id: userId, orgId, email }: UserRow,
+  { issuer, subject, passwordHash }: AccountIdentity & { readonly passwordHash: string },
+): Promise<void> {
+  await setPasswordHash(q, userId, passwordHash)
+  await endSessionsOf(q, userId)
+  await endApproverKeys(q, { orgId, actor: PROVIDER, userId, email, why: 'password_changed' })
+  const details = { email, user_id: userId, issuer, subject, change: 'linked' }
+  await recordEvent(q, { orgId, actor: PROVIDER, type: 'user.role_changed', details })
+}
+
+export type ProviderAccess = Pick<UserRow, 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
+
+/** Changes the access of a user. Another role ends the approver keys. */
+export async function changeProviderAccess(q: Query, user: UserRow, to: ProviderAccess): Promise<UserRow> {
+  const { id: userId, orgId, email, role, groups, namespaces, lowerRoles } = user
+  const changed = await updateUser(q, userId, to)
+  if (to.role !== role)
+    await endApproverKeys(q, { orgId, actor: PROVIDER, userId, email, why: 'role_changed' })
+  const from = { role, groups, namespaces, lowerRoles }
+  const details = { user_id: userId, email, from, to, change: 'identity_provider' }
+  await recordEvent(q, { orgId, actor: PROVIDER, type: 'user.role_changed', details })
+  return changed
+}
+
+/** Ends the sessions of a user whom the provider no longer confirms. */
+export async function endProviderAccess(
+  q: Query,
+  { orgId, userId, reason }: { readonly orgId: string; readonly userId: string; readonly reason: string },
+): Promise<void> {
+  await endSessionsOf(q, userId)
+  const details = { user_id: userId, reason }
+  await recordEvent(q, { orgId, actor: PROVIDER, type: 'user.access_ended', details })
+}

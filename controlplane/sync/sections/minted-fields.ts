@@ -1,0 +1,50 @@
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import type { ConnectorRow } from '../../features/connectors/rows.ts'
+import {
+  hasMinted,
+  isNarrowed,
+  type MintedRow,
+  mintedKind,
+  mintedPlace,
+  sourceHash,
+} from '../../features/credentials/rows.ts'
+
+type Deps = { readonly keyring: Keyring; readonly minted: ReadonlyMap<string, MintedRow> }
+
+/**
+ * Returns the fields of a connector whose secrets are minted: the minted secret in place of the stored one. Without
+ * a stored secret, and for other connectors, returns no fields.
+ */
+export function mintedFields(
+  row: ConnectorRow,
+  stored: string | null,
+  { keyring, minted }: Deps,
+): Partial<Pick<ConnectorEntry, 'secret' | 'minted'>> {
+  if (stored === null || !hasMinted(row)) return {}
+  const found = minted.get(row.id)
+  const source = sourceHash(keyring, row.spec.credential, stored)
+  const stated = { kind: mintedKind(row), source, ...narrowing(row) }
+  // A secret of another specification or of a replaced stored secret is not sent any more.
+  if (found === undefined || found.sourceHash !== source)
+    return { secret: null, minted: { serial: 0, expires_at: null, error: null, ...stated } }
+  const { secret: sealed, serial, expiresAt, error } = found
+  const secret = sealed === null ? null : keyring.open(sealed, mintedPlace(row.id, 'secret'))
+  // A secret without an expiry is one that a gateway sends like a stored one, until another takes its place.
+  if (secret !== null && expiresAt === null && error === null) return { secret }
+  return {
+    secret,
+    minted: { serial, expires_at: expiresAt?.toISOString() ?? null, error, ...stated },
+  }
+}
+
+/** Returns the fields that state how tokens of single requests are narrowed; none for a connector without such tokens. */
+function narrowing(
+  row: ConnectorRow,
+): Partial<Pick<NonNullable<ConnectorEntry['minted']>, 'narrow' | 'scopesByAction'>> {
+  const scopesByAction = row.spec.credential?.oauth2?.scopesByAction ?? []
+  return {
+    ...(isNarrowed(row) ? { narrow: true } : {}),
+    ...(scopesByAction.length === 0 ? {} : { scopesByAction }),
+  }
+}

@@ -1,0 +1,27 @@
+import type { PermissionRow } from '../../features/permissions/rows.ts'
+
+/** Permissions that can apply to one agent. */
+export type AgentPermissions = {
+  /** Permissions of several agents: of all agents, or of a prefix of names. Sidecars with an equal `key` share them. */
+  readonly shared: { readonly key: string; readonly rows: readonly PermissionRow[] }
+  /** Permissions that name exactly this agent. */
+  readonly own: readonly PermissionRow[]
+}
+
+/** Permissions of one gateway, by agent. A look-up costs the length of the agent's name, not the number of rows. */
+export type PermissionIndex = { of(agent: string): AgentPermissions }
+
+export function createPermissionIndex(rows: readonly PermissionRow[]): PermissionIndex {
+  const byAgent = Map.groupBy(rows, ({ agent }) => agent)
+  const shared = new Map<string, AgentPermissions['shared']>()
+  return {
+    of(agent) {
+      const prefixes = Array.from({ length: agent.length + 1 }, (_, length) => `${agent.slice(0, length)}*`)
+      const covering = prefixes.filter((prefix) => byAgent.has(prefix))
+      const key = JSON.stringify(covering)
+      const known = shared.get(key) ?? { key, rows: covering.flatMap((prefix) => byAgent.get(prefix) ?? []) }
+      shared.set(key, known)
+      return { shared: known, own: byAgent.get(agent) ?? [] }
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { Peer } from '../peer.ts'
+import type { SectionLibrary } from './library.ts'
+import { hasSameHashes } from './sections.ts'
+import { signManifest } from './signature.ts'
+
+/** Sends the section index of the read configuration to single processes. */
+export type SectionSender = {
+  /** Returns whether the process has received no sections, and the read configuration has no gateway for it. */
+  isUnread(peer: Peer): boolean
+  /** Sends the section index if it changed. Ends the stream of a gateway that was deleted. */
+  send(peer: Peer): void
+}
+
+export function createSectionSender(library: Pick<SectionLibrary, 'of' | 'order'>): SectionSender {
+  const setOf = ({ gatewayId, agent, greeting: { protocol } }: Peer) =>
+    library.of(gatewayId, { agent, protocol })
+  return {
+    isUnread: (peer) => peer.sentVersion === null && setOf(peer) === null,
+    send(peer) {
+      const set = setOf(peer)
+      if (set === null) {
+        peer.send({ type: 'goaway', after_ms: LIMITS.beatMs })
+        peer.end()
+        return
+      }
+      // The configuration was read before the sidecar's agent was registered. Sends no sections yet, because the first
+      // sections of a sidecar must contain its agent.
+      if (peer.agent !== null && peer.sentVersion === null && set.texts.get('agents') === '[]') return
+      const epoch = library.order?.epoch
+      const sent = peer.sentSections
+      if (sent !== null && sent.epoch === epoch && hasSameHashes(sent, set)) return
+      peer.sentSections = { epoch, hashes: set.hashes }
+      peer.sentVersion = set.version
+      peer.send(signManifest(peer.syncKey, set, library.order))
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../../core/state/clock.ts'
+
+/** Runs work soon after each request, in a bounded share of the time however many requests arrive. */
+export type Throttle = Disposable & { request(): void }
+
+export type ThrottleDeps = {
+  /** Must not reject. */
+  readonly work: () => Promise<void> | void
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly maxPauseMs: number
+}
+
+/** Pause after a run, as a multiple of its duration. The work then takes at most a fifth of the time. */
+const PAUSE_FACTOR = 4
+
+/**
+ * Creates a throttle. A request after a pause runs the work at once. Requests during a run or the pause after it cause
+ * one run at the end of the pause. In a storm of connects, one run then covers many of them.
+ */
+export function createThrottle({ work, clock, maxPauseMs }: ThrottleDeps): Throttle {
+  let isPaused = false
+  let isRequested = false
+  let isDisposed = false
+  let timer: NodeJS.Timeout | undefined
+  async function run(): Promise<void> {
+    isPaused = true
+    isRequested = false
+    const startedAt = clock.monotonicMs()
+    await work()
+    const pauseMs = Math.min(maxPauseMs, PAUSE_FACTOR * (clock.monotonicMs() - startedAt))
+    if (isDisposed) return
+    timer = setTimeout(() => {
+      isPaused = false
+      if (isRequested) void run()
+    }, pauseMs).unref()
+  }
+  return {
+    request() {
+      isRequested = true
+      if (!isPaused && !isDisposed) void run()
+    },
+    [Symbol.dispose]() {
+      isDisposed = true
+      clearTimeout(timer)
+    },
+  }
+}

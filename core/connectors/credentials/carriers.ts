@@ -1,0 +1,13 @@
+/** Parts of a request in which agents send their own credentials. */
+export type CredentialCarriers = {
+  /** Names of header fields that carry credentials, in lower case. */
+  readonly headers: readonly string[]
+  /** Names of query parameters that carry credentials. */
+  readonly query: readonly string[]
+  /** Query parameters that the API documents for credentials. A write that loses any other parameter is refused. */
+  readonly documentedQuery?: readonly string[]
+  /** Names of form fields or top-level JSON members with credentials. If not empty, such bodies are read. */
+  readonly bodyFields: readonly string[]
+  /** Path prefixes of file uploads. The gateway forwards these bodies unread, whatever their media type. */
+  readonly contentPaths?: readonly string[]
+}

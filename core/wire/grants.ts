@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import { Id } from './fields.ts'
+
+/** Time to the expiry of a grant. `today` ends at midnight UTC. */
+export const GRANT_DURATIONS = ['15m', '1h', 'today'] as const
+
+/** Risk score from which a request never gets a grant, and is never released by one. */
+export const GRANT_RISK_LIMIT = 0.8
+
+/**
+ * Grant that an approving answer makes. The grant approves later requests of the same agent with the same action.
+ * `target`: `same` requires the target of the answered request. `parameters`: names of parameters whose values must equal
+ * those of the answered request. With the names of all parameters that the card can compare, requests must have no other
+ * parameters, body fields and query either; otherwise the unnamed ones are free.
+ */
+export const GrantBody = z.strictObject({
+  duration: z.enum(GRANT_DURATIONS),
+  max_uses: z.int().min(1).max(100).default(10),
+  target: z.enum(['same', 'any']).default('same'),
+  parameters: z.array(z.string().min(1).max(300)).max(64).default([]),
+})
+
+export const GrantView = z.object({
+  id: z.string(),
+  /** Approval whose answer made the grant. */
+  approval_id: z.string(),
+  gateway_name: z.string(),
+  agent: z.string(),
+  action_type: z.string(),
+  connector_name: z.string().nullable(),
+  /** Target that requests must have; null together with `any_target: false` for requests without a target. */
+  target: z.string().nullable(),
+  any_target: z.boolean(),
+  /** Values that requests must have. */
+  parameters: z.record(z.string(), z.unknown()),
+  /** True if requests must have no other parameters, body fields and query. */
+  exact: z.boolean(),
+  /** Rules whose holds the grant releases. */
+  rules: z.array(z.string()),
+  max_uses: z.number(),
+  uses: z.number(),
+  created_by: z.string(),
+  created_at: z.string(),
+  expires_at: z.string(),
+  revoked_at: z.string().nullable(),
+  revoked_by: z.string().nullable(),
+  /** `spent`: all uses are used. `ended`: a user of the answer lost the right to give it. */
+  status: z.enum(['active', 'expired', 'spent', 'revoked', 'ended']),
+})
+
+export const GrantList = z.object({ grants: z.array(GrantView) })
+export const RevokeGrantQuery = z.strictObject({ grant_id: Id })
+
+export type GrantBody = z.input<typeof GrantBody>
+export type GrantRequest = z.output<typeof GrantBody>
+export type RevokeGrantQuery = z.input<typeof RevokeGrantQuery>
+export type GrantView = z.infer<typeof GrantView>
+export type GrantList = z.infer<typeof GrantList>

@@ -1,0 +1,90 @@
+import { RefreshCredentialReply } from '../../core/wire/gateway/minted-secret.ts'
+import { type ConnectorEntry, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
+import type { CredentialPort, RefusedSecret } from '../pipeline/ports.ts'
+import { type ControlClient, jsonOf } from './client/client.ts'
+import { postWithin } from './client/post-within.ts'
+import type { ConditionWaits } from './snapshot/condition-waits.ts'
+
+export type CredentialRefreshDeps = {
+  readonly client: () => ControlClient
+  readonly waits: () => ConditionWaits
+  /** Returns the entry of the connector in the current snapshot; null when it has none. */
+  readonly entryOf: (refused: RefusedSecret) => ConnectorEntry | null
+  readonly isConnected: () => boolean
+  readonly monotonicMs: () => number
+}
+
+/** Time limit of the call in milliseconds. */
+const CALL_MS = 2_000
+/** Longest wait in milliseconds for a new secret. Agents wait for it. */
+const WAIT_MS = 5_000
+/** Milliseconds between two refreshes of one Connector. An upstream may answer 401 for other reasons. */
+const PAUSE_MS = 10_000
+/** Limit of Connectors whose last refresh is stored. */
+const MAX_CONNECTORS = 1_000
+
+type Refresh = {
+  /** Number of the refused secret. */
+  readonly serial: number
+  readonly pending: Promise<void> | null
+  readonly endedAtMs: number
+  /** Number of the new secret if the upstream refused it too. It answers 401 for another reason then. */
+  readonly refusedAgain?: number
+}
+
+/** Creates the port by which requests have a secret replaced that an upstream refused, and wait for a new one. */
+export function createCredentialRefresh(deps: CredentialRefreshDeps): CredentialPort {
+  const last = new Map<string, Refresh>()
+
+  function isReplaced(refused: RefusedSecret): boolean {
+    return deps.entryOf(refused)?.minted?.serial !== refused.serial
+  }
+
+  function isRefusedAgain({ connectorId, serial }: RefusedSecret): boolean {
+    return last.get(connectorId)?.refusedAgain === serial
+  }
+
+  async function refresh(refused: RefusedSecret): Promise<void> {
+    const { connectorId: connector_id, serial } = refused
+    const body = { connector_id, serial }
+    const reply = await postWithin(deps.client(), SYNC_PATHS.credentials, body, CALL_MS).catch(
+      () => undefined,
+    )
+    const parsed = reply === undefined ? undefined : RefreshCredentialReply.safeParse(jsonOf(reply))
+    if (parsed?.data?.refreshing !== true) return
+    const isSettled = () => isReplaced(refused) || deps.entryOf(refused)?.minted?.error != null
+    await deps.waits().until(isSettled, WAIT_MS)
+  }
+
+  return {
+    mayRefresh(refused) {
+      if (isRefusedAgain(refused)) return false
+      const known = last.get(refused.connectorId)
+      if (known === undefined || known.pending !== null || isReplaced(refused)) return true
+      return deps.monotonicMs() >= known.endedAtMs + PAUSE_MS
+    },
+    refusedAgain({ connectorId, serial }) {
+      const known = last.get(connectorId)
+      // With the same number, the request was repeated without a new secret.
+      if (known?.pending !== null || known.serial === serial) return
+      last.set(connectorId, { ...known, refusedAgain: serial })
+    },
+    refresh(refused) {
+      if (isReplaced(refused) || isRefusedAgain(refused)) return Promise.resolve()
+      const { connectorId, serial } = refused
+      const known = last.get(connectorId)
+      if (known?.pending) return known.pending
+      // Requests that were in flight during the last refresh may be refused after it.
+      if (known !== undefined && deps.monotonicMs() < known.endedAtMs + PAUSE_MS) return Promise.resolve()
+      if (last.size >= MAX_CONNECTORS) last.clear()
+      const pending = refresh(refused).finally(() => {
+        last.set(connectorId, { serial, pending: null, endedAtMs: deps.monotonicMs() })
+      })
+      last.set(connectorId, { serial, pending, endedAtMs: 0 })
+      return pending
+    },
+    async untilSettled(isSettled, signal) {
+      if (deps.isConnected()) await deps.waits().until(isSettled, WAIT_MS, signal)
+    },
+  }
+}

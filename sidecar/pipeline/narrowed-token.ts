@@ -1,0 +1,97 @@
+import { neededActions, permissionNeed } from '../../core/connectors/codehost/token-need.ts'
+import { scopeNeed } from '../../core/connectors/credentials/scope-need.ts'
+import type { NeededAction, TokenNeed } from '../../core/connectors/credentials/token-need.ts'
+import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
+import type { Exchange, StageResult } from './exchange.ts'
+import { credentialProblem, entryNow, refuseExpired } from './minted-secret.ts'
+import { injectsNone } from './outgoing.ts'
+import type { NarrowedAnswer, PipelinePorts, TokenRequest } from './ports.ts'
+
+type NarrowedPorts = Pick<PipelinePorts, 'narrowed'>
+
+/**
+ * Sets the token with which the exchange is sent: one that is narrowed to its actions, or that of the Connector with the
+ * reason why. Refuses the request when neither the control plane nor the cache has a token.
+ */
+export function narrowToken(
+  exchange: Exchange,
+  { narrowed }: NarrowedPorts,
+): StageResult | Promise<StageResult> {
+  exchange.narrowed = null
+  const request = tokenRequestOf(exchange, exchange.connector?.entry ?? null)
+  if (request === null) return 'continue'
+  if (typeof request === 'string') return apply(exchange, { kind: 'whole', reason: request })
+  const cached = narrowed.cached(request)
+  if (cached !== null) return apply(exchange, cached)
+  return narrowed.fetch(request).then((answer) => {
+    exchange.abort.signal.throwIfAborted()
+    return apply(exchange, answer)
+  })
+}
+
+type CheckPorts = NarrowedPorts & Pick<PipelinePorts, 'snapshot' | 'clock'>
+
+/** Fetches the token with which a held request would be sent now, unless the cache has it. Never rejects. */
+export async function prepareToken(exchange: Exchange, { narrowed, snapshot }: CheckPorts): Promise<void> {
+  const request = tokenRequestOf(exchange, entryNow(exchange, snapshot()))
+  if (request === null || typeof request === 'string') return
+  const state = narrowed.state(request)
+  if (state === 'missing' || state === 'outdated') await narrowed.fetch(request)
+}
+
+/** Returns the reason why a held request could not be sent now; null when it can. `prepareToken` must have run before. */
+export function sendProblem(exchange: Exchange, ports: CheckPorts): string | null {
+  const request = tokenRequestOf(exchange, entryNow(exchange, ports.snapshot()))
+  if (request === null || typeof request === 'string') return credentialProblem(exchange, ports)
+  const state = ports.narrowed.state(request)
+  if (state === 'whole') return credentialProblem(exchange, ports)
+  return state === 'missing' ? problemOf(exchange, NOT_ISSUED) : null
+}
+
+const NOT_ISSUED = 'The control plane has not issued one.'
+
+/**
+ * Returns the request for a token; null for a connector without narrowed tokens, and the reason, as a sentence, if it is
+ * not known what an action needs.
+ */
+function tokenRequestOf(
+  { connector, request, actions, system }: Exchange,
+  entry: ConnectorEntry | null,
+): TokenRequest | string | null {
+  if (connector === undefined || request === undefined || system !== undefined) return null
+  if (entry?.minted?.narrow !== true || injectsNone(connector, request)) return null
+  if (actions === undefined || actions.length === 0) return 'The action of the request is not known.'
+  const readsMore =
+    actions.some(({ effect }) => effect !== 'read') &&
+    connector.connector.readsMore?.(request, connector.config) === true
+  const needed = neededActions(actions, request)
+  const need = needOf(entry, needed, readsMore)
+  return typeof need === 'string' ? need : { entry, actions: needed, need }
+}
+
+/** Returns what the actions need together; the reason, as a sentence, if it is not known. */
+function needOf(
+  { minted }: ConnectorEntry,
+  actions: readonly NeededAction[],
+  readsMore: boolean,
+): TokenNeed | string {
+  const rules = minted?.scopesByAction
+  const need = rules === undefined ? permissionNeed(actions, readsMore) : scopeNeed(actions, rules)
+  if (typeof need !== 'string') return need
+  return rules === undefined
+    ? `The permissions that ${need} needs are not known.`
+    : `The Connector states no scopes for ${need}.`
+}
+
+function apply(exchange: Exchange, answer: NarrowedAnswer): StageResult {
+  if (answer.kind === 'unavailable') return refuseExpired(exchange, problemOf(exchange, answer.reason))
+  exchange.narrowed = answer
+  return 'continue'
+}
+
+/** Returns the reason, in full sentences, why the exchange cannot be sent. */
+function problemOf({ connector, actions = [] }: Exchange, reason: string): string {
+  const name = connector?.entry.name ?? ''
+  const types = [...new Set(actions.map(({ type }) => type))].slice(0, 3).join(', ')
+  return `Connector "${name}" has no token for ${types}, so the request cannot be sent. ${reason}`
+}

@@ -1,0 +1,122 @@
+import type { Duplex } from 'node:stream'
+import { readsMessages } from '../../../core/connectors/classify.ts'
+import type { MessageProtocol } from '../../../core/connectors/message-protocol.ts'
+import { ERRORS } from '../../../core/errors.ts'
+import { createServeMessages } from '../../messages/serve-messages.ts'
+import type { Upstream } from '../../upstream/http.ts'
+import type { UpstreamTarget } from '../../upstream/target.ts'
+import type { Exchange, InnerExchanges } from '../exchange.ts'
+import type { IdleWatch } from '../response/idle.ts'
+import { type HelloRule, judgeHello } from './hello-gate.ts'
+import { type ClientGate, type SpliceEnd, splice } from './splice.ts'
+
+export type TunnelDeps = Pick<Upstream, 'dialRaw'> & {
+  readonly idle: IdleWatch
+  readonly monotonicMs: () => number
+}
+
+export type Tunnels = {
+  open(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
+  /** Sends the upstream's 101 to the agent and joins both raw streams until both are closed. */
+  join(exchange: Exchange, upstream: Duplex, head: string): Promise<void>
+}
+
+/** Timeout in milliseconds for the ClientHello, the same as for a request head. */
+const HELLO_TIMEOUT_MS = 10_000
+const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
+
+export function createTunnels({ dialRaw, idle, monotonicMs }: TunnelDeps): Tunnels {
+  const serveMessages = createServeMessages(idle)
+
+  async function open(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined> {
+    const { outcome, abort } = exchange
+    outcome.upstreamStartedAt = monotonicMs()
+    const upstream = await dialRaw(target)
+    outcome.upstreamHeadAt = monotonicMs()
+    if (abort.signal.aborted) {
+      upstream.destroy()
+      abort.signal.throwIfAborted()
+    }
+    outcome.status = 200
+    await joinGated(exchange, upstream, { head: ESTABLISHED, gate: gateOf(exchange, hello) })
+    return undefined
+  }
+
+  function join(exchange: Exchange, upstream: Duplex, head: string): Promise<void> {
+    const messages = messagesOf(exchange)
+    if (messages !== null) return joinMessages(exchange, upstream, { head, ...messages })
+    return joinGated(exchange, upstream, { head, gate: undefined })
+  }
+
+  async function joinGated(exchange: Exchange, upstream: Duplex, { head, gate }: Joining): Promise<void> {
+    const client = exchange.reply.upgrade(head)
+    exchange.tunnelBytes = { up: 0, down: 0 }
+    const how = await splice({
+      client,
+      upstream,
+      signal: exchange.abort.signal,
+      idle,
+      counts: exchange.tunnelBytes,
+      gate,
+    })
+    if (how === 'refused') {
+      noteRefused(exchange)
+      return
+    }
+    noteEnd(exchange, how)
+  }
+
+  async function joinMessages(
+    exchange: Exchange,
+    upstream: Duplex,
+    { head, protocol, inner }: JoiningMessages,
+  ): Promise<void> {
+    const client = exchange.reply.upgrade(head)
+    const counts = { up: 0, down: 0 }
+    exchange.tunnelBytes = counts
+    const how = await serveMessages({ opening: exchange, inner, protocol, client, upstream, counts })
+    noteEnd(exchange, how)
+  }
+
+  return { open, join }
+}
+
+type Messages = { readonly protocol: MessageProtocol; readonly inner: InnerExchanges }
+type JoiningMessages = Messages & { readonly head: string }
+
+/** Returns the protocol by which the messages of this WebSocket are read; null when its bytes are forwarded unread. */
+function messagesOf({ connector: bound, request, inner }: Exchange): Messages | null {
+  if (bound === undefined || request === undefined || inner === undefined) return null
+  const { messages: protocol } = bound.connector
+  return protocol !== undefined && readsMessages(bound, request) ? { protocol, inner } : null
+}
+
+function noteEnd({ outcome }: Exchange, how: SpliceEnd): void {
+  if (how === 'idle') outcome.errorType = 'timeout'
+  if (how !== 'closed') outcome.note ??= 'cut'
+}
+
+type Joining = { readonly head: string; readonly gate: ClientGate | undefined }
+
+/**
+ * Returns the check of the first bytes of a tunnel; undefined without a rule. A refused tunnel is recorded as a denial
+ * although the client received 200, because none of its bytes were forwarded.
+ */
+function gateOf(exchange: Exchange, rule: HelloRule): ClientGate | undefined {
+  const host = exchange.request?.host
+  if (rule === 'any' || host === undefined) return undefined
+  const { outcome } = exchange
+  const judge = (bytes: Buffer): 'more' | 'pass' | 'refuse' => {
+    const verdict = judgeHello(bytes, host, rule)
+    if (verdict.kind === 'refuse') outcome.note = verdict.problem
+    return verdict.kind
+  }
+  return { judge, isClientFirst: rule === 'required', timeoutMs: HELLO_TIMEOUT_MS }
+}
+
+function noteRefused({ outcome }: Exchange): void {
+  outcome.status = ERRORS.misdirected.status
+  outcome.denyReason = 'ambiguous'
+  outcome.errorCode = 'misdirected'
+  outcome.note ??= 'tunnel refused: the client did not finish its ClientHello'
+}

@@ -1,0 +1,159 @@
+import { expect, test } from 'vitest'
+import { decideNamesOfType } from '../../../core/decision/decide-by-name.ts'
+import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
+import { start } from './pipeline-world.ts'
+import { killAll, type Rules, snapshotOf, type World } from './test-world.ts'
+
+const RULES: Rules = {
+  permissions: [
+    ['codehost.issue.*', 'allow'],
+    ['codehost.pr.merge', 'require_approval'],
+    ['codehost.repo.delete', 'deny'],
+  ],
+}
+
+const get = (world: World, target: string) =>
+  world.send({ method: 'GET', host: GATEWAY_HOST, scheme: 'http', target })
+const post = (world: World, message: unknown) => {
+  const body = typeof message === 'string' ? message : JSON.stringify(message)
+  const headers = ['Content-Type', 'application/json']
+  return world.send({ method: 'POST', host: GATEWAY_HOST, scheme: 'http', target: '/mcp', headers, body })
+}
+async function call(world: World, name: string, input: object) {
+  const params = { name, arguments: input }
+  const { reply } = await post(world, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  const { result } = reply.json() as { result: { content: Array<{ text: string }>; isError: boolean } }
+  return { text: result.content[0]?.text ?? '', isError: result.isError }
+}
+const tools = async (world: World) => {
+  const { reply } = await post(world, { jsonrpc: '2.0', id: 1, method: 'tools/list' })
+  return (reply.json() as { result: { tools: Array<{ name: string }> } }).result.tools.map(({ name }) => name)
+}
+
+test('an agent reads where it is and what it can ask, with one record and nothing upstream', async () => {
+  const world = await start(RULES)
+  const { reply } = await get(world, '/.well-known/chaperone')
+  expect(reply.status).toBe(200)
+  expect(reply.json()).toMatchObject({ agent: 'builder', mcp: `http://${GATEWAY_HOST}/mcp` })
+  expect(world.records).toMatchObject([{ decision: 'ALLOW', host: GATEWAY_HOST, status: 200 }])
+  expect(world.upstream.connections).toBe(0)
+})
+
+test('the tools say what passes, what waits and why, by the decision of the gateway', async () => {
+  const world = await start(RULES)
+  expect(await tools(world)).toEqual(['what_may_i_do', 'explain', 'request_access'])
+  const may = JSON.parse((await call(world, 'what_may_i_do', { connector_type: 'codehost' })).text)
+  expect(may.allowed).toContain('codehost.issue.create')
+  expect(may.held_for_approval).toEqual(['codehost.pr.merge'])
+  expect((await call(world, 'explain', { action: 'codehost.repo.delete' })).text).toMatch(/^DENY: .*denies/)
+  expect((await call(world, 'explain', { action: 'payments.charge.refund' })).isError).toBe(true)
+})
+
+test('the names of a type are decided in slices, with one look-up of the connector', () => {
+  const snapshot = snapshotOf(RULES, 1, 1)
+  const agent = snapshot.agentsByName.get('builder')
+  if (agent === undefined) throw new Error('no agent')
+  let lookUps = 0
+  const values = () => {
+    lookUps += 1
+    return snapshot.hosts.exact.values()
+  }
+  const exact = Object.assign(new Map(snapshot.hosts.exact), { values })
+  const counted = { ...snapshot, hosts: { ...snapshot.hosts, exact } }
+  const work = decideNamesOfType({ snapshot: counted, agent, connectorType: 'codehost', nowMs: Date.now() })
+  let step = work.next()
+  let slices = 1
+  for (; step.done !== true; step = work.next()) slices += 1
+  const names = step.value.map(({ input }) => input.action.type)
+  expect(names.length).toBeGreaterThan(1_000)
+  expect(names).toEqual([...new Set(names)].sort())
+  expect(slices).toBe(Math.ceil(names.length / 32))
+  expect(lookUps).toBe(1)
+})
+
+test('other work runs between the slices of what_may_i_do', async () => {
+  const world = await start(RULES)
+  let turns = 0
+  let next = setImmediate(function turn() {
+    turns += 1
+    next = setImmediate(turn)
+  })
+  const { text } = await call(world, 'what_may_i_do', { connector_type: 'codehost' })
+  clearImmediate(next)
+  expect(turns).toBeGreaterThan(32)
+  expect(JSON.parse(text).held_for_approval).toEqual(['codehost.pr.merge'])
+})
+
+test('a request for access opens a card that no request waits for, and grants nothing', async () => {
+  const world = await start(RULES)
+  const asked = { action: 'codehost.pr.merge', target: 'Acme/Site', reason: 'The release\u0000 is due' }
+  expect((await call(world, 'request_access', asked)).text).toContain('Nothing is granted yet')
+  await call(world, 'request_access', asked)
+  const [first, second] = world.holds
+  expect(first).toMatchObject({
+    access_request: true,
+    action_type: 'codehost.pr.merge',
+    target: 'acme/site',
+    requested_by_agent_text: 'Access for 1h: The release\u2400 is due',
+    held_by: { source: 'permission' },
+  })
+  expect(first?.binding).not.toBe(second?.binding)
+  expect(world.upstream.connections).toBe(0)
+})
+
+test.each([
+  ['a long reason', { action: 'codehost.pr.merge', reason: 'x'.repeat(501) }],
+  ['no reason', { action: 'codehost.pr.merge', reason: '' }],
+  ['a name that is none', { action: '<b>', reason: 'x' }],
+  ['another duration', { action: 'codehost.pr.merge', reason: 'x', duration: 'for ever' }],
+])('a request for access with %s opens no card', async (_, input) => {
+  const world = await start(RULES)
+  expect((await call(world, 'request_access', input)).isError).toBe(true)
+  expect(world.holds).toEqual([])
+})
+
+test('with refusalDetail: brief an agent can ask, and does not read the rules', async () => {
+  const world = await start({ ...RULES, gateway: { refusalDetail: 'brief' } })
+  expect(await tools(world)).toEqual(['request_access'])
+  expect((await call(world, 'explain', { action: 'codehost.repo.delete' })).isError).toBe(true)
+})
+
+test.each(['absolute', 'port-absolute', 'port-h1', 'port-h2', 'connect-h1', 'connect-h2'] as const)(
+  'a request without TLS is answered, by absolute URL, in a CONNECT and from a captured connection: %s',
+  async (transport) => {
+    const world = await start(RULES)
+    const target = '/.well-known/chaperone'
+    const request = { method: 'GET', host: GATEWAY_HOST, target, transport } as const
+    expect((await world.send({ ...request, scheme: 'http' })).reply.json()).toMatchObject({
+      agent: 'builder',
+    })
+    expect((await world.send({ ...request, scheme: 'https' })).reply.status).toBe(403)
+    expect(world.upstream.connections).toBe(0)
+  },
+)
+
+test('no connector owns the host, by name or by wildcard', async () => {
+  for (const domain of [GATEWAY_HOST, 'Chaperone.Internal', '*.internal', `*.${GATEWAY_HOST}`]) {
+    const world = await start({ connectors: [{ type: 'generic', name: 'taker', domains: [domain] }] })
+    const { reply } = await get(world, '/.well-known/chaperone')
+    expect(reply.json()).toMatchObject({ agent: 'builder' })
+    expect(world.upstream.connections).toBe(0)
+  }
+})
+
+test('a killed agent is refused, a tunnel too, and a message that is no JSON-RPC is 400', async () => {
+  const world = await start(RULES)
+  expect((await post(world, '{')).reply.status).toBe(400)
+  expect(
+    (
+      await world.send({
+        method: 'CONNECT',
+        kind: 'tunnel',
+        host: `${GATEWAY_HOST}:443`,
+        target: `${GATEWAY_HOST}:443`,
+      })
+    ).reply.status,
+  ).toBe(403)
+  world.state.kill = [killAll()]
+  expect((await get(world, '/.well-known/chaperone')).reply.status).toBe(403)
+})
