@@ -152,12 +152,11 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     healthPort: health.port,
     isLeader: election.isLeader,
     async [Symbol.asyncDispose]() {
-      // The leader stops first, so that another replica can acquire the Lease. The admission of pods stops last.
-      await election.stop()
+      // The Lease is released at once, so that another replica can acquire it.
+      await Promise.all([election.stop(), admission?.[Symbol.asyncDispose]()])
       await control[Symbol.asyncDispose]()
       await informers.stop()
       await sandboxes?.stop()
-      await admission?.[Symbol.asyncDispose]()
       await health[Symbol.asyncDispose]()
       client[Symbol.dispose]()
     },

@@ -98,11 +98,12 @@ export function admissionComponent(
       async [Symbol.asyncDispose]() {
         address.stop()
         maintenance.stop()
-        await networkPolicies.stop()
         await restoration.stop()
+        // The last reviews read the caches of the others.
+        await injector[Symbol.asyncDispose]()
+        await networkPolicies.stop()
         await watchdog.stop()
         await runtimes.stop()
-        await injector[Symbol.asyncDispose]()
       },
     }
   }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type { FloorRules } from '../../core/crd/floors.ts'
 import type { Review } from '../metrics.ts'
 import { type AdmissionResponse, AdmissionReview, reviewBody } from './admission-review.ts'
@@ -20,6 +21,10 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024
  * closed here during a request.
  */
 const KEEP_ALIVE_MS = 120_000
+/** Time in milliseconds for which a stopping server waits for a last request on each open connection. */
+const LAST_REQUEST_MS = 2_000
+/** Interval at which a stopping server counts its connections. */
+const COUNT_MS = 25
 
 export type WebhookDeps = ReviewDeps & {
   readonly host: string
@@ -44,7 +49,9 @@ export type WebhookServer = AsyncDisposable & {
 /** Serves admission reviews over HTTPS. A pod is refused when its review fails with an error. */
 export async function openWebhookServer(deps: WebhookDeps): Promise<WebhookServer> {
   const serving = { ...deps, gatewayKnown: createGatewayWait() }
+  let isStopping = false
   const server = createServer({ ...tls(deps.leaf), keepAlive: true }, (request, response) => {
+    if (isStopping) response.setHeader('connection', 'close')
     serve(serving, request, response).catch((error: unknown) => {
       deps.onFailure(error)
       if (!response.headersSent) answer(response, 500, { error: 'Internal error' })
@@ -58,7 +65,10 @@ export async function openWebhookServer(deps: WebhookDeps): Promise<WebhookServe
   return {
     port: (server.address() as AddressInfo).port,
     useLeaf: (leaf) => server.setSecureContext(tls(leaf)),
-    [Symbol.asyncDispose]: () => close(server),
+    [Symbol.asyncDispose]() {
+      isStopping = true
+      return close(server)
+    },
   }
 }
 
@@ -163,12 +173,25 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.end(text)
 }
 
-/** Closes the server after requests in flight, which have at most 3 s. */
+/**
+ * Closes the server after requests in flight, which have at most 2 s. A request that meets the end of its connection fails, and
+ * so does the creation of its pod: the API server repeats no POST. Each open connection therefore ends with the response to its
+ * next request; only one that has none for 2 s is closed without.
+ */
 async function close(server: Server): Promise<void> {
+  const untilMs = performance.now() + LAST_REQUEST_MS
+  while (performance.now() < untilMs && (await connections(server)) > 0) await wait(COUNT_MS)
+  // A connection whose request has arrived, but is not read yet, would count as idle.
+  await nextTurn()
   const closed = once(server, 'close')
   server.close()
-  server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), 3_000)
+  const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUEST_MS)
   await closed
   clearTimeout(timer)
+}
+
+function connections(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
+  })
 }

@@ -1,4 +1,4 @@
-import { request } from 'node:https'
+import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { createGatewayWait } from '../../../operator/webhook/gateway-wait.ts'
@@ -35,10 +35,10 @@ async function open(more: Partial<WebhookDeps> = {}) {
     onFailure: (error) => failures.push(error),
     ...more,
   })
-  const ask = (path: string, body: unknown, method = 'POST') =>
+  const ask = (path: string, body: unknown, method = 'POST', agent: Agent | false = false) =>
     new Promise<{ status: number; body: Answer; peer: string }>((resolve, reject) => {
       const asked = request(
-        { port: server.port, host: '127.0.0.1', path, method, ca: AUTHORITY.certPem, agent: false },
+        { port: server.port, host: '127.0.0.1', path, method, ca: AUTHORITY.certPem, agent },
         async (response) => {
           const { serialNumber } = (response.socket as import('node:tls').TLSSocket).getPeerCertificate()
           resolve({
@@ -215,6 +215,19 @@ describe('the webhook', () => {
       const { body } = await it.ask('/pods/annotated', review(POD, more))
       expect(body.response).toEqual({ uid: 'r-1', allowed: true })
     }
+  })
+
+  it('answers a last request on every open connection while it stops', async () => {
+    const it = await open()
+    const agents = [1, 2, 3].map(() => new Agent({ keepAlive: true, maxSockets: 1 }))
+    const askAll = () =>
+      Promise.all(agents.map((agent) => it.ask('/pods/annotated', review(POD), 'POST', agent)))
+    const before = await askAll()
+    const stopped = it.server[Symbol.asyncDispose]()
+    const after = await askAll()
+    expect([...before, ...after].map(({ status }) => status)).toEqual(Array(6).fill(200))
+    await stopped
+    await expect(askAll()).rejects.toThrow(/ECONNREFUSED/)
   })
 
   it('uses a new certificate for new connections', async () => {
