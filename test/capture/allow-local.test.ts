@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allowedPorts } from '../../controlplane/cli/capture/allowed-ports.ts'
 import { dataFolder } from '../../controlplane/cli/state/data-folder.ts'
 import { POD_PORTS } from '../../core/capture/pod-contract.ts'
-import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
+import type { CommandResult } from '../support/run-command.ts'
 import { noNamespaces } from './network.ts'
 
 const reason = noNamespaces()

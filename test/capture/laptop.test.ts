@@ -10,8 +10,9 @@ import { assertCaptureSupported } from '../../controlplane/cli/capture/namespace
 import { seccompCommand } from '../../controlplane/cli/capture/seccomp-filter.ts'
 import { ConnectionPreamble } from '../../core/capture/connection-preamble.ts'
 import { eventually } from '../support/eventually.ts'
-import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { size } from '../support/proof.ts'
+import type { CommandResult } from '../support/run-command.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 import { noNamespaces } from './network.ts'
 

@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { hasCommand } from '../support/has-command.ts'
-import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { IS_FULL } from '../support/proof.ts'
 import { pythonEnvironment } from '../support/python-environment.ts'
 import type { Seen } from '../support/recorder.ts'
+import type { CommandResult } from '../support/run-command.ts'
 import { SECRETS, startVendors, type Vendors } from '../support/vendors.ts'
 
 /**

@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cliProgram } from '../support/cli-program.ts'
 import { eventually } from '../support/eventually.ts'
-import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { NODE_VERSIONS, nodeProgram, npmPackages } from '../support/node-environment.ts'
 import { IS_FULL, size } from '../support/proof.ts'
 import { type Recorder, replyJson, startRecorder } from '../support/recorder.ts'
+import type { CommandResult } from '../support/run-command.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
 const CLI = cliProgram()

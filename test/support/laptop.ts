@@ -7,6 +7,7 @@ import { seedCluster } from './cluster-template.ts'
 import { eventually } from './eventually.ts'
 import { databasesFolder } from './memory-folder.ts'
 import { descendant } from './processes.ts'
+import { type CommandOptions, type CommandResult, commandEnv, runCommand } from './run-command.ts'
 import { workerPostgres } from './worker-postgres.ts'
 
 /** The line of JSON that `chaperone up --json` prints when the installation is ready. */
@@ -19,19 +20,19 @@ export type ReadyLine = {
   readonly agents: ReadonlyArray<{ readonly name: string; readonly proxy_url: string }>
 }
 
-export type CommandResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
-
 /** An installation on this machine, started with `chaperone up` as a user starts it: all processes and PostgreSQL. */
 export type Laptop = {
   readonly data: string
   readonly manifests: string
   readonly ready: ReadyLine
   readonly pid: number
-  /** Runs the command line tool with the data folder of this installation. */
-  cli(
-    args: readonly string[],
-    options?: { env?: Record<string, string>; input?: string },
-  ): Promise<CommandResult>
+  /**
+   * Runs a command with the data folder of this installation: `run` and commands of another checkout in a process of their
+   * own, all others in the process of the test (`runCommand`).
+   */
+  cli(args: readonly string[], options?: CommandOptions): Promise<CommandResult>
+  /** As `cli`, in a process of its own, for tests of the command line tool as a program. */
+  program(args: readonly string[], options?: CommandOptions): Promise<CommandResult>
   /** Sends a request to the dashboard API as the owner. */
   api(
     method: string,
@@ -106,12 +107,17 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
   })
   const ready = await readyLine(child)
   const token = readFileSync(join(data, 'admin.token'), 'utf8').trim()
+  const program: Laptop['program'] = (cliArgs, cliOptions) => runProgram([cli, ...cliArgs], data, cliOptions)
   return {
     data,
     manifests,
     ready,
     pid: child.pid ?? 0,
-    cli: (cliArgs, cliOptions) => runCli([cli, ...cliArgs], data, cliOptions),
+    cli: (cliArgs, cliOptions) =>
+      cliArgs[0] === 'run' || options.checkout !== undefined
+        ? program(cliArgs, cliOptions)
+        : runCommand(data, cliArgs, cliOptions),
+    program,
     api: async (method, path, body) => {
       const answer = await fetch(ready.base_url + path, {
         method,
@@ -166,16 +172,11 @@ async function endOf(child: ChildProcess): Promise<void> {
   await gone
 }
 
-function runCli(
-  args: string[],
-  data: string,
-  options: { env?: Record<string, string>; input?: string } = {},
-): Promise<CommandResult> {
+function runProgram(args: string[], data: string, options: CommandOptions = {}): Promise<CommandResult> {
   const [cli = '', command = '', ...rest] = args
   // `--data` precedes the other arguments, because `run` passes everything after `--` to the command.
   const child = spawn(process.execPath, [cli, command, '--data', data, ...rest], {
-    // The state folder is in the temporary folder of the test, so that the test does not change the state folder of the user.
-    env: { ...process.env, XDG_STATE_HOME: join(data, '..', 'state'), ...options.env },
+    env: commandEnv(data, options.env),
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   let stdout = ''

@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runCli } from '../../controlplane/cli/cli.ts'
 import { IN_FORCE_TEXT } from '../../core/wire/operator/operator.ts'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
@@ -63,20 +62,7 @@ const close = () =>
     body: '{"state":"closed"}',
   })
 
-/** The command line without a process of its own, which costs a tenth: what it wrote, and its exit code. */
-async function cli(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const written = { stdout: '', stderr: '' }
-  const to = (stream: keyof typeof written) => (line: string) => {
-    written[stream] += `${line}\n`
-  }
-  const [command = '', ...rest] = args
-  const code = await runCli([command, '--data', laptop.data, ...rest], {
-    env: { ...process.env, XDG_STATE_HOME: join(laptop.data, '..', 'state'), ...env },
-    cwd: '/',
-    terminal: { print: to('stdout'), warn: to('stderr'), isInteractive: false },
-  })
-  return { code, ...written }
-}
+const cli: Laptop['cli'] = (args, options) => laptop.cli(args, options)
 
 /** What `chaperone get manifests` warns of, once it warns of `file`. */
 const problemsOf = (file: string) =>
@@ -435,7 +421,7 @@ describe('the command line', () => {
   })
 
   test('exits with 3 and says how to start when nothing runs there', async () => {
-    const { code, stderr } = await cli(['traffic'], { CHAPERONE_URL: 'http://127.0.0.1:9' })
+    const { code, stderr } = await cli(['traffic'], { env: { CHAPERONE_URL: 'http://127.0.0.1:9' } })
     expect(code).toBe(3)
     expect(stderr).toContain('http://127.0.0.1:9')
   })
@@ -477,6 +463,7 @@ describe.skipIf(disk === null)('a full disk (skipped without the right to mount 
 
   beforeAll(async () => {
     full = await startLaptop({
+      database: 'worker',
       data: disk?.data ?? '',
       manifests: { 'vendors.yaml': vendors.manifests },
       keepData: true,

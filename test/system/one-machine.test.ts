@@ -5,7 +5,8 @@ import { noNamespaces } from '../capture/network.ts'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { cliProgram } from '../support/cli-program.ts'
 import { eventually } from '../support/eventually.ts'
-import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
+import type { CommandResult } from '../support/run-command.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
 const CLI = cliProgram()
