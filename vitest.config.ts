@@ -77,27 +77,21 @@ export default defineConfig({
     isolate: false,
     // One slow file must not hide behind a fast one: every failure prints its whole message.
     reporters: ['default'],
+    // Few projects, because a worker ends with its project. Files that mostly wait, as those of the capture, stand beside others.
     projects: [
-      {
-        test: {
-          ...LIMITS,
-          name: 'core',
-          include: ['test/core/**/*.test.ts'],
-        },
-      },
-      {
-        test: {
-          ...LIMITS,
-          name: 'capture',
-          include: ['test/capture/**/*.test.ts'],
-        },
-      },
       {
         test: {
           ...LIMITS,
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/core/**', 'test/capture/**', 'test/bench/**', '**/node_modules/**'],
+          exclude: ['test/dashboard/**', 'test/bench/**', '**/node_modules/**'],
+        },
+      },
+      {
+        test: {
+          ...LIMITS,
+          name: 'dashboard',
+          include: ['test/dashboard/**/*.test.ts'],
           // After the others: a browser drops whatever it loads when a network interface comes or goes, as those of the capture do.
           sequence: { groupOrder: 1 },
         },
