@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cliProgram } from '../support/cli-program.ts'
+import { commandEnv } from '../support/run-command.ts'
 
 /** The bundle; `first-start.test.ts` starts the sources, as `npm start` does. */
 export const CLI = cliProgram()
@@ -56,7 +57,7 @@ export async function upEnds(
 
 function spawnUp(data: string, args: readonly string[], env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, [CLI, 'up', '--data', data, '--json', ...args], {
-    env: { ...process.env, ...env },
+    env: { ...commandEnv(data), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const out: string[] = []

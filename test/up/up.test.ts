@@ -22,6 +22,7 @@ import { eventually } from '../support/eventually.ts'
 import { databasesFolder } from '../support/memory-folder.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { size } from '../support/proof.ts'
+import { type CommandResult, commandEnv, runCommand } from '../support/run-command.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
 import {
   CLI,
@@ -60,13 +61,15 @@ const ownAddress = Object.values(networkInterfaces())
   .flatMap((each) => each ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
-async function cli(...args: string[]) {
-  const [command = '', ...rest] = args
-  return await run(process.execPath, [CLI, command, '--data', data, ...rest]).then(
+/** `run` and the demo need a process of their own. */
+async function program(env: NodeJS.ProcessEnv, command: string, ...rest: string[]): Promise<CommandResult> {
+  return await run(process.execPath, [CLI, command, '--data', data, ...rest], { env }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    (error: { code: number; stdout: string; stderr: string }) => error,
+    (error: CommandResult) => error,
   )
 }
+
+const cli = (...args: string[]) => runCommand(data, args)
 
 describe('a running installation', { timeout: 90_000 }, () => {
   let shared: Started
@@ -130,7 +133,8 @@ describe('a running installation', { timeout: 90_000 }, () => {
       decision: 'deny',
       message: expect.stringContaining('Agents must not delete repositories'),
     })
-    const governed = await cli(
+    const governed = await program(
+      commandEnv(data),
       'run',
       '--',
       'curl',
@@ -372,7 +376,7 @@ describe('chaperone demo', { timeout: 90_000 }, () => {
       })
     })
     data = join(root, readdirSync(root).find((name) => name.startsWith('chaperone-demo-')) ?? '', 'data')
-    const listed = await cli('approvals', 'ls')
+    const listed = await program(process.env, 'approvals', 'ls')
     child.kill('SIGINT')
     setTimeout(() => child.kill('SIGINT'), 20)
     expect(await ended).toBe(1)
