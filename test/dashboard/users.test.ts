@@ -1,10 +1,13 @@
 import { createECDH, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { IS_FULL } from '../support/proof.ts'
 import { viewsOf, violations } from './browser.ts'
 import { cards, OWNER, PASSWORD, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
 const HOLD_S = 10
+/** For the nightly run: pages of rules that tests of the API prove in `npm test`. */
+const nightly = test.runIf(IS_FULL)
 
 describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 60_000 }, () => {
   let stage: Stage
@@ -276,7 +279,7 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     await context.close()
   })
 
-  test('a password change keeps only this session, and the old password stops working', async () => {
+  nightly('a password change keeps only this session, and the old password stops working', async () => {
     const email = 'peggy@example.com'
     await stage.invite(email, 'member')
     const [here, there] = await Promise.all([
@@ -344,7 +347,7 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     },
   )
 
-  test('no user can create a key for another user', async () => {
+  nightly('no user can create a key for another user', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/users')
     await page.getByText(OWNER).first().waitFor()
     const names = await page.getByRole('button').allInnerTexts()
@@ -372,7 +375,7 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     })
   }
 
-  test('a card for a group shows its answer buttons to that group only', async () => {
+  nightly('a card for a group shows its answer buttons to that group only', async () => {
     const graceId = await stage.invite('grace@example.com', 'member')
     await stage.invite('otto@example.com', 'member')
     await stage.laptop.api('POST', '/api/dashboard/users', {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VERSION } from '../../../controlplane/version.ts'
 import { eventually } from '../../support/eventually.ts'
-import { size } from '../../support/proof.ts'
+import { IS_FULL, size } from '../../support/proof.ts'
 import { type View, type Visitor, violations } from '../browser.ts'
 import { traceFirstView } from '../first-view.ts'
 import { HOSTILE } from '../hostile-strings.ts'
@@ -13,8 +13,10 @@ const ALL_VIEWS: readonly View[] = [
   { width: 1440, scheme: 'dark' },
 ]
 const VIEWS = ALL_VIEWS.slice(0, size(1, 2))
-/** One of four in `npm test`: the time of the accessibility check grows with the rows of a page. All are shown in `looks.test.ts`. */
-const TEXTS = HOSTILE.filter((_, index) => index % size(4, 1) === 0)
+/** One of eight in `npm test`: the time of the accessibility check grows with the rows of a page. All are shown in `looks.test.ts`. */
+const TEXTS = HOSTILE.filter((_, index) => index % size(8, 1) === 0)
+/** For the nightly run: what other tests of this file or of the API show in part. */
+const nightly = test.runIf(IS_FULL)
 /** Number of elements that texts must not create, and the horizontal overflow in pixels. */
 const FOREIGN =
   "document.querySelectorAll('main :is(script, img, iframe, base, math, form[action], a[href^=javascript])').length"
@@ -231,7 +233,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await context.close()
   })
 
-  test('two agents are compared by action, and the selection is in the URL', async () => {
+  nightly('two agents are compared by action, and the selection is in the URL', async () => {
     const visitor = await stage.signedIn(OWNER, '')
     const { page, context } = visitor
     await go(visitor, 'permissions?agent=dev&q=issue.get', 'Decided by')
@@ -245,24 +247,27 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await context.close()
   })
 
-  test('the catalogue is a tree with the decisions of each resource, and the help shows the version and commands', async () => {
-    const visitor = await stage.signedIn(OWNER, '')
-    const { page, context } = visitor
-    await go(visitor, 'permissions?agent=dev', 'Open all')
-    expect(await page.locator('[data-row^="codehost."]').count()).toBe(0)
-    const resource = page.locator('[data-resource="codehost.issue"] button').first()
-    expect(await resource.innerText()).toMatch(/issue\s+\d+ actions[\s\S]*(allowed|held|denied)/)
-    await resource.click()
-    await page.locator('[data-row="codehost.issue.get"]').getByText('Allowed').waitFor()
-    expect(await resource.getAttribute('aria-expanded')).toBe('true')
-    await page.getByText(`Version ${VERSION}`).waitFor()
-    await page.getByRole('button', { name: 'Help' }).click()
-    await page
-      .getByRole('dialog')
-      .getByText(/ doctor$/)
-      .waitFor()
-    await context.close()
-  })
+  nightly(
+    'the catalogue is a tree with the decisions of each resource, and the help shows the version and commands',
+    async () => {
+      const visitor = await stage.signedIn(OWNER, '')
+      const { page, context } = visitor
+      await go(visitor, 'permissions?agent=dev', 'Open all')
+      expect(await page.locator('[data-row^="codehost."]').count()).toBe(0)
+      const resource = page.locator('[data-resource="codehost.issue"] button').first()
+      expect(await resource.innerText()).toMatch(/issue\s+\d+ actions[\s\S]*(allowed|held|denied)/)
+      await resource.click()
+      await page.locator('[data-row="codehost.issue.get"]').getByText('Allowed').waitFor()
+      expect(await resource.getAttribute('aria-expanded')).toBe('true')
+      await page.getByText(`Version ${VERSION}`).waitFor()
+      await page.getByRole('button', { name: 'Help' }).click()
+      await page
+        .getByRole('dialog')
+        .getByText(/ doctor$/)
+        .waitFor()
+      await context.close()
+    },
+  )
 
   test('agents are searched, and the selected ones are suspended together', async () => {
     for (const name of ['batch-a', 'batch-b', 'batch-c', 'other-a', 'other-b'])
@@ -287,7 +292,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await context.close()
   })
 
-  test('users are found by their groups, and a user cannot be selected who is oneself', async () => {
+  nightly('users are found by their groups, and a user cannot be selected who is oneself', async () => {
     for (const name of ['ann', 'ben', 'cat', 'dan', 'eva']) {
       const user_id = await stage.invite(`${name}@example.com`, 'viewer')
       const groups = [name === 'ben' ? 'night-shift' : 'day-shift']
@@ -366,7 +371,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await context.close()
   })
 
-  test('the palette opens by a button on a phone', async () => {
+  nightly('the palette opens by a button on a phone', async () => {
     const visitor = await stage.signedIn(OWNER, '', { width: 375, scheme: 'light' })
     const { page, context } = visitor
     await go(visitor, 'overview', 'Most frequent denials')
