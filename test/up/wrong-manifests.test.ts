@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databasesFolder } from '../support/memory-folder.ts'
 import type { TestPostgres } from '../support/postgres.ts'
+import { runCommand } from '../support/run-command.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
-import { CLI, type Started, stop, up } from './installation-process.ts'
+import { type Started, stop, up } from './installation-process.ts'
 
-const run = promisify(execFile)
 const API = 'apiVersion: chaperone.dev/v1alpha1\n'
 const HEAD = `${API}kind: Connector\nmetadata: { name: a }\n`
 
@@ -94,11 +92,7 @@ describe('a folder with wrong manifests', () => {
 
 /** Returns the output of a command that finds the installation not healthy. */
 async function output(command: string): Promise<string> {
-  const env = { ...process.env, XDG_STATE_HOME: join(root, 'state') }
-  const ended = await run(process.execPath, [CLI, command, '--data', join(root, 'data')], { env }).then(
-    () => null,
-    (error: { code: number; stdout: string; stderr: string }) => error,
-  )
-  expect(ended?.code).toBe(1)
-  return `${ended?.stdout}${ended?.stderr}`
+  const { code, stdout, stderr } = await runCommand(join(root, 'data'), [command])
+  expect(code).toBe(1)
+  return stdout + stderr
 }
