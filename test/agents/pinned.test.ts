@@ -44,7 +44,8 @@ describe.skipIf(reason !== null)(`agent programs${title}`, () => {
       return modesOf(program).map(({ id }) => ({ ...each, modeId: id }))
     })
     runs = startRuns(orders)
-  }, 300_000)
+    // The first run on a machine installs the packages.
+  }, 600_000)
   afterAll(() => runs?.[Symbol.asyncDispose]())
 
   describe.each(PROGRAMS)('$name', (program) => {
