@@ -1,5 +1,3 @@
-import * as z from 'zod'
-import { ChaperoneError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { VERSION } from '../version.ts'
 import { type ParsedArguments, parseArguments } from './arguments.ts'
@@ -8,13 +6,14 @@ import { COMMANDS } from './commands.ts'
 import { commandHelp, overview } from './help.ts'
 import { type DataFolder, findDataFolder } from './state/data-folder.ts'
 import { commandName } from './terminal/command-name.ts'
-import { fileErrorText } from './terminal/file-error.ts'
+import { reportError } from './terminal/error-report.ts'
 
 export type CliContext = Pick<Invocation, 'env' | 'cwd' | 'terminal'>
 
 /** Runs one command line and resolves to its exit code. Writes failures to standard error; never rejects. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
-  const [name, ...args] = argv
+  const { name, data, args } = commandOf(argv)
+  if (name === undefined && data.length > 0) return missingCommand(data, context)
   if (name === undefined || name === '--help' || name === '-h' || name === 'help')
     return help(args[0], context)
   if (name === '--version' || name === '-v') return version(context)
@@ -22,15 +21,27 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   if (load === undefined) return unknownCommand(name, context)
   try {
     const command = await load()
-    const parsed = parseArguments(command, args)
+    const parsed = parseArguments(command, [...data, ...args])
     if (parsed.options['help'] === true) {
       context.terminal.print(commandHelp(command))
       return EXIT.ok
     }
     return await command.run(invocationOf(parsed, context))
   } catch (error) {
-    return report(error, context)
+    return reportError(error, context)
   }
+}
+
+/** Splits a command line into the name of the command, its arguments, and an option `--data` before the name. */
+export function commandOf(argv: readonly string[]): {
+  readonly name: string | undefined
+  readonly data: readonly string[]
+  readonly args: readonly string[]
+} {
+  const [first = ''] = argv
+  const before = first === '--data' ? 2 : first.startsWith('--data=') ? 1 : 0
+  const [name, ...args] = argv.slice(before)
+  return { name, data: argv.slice(0, before), args }
 }
 
 /** Returns the invocation of a command. The data folder is located on first use, because some commands need none. */
@@ -70,41 +81,14 @@ async function help(name: string | undefined, context: CliContext): Promise<numb
   return EXIT.ok
 }
 
+function missingCommand(data: readonly string[], context: CliContext): number {
+  context.terminal.warn(`chaperone: Give a command after ${data.join(' ')}. See: chaperone --help`)
+  return EXIT.usage
+}
+
 function unknownCommand(name: string, context: CliContext): number {
   const suggestion = nearest(name, [...COMMANDS.keys()])
   const hint = suggestion === undefined ? 'See: chaperone --help' : `Did you mean: chaperone ${suggestion}`
   context.terminal.warn(`chaperone: ${name} is not a command. ${hint}`)
   return EXIT.usage
-}
-
-function report(error: unknown, context: CliContext): number {
-  if (error instanceof z.ZodError) {
-    context.terminal.warn(`chaperone: ${schemaMismatch(error)}`)
-    return EXIT.refused
-  }
-  const fileProblem = fileErrorText(error)
-  if (fileProblem !== null) {
-    context.terminal.warn(`chaperone: ${fileProblem}`)
-    return EXIT.refused
-  }
-  if (!(error instanceof ChaperoneError)) {
-    context.terminal.warn(
-      `chaperone: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    )
-    return EXIT.refused
-  }
-  context.terminal.warn(`chaperone: ${error.message}`)
-  if (error.code === 'validation') return EXIT.usage
-  return error.code === 'not_ready' ? EXIT.unreachable : EXIT.refused
-}
-
-/**
- * Returns the error text for a response that does not match its schema. The usual cause is a server of another version.
- */
-function schemaMismatch({ issues: [first] }: z.ZodError): string {
-  const place = first === undefined ? '' : ` (${first.path.join('.')}: ${first.message})`
-  return (
-    `this version of the command cannot read the response${place}.\n` +
-    'An older or a newer version of Chaperone may be running. Restart it with this version: chaperone up'
-  )
 }

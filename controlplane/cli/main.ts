@@ -5,10 +5,10 @@ import { COMPILE_CACHE } from './compile-cache.ts'
 process.on('SIGUSR1', () => undefined)
 // The compile cache must be enabled before the modules of a command are loaded.
 enableCompileCache(COMPILE_CACHE)
-const { runCli } = await import('./cli.ts')
+const { commandOf, runCli } = await import('./cli.ts')
 // EPIPE, as in `chaperone traffic -f | head`, ends a command. `up` and `demo` continue, because they supervise child
 // processes.
-const isOutput = !['up', 'demo'].includes(process.argv[2] ?? '')
+const isOutput = !['up', 'demo'].includes(commandOf(process.argv.slice(2)).name ?? '')
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error

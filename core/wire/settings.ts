@@ -4,6 +4,19 @@ import { PlainUrl } from './fields.ts'
 /** Placeholder for a stored secret in responses. A request with this value leaves the secret unchanged. */
 export const MASK = '********'
 
+/** Settings that a user can change. */
+export const SETTING_KEYS = [
+  'chat_bot_token',
+  'chat_signing_secret',
+  'chat_channel_id',
+  'codehost_pat',
+  'gateway_url',
+] as const
+export type SettingKey = (typeof SETTING_KEYS)[number]
+
+/** Settings without a secret. They are stored in plain text; all others are encrypted, and masked in responses. */
+export const PLAIN_SETTINGS: ReadonlySet<string> = new Set<SettingKey>(['gateway_url', 'chat_channel_id'])
+
 const Value = z.string().max(8_192)
 
 export const SettingsReply = z.object({ settings: z.record(z.string(), z.string()) })

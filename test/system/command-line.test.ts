@@ -107,3 +107,66 @@ test('traffic -f shows each request as it comes; a held one is listed, denied by
     following.kill()
   }
 })
+
+test('users are invited, listed and their invitations revoked', async () => {
+  const invited = await laptop.cli(['user', 'invite', 'ada@example.com', '--role', 'member'])
+  const token = /\/setup\?invite=(\S+)$/m.exec(invited.stdout)?.[1]
+  expect(invited).toMatchObject({ code: 0, stdout: expect.stringContaining('with the role member') })
+  expect(token).toMatch(/^\S{20,}$/)
+  const listed = await laptop.cli(['user', 'invitations'])
+  expect(listed.stdout).toMatch(/^ada@example\.com +member +\S+.* 20\d\d-/m)
+  expect(listed.stdout).not.toContain(token)
+
+  expect(await laptop.cli(['user', 'revoke-invitation', 'ada@example.com'])).toMatchObject({
+    ...{ code: 0, stdout: 'Invitations of ada@example.com revoked: 1.\n' },
+  })
+  expect(JSON.parse((await laptop.cli(['user', 'invitations', '--json'])).stdout)).toEqual({
+    invitations: [],
+  })
+  expect(await laptop.cli(['user', 'revoke-invitation', 'ada@example.com'])).toMatchObject({
+    ...{ code: 1, stderr: expect.stringContaining('chaperone user invitations') },
+  })
+  expect(await laptop.cli(['user', 'invite', 'not-an-address'])).toMatchObject({
+    ...{ code: 1, stderr: expect.stringContaining('is not an e-mail address') },
+  })
+  expect(await laptop.cli(['user', 'list'])).toMatchObject({
+    ...{ code: 0, stdout: expect.stringMatching(/^EMAIL +NAME +ROLE/) },
+  })
+})
+
+test('settings are set, printed and removed, secrets by standard input and masked', async () => {
+  const secret = 'ghp_settings_of_the_command_line'
+  expect(await laptop.cli(['settings', 'set', 'gateway_url', 'https://gateway.example'])).toMatchObject({
+    ...{ code: 0, stdout: 'The setting gateway_url is stored.\n' },
+  })
+  expect(await laptop.cli(['settings', 'set', 'codehost_pat', secret])).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('on standard input') },
+  })
+  expect(await laptop.cli(['settings', 'set', 'codehost_pat'], { input: `${secret}\n` })).toMatchObject({
+    code: 0,
+  })
+  const shown = await laptop.cli(['settings', 'get'])
+  expect(shown.stdout).toMatch(/^gateway_url +https:\/\/gateway\.example$/m)
+  expect(shown.stdout).toMatch(/^codehost_pat +\*{8}$/m)
+  for (const key of ['gateway_url', 'codehost_pat'])
+    expect((await laptop.cli(['settings', 'unset', key])).code).toBe(0)
+  expect((await laptop.cli(['settings', 'get'])).stdout).not.toMatch(/gateway_url|codehost_pat/)
+  expect(await laptop.cli(['settings', 'set', 'gatewy_url', 'x'])).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('Did you mean gateway_url?') },
+  })
+})
+
+test('audit export prints the CSV that the API serves, by its filters', async () => {
+  expect((await laptop.cli(['agent', 'create', 'audited'])).code).toBe(0)
+  const exported = await laptop.cli(['audit', 'export', '--type', 'agent.registered', '--agent', 'audited'])
+  expect(exported.code).toBe(0)
+  const [columns, ...events] = exported.stdout.split('\r\n')
+  expect(columns).toMatch(/^timestamp,event_type,agent_id,/)
+  expect(events).toEqual([expect.stringMatching(/,agent\.registered,agent_/), ''])
+  const past = await laptop.cli(['audit', 'export', '--agent', 'audited', '--to', '2020-01-01'])
+  expect(past).toMatchObject({ code: 0, stdout: `${columns}\r\n` })
+  expect(await laptop.cli(['audit', 'export', '--from', 'yesterday'])).toMatchObject({ code: 1 })
+  expect(await laptop.cli(['audit', 'export', '--agent', 'nobody'])).toMatchObject({
+    ...{ code: 1, stderr: expect.stringContaining('chaperone agent list') },
+  })
+})

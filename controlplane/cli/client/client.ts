@@ -8,6 +8,7 @@ import { type DataFolder, dataFolder, type RunFile, readRunFile } from '../state
 import { lockHolder } from '../state/folder-lock.ts'
 import { realFolderPath } from '../state/folder-ownership.ts'
 import { installationFolders, requireInstallationKey } from './installation-key.ts'
+import { printBody } from './print-body.ts'
 import { createServerProof, type Prove } from './server-proof.ts'
 
 export type ApiResponse = { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
@@ -23,6 +24,11 @@ export type ApiClient = {
   call<T = Readonly<Record<string, unknown>>>(method: string, path: string, body?: unknown): Promise<T>
   /** Returns the text of a 2xx response to GET; throws the server's error otherwise. */
   text(path: string): Promise<string>
+  /**
+   * Prints the text of a 2xx response to GET as it arrives; throws the server's error otherwise, and `not_ready` when the
+   * response ends early. `print` adds a line end to each call.
+   */
+  lines(path: string, print: (lines: string) => void): Promise<void>
 }
 
 /** A client certificate and its private key, both in PEM. */
@@ -72,6 +78,21 @@ export function createClient(
       requireSuccess(what, { method: 'GET', path }, { status: response.status, body: asObject(text) })
       return text
     },
+    async lines(path, print) {
+      await prove()
+      const idle = new AbortController()
+      const timer = setTimeout(() => idle.abort(new Error('no data for 15 s')), TIMEOUT_MS)
+      try {
+        const init: Init = { method: 'GET', redirect: 'error', signal: idle.signal, headers: { ...header } }
+        const response = await reach(url + path, what, init, sendAs)
+        if (response.status !== 200 || response.body === null) {
+          const body = asObject(await response.text())
+          requireSuccess(what, { method: 'GET', path }, { status: response.status, body })
+        } else await printBody(response.body, print, () => timer.refresh())
+      } finally {
+        clearTimeout(timer)
+      }
+    },
   }
 }
 
@@ -82,7 +103,8 @@ type Init = {
   readonly headers?: Record<string, string>
   readonly body?: string
 }
-type Send = (url: string, init: Init) => Promise<Pick<Response, 'status' | 'text'>>
+type Send = (url: string, init: Init) => Promise<Received>
+type Received = Pick<Response, 'status' | 'text'> & { readonly body: AsyncIterable<Uint8Array> | null }
 type Identity = { readonly header: Readonly<Record<string, string>>; readonly send: Send }
 
 function identityOf(credential: Credential): Identity {

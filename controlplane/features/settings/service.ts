@@ -1,5 +1,5 @@
 import { CHANNEL_ID } from '../../../core/decision/policies/approvals-channel.ts'
-import { MASK } from '../../../core/wire/settings.ts'
+import { MASK, PLAIN_SETTINGS, type SettingKey } from '../../../core/wire/settings.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { validationError } from '../../http/input.ts'
@@ -8,19 +8,6 @@ import { recordEvent } from '../audit/events.ts'
 import { type ApprovalsBotDeps, refuseConnectorsBot } from '../chat/bot.ts'
 import { getSetting, readSetting, settingPlace } from './rows.ts'
 import { deleteSetting, listSettings, putSetting, type StoredSetting } from './store.ts'
-
-/** Keys of the settings (spec 2.9). */
-const SETTING_KEYS = [
-  'chat_bot_token',
-  'chat_signing_secret',
-  'chat_channel_id',
-  'codehost_pat',
-  'gateway_url',
-] as const
-export type SettingKey = (typeof SETTING_KEYS)[number]
-
-/** Settings that are stored in plain text. All other settings are encrypted. */
-const CLEAR: ReadonlySet<string> = new Set(['gateway_url', 'chat_channel_id'])
 
 export type Settings = {
   /** Returns the settings. Secret values are replaced by `MASK`. */
@@ -42,7 +29,7 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
     if (value === '') return deleteSetting(q, orgId, key)
     return putSetting(q, orgId, {
       key,
-      value: CLEAR.has(key) ? value : keyring.seal(value, settingPlace(key)),
+      value: PLAIN_SETTINGS.has(key) ? value : keyring.seal(value, settingPlace(key)),
     })
   }
   const read = (key: SettingKey, q: Query = db) => readSetting(q, { orgId, keyring }, key)

@@ -52,6 +52,8 @@ const COMMANDS = [
     'kill',
     'agent',
     'credential',
+    'settings',
+    'audit',
     'apply',
     'get',
     'export',

@@ -7,29 +7,15 @@ import { usageError } from '../arguments.ts'
 import { withDatabase } from '../backup/database.ts'
 import { refuseInsideCapture } from '../capture/refuse-inside-capture.ts'
 import { requireInstallationKey } from '../client/installation-key.ts'
-import { type Command, EXIT, flag, type Invocation } from '../command.ts'
+import { EXIT, flag, type Invocation } from '../command.ts'
 import { openPrompt } from '../terminal/prompt.ts'
 
+const USER = { name: 'user' }
 const MIN_LENGTH = 12
 const MAX_LENGTH = 1_024
 
-export const user: Command = {
-  name: 'user',
-  summary: 'Reset the password of a user of this installation',
-  usage: ['user reset-password EMAIL'],
-  details:
-    'Writes to the database of the data folder, whether Chaperone runs or not. The network API has no such operation. Revokes every\n' +
-    'session and approver key of the user, and records user.password_reset in the audit log. Refused inside chaperone run --capture.',
-  maxArguments: 2,
-  options: {},
-  examples: [['chaperone user reset-password ada@example.com', 'prompt twice for the new password']],
-  run,
-}
-
-async function run(invocation: Invocation): Promise<number> {
-  const [verb, email] = invocation.positionals
-  if (verb !== 'reset-password' || email === undefined)
-    throw usageError(user, 'Usage: chaperone user reset-password EMAIL.')
+/** Sets a new password in the database of the data folder. The network API has no such operation. */
+export async function resetUserPassword(invocation: Invocation, email: string): Promise<number> {
   refuseInsideCapture('user reset-password')
   const { folder, env, terminal } = invocation
   if (!env['DATABASE_URL'] && !existsSync(folder.postgres)) {
@@ -56,10 +42,10 @@ async function newPassword(): Promise<string> {
   const first = await prompt.askSecret(`New password (${MIN_LENGTH} characters or more): `)
   if (first.length < MIN_LENGTH || first.length > MAX_LENGTH)
     throw usageError(
-      user,
+      USER,
       `A password must have ${MIN_LENGTH} to ${MAX_LENGTH} characters. Nothing was changed.`,
     )
   if (first !== (await prompt.askSecret('Repeat the password: ')))
-    throw usageError(user, 'The two passwords differ. Nothing was changed.')
+    throw usageError(USER, 'The two passwords differ. Nothing was changed.')
   return first
 }

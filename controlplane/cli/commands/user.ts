@@ -1,0 +1,107 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { type InvitationView, UserActionReply, UserList } from '../../../core/wire/users.ts'
+import { usageError } from '../arguments.ts'
+import type { ApiClient } from '../client/client.ts'
+import { userClient } from '../client/user-client.ts'
+import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
+import { resetUserPassword } from '../sign-in/password-reset.ts'
+import { printable, table } from '../terminal/table.ts'
+
+const PATH = '/api/dashboard/users'
+const VERBS = ['list', 'invite', 'invitations', 'revoke-invitation', 'reset-password'] as const
+
+export const user: Command = {
+  name: 'user',
+  summary: 'List and invite users, revoke invitations, and reset a password',
+  usage: [
+    'user list|invitations',
+    'user invite EMAIL [--role ROLE]',
+    'user revoke-invitation EMAIL',
+    'user reset-password EMAIL',
+  ],
+  details:
+    'invite prints a link, which is shown only once and valid for one registration with this address.\n' +
+    'reset-password writes to the database of the data folder, whether Chaperone runs or not. The network API has no such\n' +
+    'operation. It revokes every session and approver key of the user, and records user.password_reset in the audit log. It is\n' +
+    'refused inside chaperone run --capture. All other commands need the right to change users: chaperone login',
+  maxArguments: 2,
+  options: {
+    role: { type: 'string', value: 'ROLE', help: 'viewer (default), member, admin or owner' },
+  },
+  examples: [
+    ['chaperone user invite ada@example.com --role member', 'print a link with which Ada registers'],
+    ['chaperone user invitations', 'list the invitations that nobody has used, with their expiry'],
+    ['chaperone user reset-password ada@example.com', 'prompt twice for the new password'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [verb, email] = invocation.positionals
+  if (!VERBS.some((known) => known === verb))
+    throw usageError(
+      user,
+      verb === undefined
+        ? `Give one of ${VERBS.join(', ')}.`
+        : `user ${verb} is not one of ${VERBS.join(', ')}.`,
+    )
+  if (verb === 'list') return await printUsers(invocation, userClient(invocation))
+  if (verb === 'invitations') return await printInvitations(invocation, userClient(invocation))
+  if (email === undefined)
+    throw usageError(user, `Give the e-mail address of the user: chaperone user ${verb} EMAIL.`)
+  if (verb === 'reset-password') return await resetUserPassword(invocation, email)
+  const api = userClient(invocation)
+  return verb === 'invite' ? await invite(invocation, api, email) : await revoke(invocation, api, email)
+}
+
+async function printUsers(invocation: Invocation, api: ApiClient): Promise<number> {
+  const { users } = UserList.parse(await api.call('GET', PATH))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify({ users }))
+  else {
+    const rows = users.map((row) => [row.email, row.name, row.role, row.status, row.groups, row.id])
+    for (const line of table(['EMAIL', 'NAME', 'ROLE', 'STATUS', 'GROUPS', 'ID'], rows)) print(line)
+  }
+  return EXIT.ok
+}
+
+async function printInvitations(invocation: Invocation, api: ApiClient): Promise<number> {
+  const invitations = await pendingInvitations(api)
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify({ invitations }))
+  else {
+    const rows = invitations.map((row) => [row.email, row.role, row.invited_by, row.expires_at, row.id])
+    for (const line of table(['EMAIL', 'ROLE', 'INVITED BY', 'EXPIRES', 'ID'], rows)) print(line)
+  }
+  return EXIT.ok
+}
+
+async function invite(invocation: Invocation, api: ApiClient, email: string): Promise<number> {
+  const body = { action: 'invite', email, role: text(invocation, 'role') ?? 'viewer' }
+  const reply = UserActionReply.parse(await api.call('POST', PATH, body))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(reply))
+  else {
+    print(`${email} is invited with the role ${body.role}. Send this link, which is shown only once:`)
+    print(reply.invite_link ?? '')
+  }
+  return EXIT.ok
+}
+
+/** Revokes all unused invitations of an e-mail address, or one by its id. */
+async function revoke(invocation: Invocation, api: ApiClient, given: string): Promise<number> {
+  const found = (await pendingInvitations(api)).filter((row) => row.email === given || row.id === given)
+  if (found.length === 0)
+    throw new ChaperoneError('not_found', {
+      detail: `There is no unused invitation of ${printable(given)}. See: chaperone user invitations`,
+    })
+  for (const { id } of found) await api.call('POST', PATH, { action: 'revoke_invitation', invitation_id: id })
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify({ ok: true, revoked: found.map(({ id }) => id) }))
+  else print(`Invitations of ${printable(given)} revoked: ${found.length}.`)
+  return EXIT.ok
+}
+
+async function pendingInvitations(api: ApiClient): Promise<readonly InvitationView[]> {
+  return UserList.parse(await api.call('GET', PATH)).invitations
+}
