@@ -60,6 +60,13 @@ export function connectorOfType(type: string): Connector {
   return connector
 }
 
+/** Returns the title of a connector type with its name, such as `GitHub (codehost)`; the name if it is not compiled in. */
+export function connectorTitle(type: string): string {
+  const title = BY_NAME.get(type)?.label.title
+  if (title === undefined) return type
+  return title.endsWith(`(${type})`) ? title : `${title} (${type})`
+}
+
 /** Rules by which providers compare names, by connector type. Types without an entry compare every fact exactly. */
 export const NAME_RULES: ReadonlyMap<string, NameRules> = new Map(
   BUILT_IN.flatMap(({ name, names }: Connector) => (names === undefined ? [] : [[name, names] as const])),

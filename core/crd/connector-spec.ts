@@ -147,7 +147,7 @@ const Upstream = z.strictObject({
 export const ConnectorSpec = z.strictObject({
   type: described(
     ConnectorType,
-    'Connector type: the provider whose requests are named, or `mcp`, `generic` and `webhook` for other servers.',
+    'Connector type: the provider whose requests are named (`codehost` GitHub, `llm_a` OpenAI, `llm_b` Anthropic, `llm_c` Gemini, `payments` Stripe, `chat` Slack), or `mcp`, `generic` and `webhook` for other servers.',
     'codehost',
   ),
   gatewayRefs: described(

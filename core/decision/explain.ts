@@ -1,5 +1,6 @@
 import type { Action } from '../action/action.ts'
 import { effectsOf } from '../connectors/effects/effects.ts'
+import { connectorTitle } from '../connectors/registry.ts'
 import type { Decision } from './decision.ts'
 import { requiredText } from './policies/required-groups.ts'
 import { policyLabel } from './policies/rule-label.ts'
@@ -25,7 +26,7 @@ export function explainText(given: Explained): string {
   return [
     ['request', request],
     ['agent', agent],
-    ['connector', connector ?? 'no connector owns this host'],
+    ['connector', connectorLine(connector, action)],
     ['action', action === null ? 'none' : actionLine(action, decision)],
     ['permission', permissionLine(decision)],
     ...policyLines(decision),
@@ -36,6 +37,11 @@ export function explainText(given: Explained): string {
   ]
     .map(([label = '', text = '']) => `${label.padEnd(11)} ${oneLine(text)}`)
     .join('\n')
+}
+
+function connectorLine(name: string | null, action: Action | null): string {
+  if (name === null) return 'no connector owns this host'
+  return action === null ? name : `${name}, ${connectorTitle(action.connector)}`
 }
 
 function actionLine(action: Action, { riskScore, riskFactors }: Decision): string {

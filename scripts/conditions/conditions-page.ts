@@ -17,7 +17,7 @@ export function conditionsPage(): string {
 
 The conditions of a Policy are expressions in [CEL](https://cel.dev). A rule matches if all of its conditions are true. This page has every
 fact and function that they can use; another name is an error when the Policy is accepted, with the nearest known name.
-[Policy cookbook](policy-cookbook.md) has complete examples.
+[Policy cookbook](policy-cookbook.md) has complete examples. The examples are of GitHub (\`codehost\`) and Stripe (\`payments\`).
 
 ## Facts
 

@@ -67,7 +67,7 @@ const REQUESTS: readonly Row[] = [
     '413',
   ],
   [
-    'Model request (JSON of `llm_a`, `llm_b`, `llm_c` from which the provider computes), held ones included',
+    'Model request (JSON of OpenAI (`llm_a`), Anthropic (`llm_b`), Gemini (`llm_c`) from which the provider computes), held ones included',
     bytes(LIMITS.modelBodyBytes),
     `depth ${MAX_JSON_DEPTH}; ${number(SCAN_BOUNDS.openKeys)} keys and ${bytes(SCAN_BOUNDS.openKeyChars)} of keys in objects that are open at one place; numbers of ${bytes(MAX_NUMBER_BYTES)}; fields that name and describe the request: ${bytes(SCAN_BOUNDS.keptBytes)}, bounded as JSON`,
     `one scan to its end, without a value of it, in slices of ${bytes(SCAN_BOUNDS.sliceBytes)}, one in a turn of the event loop`,
@@ -126,7 +126,7 @@ const REQUESTS: readonly Row[] = [
     '400',
   ],
   [
-    'Push: commits and tags of the pack (trees and blobs are never inflated)',
+    'Push to GitHub (`codehost`): commits and tags of the pack (trees and blobs are never inflated)',
     `${bytes(PACK_BUDGET.bytes)} inflated, ${bytes(PACK_BUDGET.objectBytes)} an object, ${PACK_BUDGET.ratio} inflated for each byte of the pack beyond the first ${bytes(PACK_BUDGET.objectBytes)}; ${bytes(LIMITS.inflatedBytesPerMinute)} an agent and minute`,
     `${number(PACK_BUDGET.objects)} objects, ${number(MAX_WALK_STEPS)} steps to the old commits`,
     `slices of ${bytes(PACK_BUDGET.sliceBytes)}, one in a turn of the event loop`,

@@ -218,7 +218,7 @@ describe('a credential that is missing', () => {
   test('is said by get connectors and doctor', async () => {
     const { stdout, stderr } = await cli(['get', 'connectors'])
     expect(stdout).toMatch(/default\/bare .*missing/)
-    expect(stdout).toMatch(/default\/codehost .*stored/)
+    expect(stdout).toMatch(/default\/codehost +GitHub \(codehost\) .*stored/)
     expect(stderr).toContain('Connectors without a credential: default/bare.')
     const doctor = await cli(['doctor'])
     expect(doctor.stdout).toMatch(

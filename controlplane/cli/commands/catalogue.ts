@@ -1,6 +1,7 @@
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import type { CatalogueRow } from '../../../core/connectors/connector.ts'
 import { effectsOf } from '../../../core/connectors/effects/effects.ts'
+import { connectorTitle } from '../../../core/connectors/registry.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 import { usageError } from '../arguments.ts'
@@ -16,11 +17,15 @@ export const catalogue: Command = {
     'Tools of MCP servers have the action mcp.tools.<name>.',
   maxArguments: Number.POSITIVE_INFINITY,
   options: {
-    connector: { type: 'string', value: 'TYPE', help: 'connector type, for example codehost, payments, mcp' },
+    connector: {
+      type: 'string',
+      value: 'TYPE',
+      help: 'connector type, for example codehost (GitHub), payments (Stripe), mcp',
+    },
     search: {
       type: 'string',
       value: 'TEXT',
-      help: 'words that occur in action, effect classes, method or path',
+      help: 'words that occur in provider, action, effect classes, method or path',
     },
   },
   examples: [
@@ -57,7 +62,10 @@ async function run(invocation: Invocation): Promise<number> {
   const columns = ['ACTION', 'EFFECT', 'CLASSES', 'RISK', 'METHOD', 'PATH']
   for (const line of table(columns, cells)) terminal.print(line)
   const names = new Set(rows.map(({ type }) => type)).size
-  terminal.warn(`${names} actions, ${rows.length} operations`)
+  const types = [...new Set(rows.map(({ connector }) => connectorTitle(connector)))]
+  terminal.warn(
+    `${names} actions, ${rows.length} operations${types.length > 0 ? ` of ${types.join(', ')}` : ''}`,
+  )
   return EXIT.ok
 }
 
@@ -73,8 +81,8 @@ function find(connector: string | undefined, search: string): readonly Listed[] 
   return known.connectors
     .filter((name) => connector === undefined || name === connector)
     .flatMap((name) => known.rows(name).map((row) => listed(name, row)))
-    .filter(({ type, effects, method = '', template = '' }) => {
-      const line = `${type} ${effects.join(' ')} ${method} ${template}`.toLowerCase()
+    .filter(({ type, connector: name, effects, method = '', template = '' }) => {
+      const line = `${connectorTitle(name)} ${type} ${effects.join(' ')} ${method} ${template}`.toLowerCase()
       return words.every((word) => line.includes(word))
     })
     .toSorted((a, b) => (a.type < b.type ? -1 : a.type > b.type ? 1 : 0))
@@ -85,7 +93,13 @@ function listed(connector: string, row: CatalogueRow): Listed {
 }
 
 function unknownConnector(given: string, known: readonly string[]): ChaperoneError {
-  const meant = nearest(given, known)
-  const hint = meant === undefined ? `Connector types: ${known.join(', ')}.` : `Did you mean ${meant}?`
+  const ofProvider = known.find((type) =>
+    connectorTitle(type).toLowerCase().startsWith(`${given.toLowerCase()} (`),
+  )
+  const meant = ofProvider ?? nearest(given, known)
+  const hint =
+    meant === undefined
+      ? `Connector types: ${known.map(connectorTitle).join(', ')}.`
+      : `Did you mean ${meant}?`
   return new ChaperoneError('validation', { detail: `${given} is not a connector type. ${hint}` })
 }

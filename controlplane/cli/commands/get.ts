@@ -31,7 +31,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     list: 'connectors',
     columns: [
       ['NAME', 'name'],
-      ['TYPE', 'type'],
+      ['TYPE', 'type_title'],
       ['DOMAINS', 'domains'],
       ['CREDENTIAL', 'credential'],
       SOURCE,
@@ -117,13 +117,21 @@ async function run(invocation: Invocation): Promise<number> {
   const rows = z.array(z.record(z.string(), z.unknown())).parse(answer[kind.list] ?? [])
   const { print, warn } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(answer))
-  else printRows(kind, rows.map(withCredential).map(withOrigin), print)
+  else printRows(kind, (await withTitles(rows)).map(withCredential).map(withOrigin), print)
   const missing = rows.filter((row) => credentialOf(row) === 'missing').map(({ name }) => name)
   if (missing.length > 0)
     warn(
       `Connectors without a credential: ${missing.join(', ')}. Their allowed requests are refused too. See: chaperone doctor`,
     )
   return kind.list === 'objects' ? manifestVerdict(answer, invocation) : EXIT.ok
+}
+
+/** Adds the title of their type to connectors. The registry of types is loaded on use, because it takes longer than the rest. */
+async function withTitles(rows: readonly Record<string, unknown>[]): Promise<Record<string, unknown>[]> {
+  const { connectorTitle } = await import('../../../core/connectors/registry.ts')
+  return rows.map((row) =>
+    typeof row['type'] === 'string' ? { ...row, type_title: connectorTitle(row['type']) } : row,
+  )
 }
 
 /**

@@ -50,6 +50,17 @@ test('the catalogue command says which connector was meant', async () => {
   })
 })
 
+test('the catalogue command takes the provider for its connector type, and names both', async () => {
+  expect(await cli('catalogue', '--connector', 'github')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('Did you mean codehost?'),
+  })
+  expect((await cli('catalogue', '--connector', 'zzzzzz')).err).toContain('GitHub (codehost), OpenAI (llm_a)')
+  const found = await cli('catalogue', '--search', 'stripe refund')
+  expect(found.out).toMatch(/^payments\.charge\.refund /m)
+  expect(found.err).toMatch(/operations of Stripe \(payments\)$/)
+})
+
 test('an action under several operations counts as the worst of them', () => {
   const rows = [
     { type: 'x.thing.do', effect: 'read', risk: 'low', hints: { irreversible: true } },

@@ -303,7 +303,7 @@ describe('explain', () => {
     expect(text.split('\n')).toEqual([
       'request     PUT api.example/repos/a/b/pulls/1/merge',
       'agent       bot',
-      'connector   codehost',
+      'connector   codehost, GitHub (codehost)',
       'action      codehost.pr.merge (write, risk 0.5: medium risk +0.5, effects: merge)',
       'permission  "codehost.*" (perm_1)',
       'policy      "guard", rule "ask" (pol_1)',
