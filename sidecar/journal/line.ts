@@ -41,8 +41,8 @@ export type ParsedLine = {
 /** Parses a line of a segment. Returns null for a line that was truncated, or whose checksum differs. */
 export function parseLine(raw: string): ParsedLine | null {
   const phase = PHASES.find((each) => raw.startsWith(PREFIX[each]))
-  const start = raw.slice(0, -END_LENGTH)
-  if (phase === undefined || `${raw}\n` !== start + lineEnd(start)) return null
+  const start = startOf(raw)
+  if (phase === undefined || start === null) return null
   const json = start.slice(PREFIX[phase].length)
   try {
     const record: unknown = JSON.parse(json)
@@ -51,6 +51,16 @@ export function parseLine(raw: string): ParsedLine | null {
     if (error instanceof SyntaxError) return null
     throw error
   }
+}
+
+/**
+ * Returns a line without its end; null if the checksum differs. A line of a gateway without checksums ends with the braces of
+ * its record and of the line. No part of a line with a checksum has that form, because its braces are not balanced.
+ */
+function startOf(raw: string): string | null {
+  const start = raw.slice(0, -END_LENGTH)
+  if (`${raw}\n` === start + lineEnd(start)) return start
+  return raw.endsWith('}}') ? raw.slice(0, -1) : null
 }
 
 function hasId(value: unknown): value is { readonly id: string } {

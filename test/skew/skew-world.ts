@@ -13,6 +13,7 @@ import { databasesFolder } from '../support/memory-folder.ts'
 import { PROGRAM_ENV } from '../support/program-env.ts'
 import { queueLookups } from '../support/proof.ts'
 import { requestBytes, sendRaw } from '../support/raw-http.ts'
+import { startTcpRelay } from '../support/tcp-relay.ts'
 import { openSocket, type Target } from '../support/tunnel.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
 import type { NewerField, Programs } from './skew-programs.ts'
@@ -28,6 +29,10 @@ export type SkewWorld = AsyncDisposable & {
   readonly line: AgentLine
   api(path: string): Promise<Json>
   log(): string
+  /** Closes the connections of the gateway to its control plane, and refuses new ones until `replaceGateway`. */
+  disconnectGateway(): Promise<void>
+  /** Ends the gateway by SIGKILL, and starts another version on its data folder, connected to the control plane. */
+  replaceGateway(programs: Programs): Promise<void>
 }
 
 export type SkewAgent = { readonly name: string; readonly line: AgentLine }
@@ -65,7 +70,7 @@ export async function startSkewWorld(options: SkewOptions): Promise<SkewWorld> {
     stack.defer(() => everything.recorder.close())
     const server = await workerPostgres()
     stack.defer(() => server.stop())
-    const { programs, plane, gateway } = await startPrograms(
+    const { programs, plane, gateway, ...control } = await startPrograms(
       options,
       root,
       (await server.createDatabase()).url,
@@ -85,6 +90,7 @@ export async function startSkewWorld(options: SkewOptions): Promise<SkewWorld> {
     return {
       ...{ everything, agents, line, log: programs.log },
       api: (path) => call('GET', path),
+      ...control,
       [Symbol.asyncDispose]: () => kept.disposeAsync(),
     }
   } catch (error) {
@@ -126,26 +132,41 @@ async function startPrograms(
       OPERATOR_TOKEN_FILE: secret('operator'),
       ...(newer === undefined ? {} : { NEWER_FIELDS: JSON.stringify(newer) }),
     })
-    const gateway = await programs.start(ofGateway.sidecar, {
-      CONTROL_PLANE_URL: `http://127.0.0.1:${plane.port}`,
-      GATEWAY_TOKEN_FILE: enrolment,
-      DATA_DIR: join(root, 'gateway'),
-      ...(words === undefined ? {} : { NEWER_WORDS: JSON.stringify(words) }),
-    })
-    return { programs, plane, gateway }
+    const relay = await startTcpRelay(`http://127.0.0.1:${plane.port}`)
+    programs.closes(relay)
+    const startGateway = (of: Programs) =>
+      programs.start(of.sidecar, {
+        CONTROL_PLANE_URL: relay.url,
+        GATEWAY_TOKEN_FILE: enrolment,
+        DATA_DIR: join(root, 'gateway'),
+        ...(words === undefined ? {} : { NEWER_WORDS: JSON.stringify(words) }),
+      })
+    const gateway = await startGateway(ofGateway)
+    return {
+      ...{ programs, plane, gateway, disconnectGateway: relay.refuse },
+      async replaceGateway(by: Programs) {
+        await gateway.kill()
+        await relay.restore()
+        await startGateway(by)
+      },
+    }
   } catch (error) {
     await programs[Symbol.asyncDispose]()
     throw error
   }
 }
 
-type Started = { readonly port: number }
+type Ready = { readonly port: number }
+/** `kill` sends SIGKILL, and waits for the end of the process. */
+type Started = Ready & { readonly kill: () => Promise<void> }
 
 function createPrograms() {
   const children: ChildProcess[] = []
+  const others = new AsyncDisposableStack()
   let output = ''
   return {
     log: () => output,
+    closes: (other: AsyncDisposable) => void others.use(other),
     async start(file: string, env: Readonly<Record<string, string>>): Promise<Started> {
       const child = fork(file, {
         env: { ...PROGRAM_ENV, PORT: '0', ...env },
@@ -158,9 +179,9 @@ function createPrograms() {
         })
       }
       return new Promise((resolve, reject) => {
-        child.once('message', (message: { readonly type: string } & Started) =>
+        child.once('message', (message: { readonly type: string } & Ready) =>
           message.type === 'ready'
-            ? resolve(message)
+            ? resolve({ ...message, kill: () => ended(child, 'SIGKILL') })
             : reject(new Error(`${file}: ${JSON.stringify(message)}`)),
         )
         child.once('exit', (code) => reject(new Error(`${file} ended with ${code}:\n${output}`)))
@@ -170,12 +191,17 @@ function createPrograms() {
       // The gateway first: it sends the rest of its records.
       for (const child of children.reverse()) {
         if (child.exitCode !== null || child.signalCode !== null) continue
-        const gone = once(child, 'exit')
-        child.kill('SIGTERM')
-        await gone
+        await ended(child, 'SIGTERM')
       }
+      await others.disposeAsync()
     },
   }
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const gone = once(child, 'exit')
+  child.kill(signal)
+  await gone
 }
 
 type Call = (method: string, path: string, body?: unknown) => Promise<Json>

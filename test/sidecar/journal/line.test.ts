@@ -52,6 +52,20 @@ describe('a journal line', () => {
     const whole = line('result', recordJson(trafficRecord())).trimEnd()
     for (let length = 0; length < whole.length; length++) expect(parseLine(whole.slice(0, length))).toBeNull()
   })
+
+  test('of a gateway without checksums is parsed, and recognized as truncated wherever it is cut', () => {
+    const json = recordJson(trafficRecord())
+    const whole = `{"phase":"result","record":${json}}`
+    expect(parseLine(whole)).toMatchObject({ phase: 'result', json })
+    for (let length = 0; length < whole.length; length++) expect(parseLine(whole.slice(0, length))).toBeNull()
+  })
+
+  test('whose checksum differs is refused, also if its end becomes that of a line without a checksum', () => {
+    const whole = line('result', recordJson(trafficRecord())).trimEnd()
+    const damaged = whole.replace('"id":"', '"id":"x')
+    for (const text of [damaged, `${damaged.slice(0, -2)}}}`, `${damaged}}`, `${damaged}}}`])
+      expect(parseLine(text)).toBeNull()
+  })
 })
 
 describe('buffered lines', () => {
