@@ -7,12 +7,12 @@ import { PendingProvider } from './live/pending-count.tsx'
 import { preloadPage } from './pages/preload-page.ts'
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { finishProviderSignIn } from './session/provider-sign-in.ts'
-import { fetchCurrentUser, SessionProvider, useSessionState } from './session/session.tsx'
+import { fetchFirstUser, SessionProvider, useSessionState } from './session/session.tsx'
 
 // Both requests start before the first render, in parallel with the chunk of the page, because most users are signed in.
 // `Root` shows their errors.
 const finished = finishProviderSignIn()
-const first = finished.then(fetchCurrentUser)
+const first = finished.then(fetchFirstUser)
 first.catch(() => undefined)
 preloadPage(location.hash)
 

@@ -75,6 +75,17 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
 
   const cardOf = (page: Page, title: string) => cards(page).filter({ hasText: title })
 
+  test('a first load without a session leaves no error in the console', async () => {
+    const { page, context, complaints } = await visit(stage.browser)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await page.goto(base)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(complaints).toEqual([])
+    expect(asked).toContain('/api/auth/options')
+    await context.close()
+  })
+
   test('reaches a server on another port, which can read with it but not write', async () => {
     const before = seen()
     const held = stage.merge('{"commit_title":"stolen cookie"}')

@@ -19,6 +19,11 @@ export function pageSecret(): string {
   return stored() ?? kept ?? NONE
 }
 
+/** Reports whether this browser has the page secret of a session. */
+export function hasPageSecret(): boolean {
+  return pageSecret() !== NONE
+}
+
 /** Stores the page secret of a new session. Null removes the secret, because the session has ended or needs no secret. */
 export function keepPageSecret(secret: string | null): void {
   kept = secret

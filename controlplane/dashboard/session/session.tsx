@@ -1,8 +1,9 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
 import type { Right } from '../../../core/wire/access/rights.ts'
 import type { MeReply } from '../../../core/wire/access/sessions.ts'
-import { type ApiError, asApiError } from '../api/api-error.ts'
+import { type ApiError, asApiError, ApiError as Failure } from '../api/api-error.ts'
 import { call, type SignInReason, whenSignedOut } from '../api/client.ts'
+import { hasPageSecret } from '../api/page-secret.ts'
 
 export type Session = {
   readonly user: MeReply['user']
@@ -56,8 +57,20 @@ export function useSessionState(first: Promise<MeReply>): readonly [SessionState
   return [state, reload]
 }
 
-export function fetchCurrentUser(): Promise<MeReply> {
+function fetchCurrentUser(): Promise<MeReply> {
   return call('GET /api/auth/me', {})
+}
+
+/**
+ * Reads the session at the first load. Without credentials no request for the session is sent, because browsers write each
+ * 401 to their console. A page secret is the sign of a session: the request for it then does not wait for another one.
+ */
+export async function fetchFirstUser(): Promise<MeReply> {
+  if (!hasPageSecret()) {
+    const { has_credentials: hasCredentials } = await call('GET /api/auth/options', {})
+    if (!hasCredentials) throw new Failure(401, 'Sign in to continue.')
+  }
+  return fetchCurrentUser()
 }
 
 export function SessionProvider(props: {

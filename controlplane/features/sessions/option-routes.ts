@@ -1,5 +1,6 @@
 import { AuthOptionsReply, RedeemOwnerLinkBody } from '../../../core/wire/access/sessions.ts'
 import { Ok } from '../../../core/wire/fields.ts'
+import { hasCredentials } from '../../http/auth/authenticate.ts'
 import { userOf } from '../../http/auth/user-principal.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Oidc } from '../oidc/service.ts'
@@ -27,9 +28,10 @@ export function createAuthOptionRoutes({
       auth: 'none',
       summary: 'Returns the authentication modes of users: password, identity provider, or both',
       response: AuthOptionsReply,
-      handler: async () => ({
+      handler: async ({ raw }) => ({
         password: isPasswordOn,
         identity_provider: oidc === null ? null : { name: oidc.name },
+        has_credentials: hasCredentials(raw.request),
       }),
     }),
     route({

@@ -221,6 +221,12 @@ async function agent(request: FastifyRequest, { identify, isUrgent }: CallDeps):
   return found
 }
 
+/** Reports whether a request has a session cookie, a bearer token or a client certificate, whatever they are worth. */
+export function hasCredentials(request: FastifyRequest): boolean {
+  const isNamed = bearer(request) !== undefined || certificateSubject(request) !== undefined
+  return isNamed || sessionCookies(request).length > 0
+}
+
 function isAgentKey(token: string | undefined): boolean {
   return token !== undefined && /^svc_(live|test)_/.test(token)
 }

@@ -65,6 +65,8 @@ export const MeReply = z.object({
 export const AuthOptionsReply = z.object({
   password: z.boolean(),
   identity_provider: z.object({ name: z.string() }).nullable(),
+  /** False if this request has no session cookie and no other credential, so that the user has to sign in. */
+  has_credentials: z.boolean(),
 })
 
 /** Schema of 32 bytes as base64url. */

@@ -124,8 +124,13 @@ describe('the first sign-in through the provider', () => {
   })
 
   test('offers itself: the options name the provider', async () => {
-    const { body } = await stage.here.plane.call('GET', '/api/auth/options')
-    expect(body).toEqual({ password: true, identity_provider: { name: 'Example SSO' } })
+    const { call } = stage.here.plane
+    const modes = { password: true, identity_provider: { name: 'Example SSO' } }
+    expect((await call('GET', '/api/auth/options')).body).toEqual({ ...modes, has_credentials: false })
+    for (const header of [{ cookie: 'svc_session=x' }, { authorization: 'Bearer x' }]) {
+      const { body } = await call('GET', '/api/auth/options', undefined, header)
+      expect(body).toEqual({ ...modes, has_credentials: true })
+    }
   })
 })
 

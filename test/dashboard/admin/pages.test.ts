@@ -142,6 +142,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await page.getByLabel('Difference').getByText('people merge').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByText('Version 2, active').waitFor()
+    await page.getByText('Version 2 is saved. Gateways apply it within a second.').waitFor()
     await page.getByRole('tab', { name: 'Recent traffic' }).click()
     await page.getByRole('button', { name: 'Replay recent traffic' }).click()
     await page.getByText(/would be decided differently/).waitFor()
@@ -433,6 +434,10 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     const visitor = await stage.signedIn(OWNER, '#/settings')
     const { page, context } = visitor
     await page.getByLabel('Slack app manifest', { exact: true }).getByText('/api/integrations/chat').waitFor()
+    await page.getByLabel('Address of the gateway').fill('https://gateway.example')
+    await page.getByText('1 change to save.').waitFor()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Saved: Address of the gateway.').waitFor()
     await page.getByRole('button', { name: 'Set up E-mail' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('SMTP server').fill('127.0.0.1')

@@ -1,4 +1,5 @@
 import { Button, Group, Paper, Text } from '@mantine/core'
+import { useState } from 'react'
 import type { PolicyDetails } from '../../../../core/wire/policies.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
@@ -24,8 +25,10 @@ type Props = {
 export function SaveBar({ base, stored, draft, check, onSaved, onCreated, onRebase }: Props) {
   const wording = wordingOf(useSession().isYaml, base === null)
   const changes = base === null ? draft : changesOf(draftOf(base), draft)
-  const obstacle = obstacleOf(draft, check, Object.keys(changes).length > 0)
+  const isChanged = Object.keys(changes).length > 0
+  const obstacle = obstacleOf(draft, check, isChanged)
   const isBehind = base !== null && stored !== null && stored.version !== base.version
+  const [saved, setSaved] = useState<number | null>(null)
   const save = useMutation(async () => {
     if (base === null) {
       const made = await call('POST /api/dashboard/policies', { body: { ...draft, name: draft.name.trim() } })
@@ -35,6 +38,7 @@ export function SaveBar({ base, stored, draft, check, onSaved, onCreated, onReba
     }
     const body = { policy_id: base.id, expected_version: base.version, ...changes }
     const { version } = await call('PATCH /api/dashboard/policies', { body })
+    setSaved(version)
     onRebase({ ...base, ...draft, version })
     onSaved()
   })
@@ -45,7 +49,7 @@ export function SaveBar({ base, stored, draft, check, onSaved, onCreated, onReba
         <Text size="sm" role="status" className="grow">
           {isBehind
             ? `Another user has saved version ${stored.version}. Discard your changes to continue.`
-            : (obstacle ?? wording.about)}
+            : (savedText(saved, base, isChanged) ?? obstacle ?? wording.about)}
         </Text>
         <Group gap="sm">
           {isBehind ? (
@@ -74,6 +78,12 @@ export function SaveBar({ base, stored, draft, check, onSaved, onCreated, onReba
       </Group>
     </Paper>
   )
+}
+
+/** Returns what was saved, until the next change of the draft; null before. */
+function savedText(saved: number | null, base: PolicyDetails | null, isChanged: boolean): string | null {
+  if (saved === null || base?.version !== saved || isChanged) return null
+  return `Version ${saved} is saved. Gateways apply it within a second.`
 }
 
 function wordingOf(isYaml: boolean, isNew: boolean): { readonly about: string; readonly save: string } {

@@ -43,9 +43,11 @@ const FIELDS = [
 /** Edits the settings of the installation. The form masks secrets and sends only changed fields. */
 export function SettingsForm({ values, onSaved }: { readonly values: Values; readonly onSaved: () => void }) {
   const [changed, setChanged] = useState<Values>({})
+  const [saved, setSaved] = useState<readonly string[]>([])
   const count = Object.keys(changed).length
   const save = useMutation(async () => {
     await call('PUT /api/dashboard/settings', { body: { settings: changed } })
+    setSaved(FIELDS.filter(({ key }) => key in changed).map(({ label }) => label))
     setChanged({})
     onSaved()
   })
@@ -72,7 +74,7 @@ export function SettingsForm({ values, onSaved }: { readonly values: Values; rea
           {save.error === null ? null : <ErrorNote error={save.error} />}
           <Group justify="space-between">
             <Text size="sm" c="dimmed" role="status">
-              {count === 0 ? 'No changes.' : `${count} ${count === 1 ? 'change' : 'changes'} to save.`}
+              {stateText(count, saved)}
             </Text>
             <Group gap="sm">
               {count === 0 ? null : (
@@ -89,6 +91,12 @@ export function SettingsForm({ values, onSaved }: { readonly values: Values; rea
       </form>
     </Panel>
   )
+}
+
+/** @param saved Labels of the settings of the last save. */
+function stateText(count: number, saved: readonly string[]): string {
+  if (count > 0) return `${count} ${count === 1 ? 'change' : 'changes'} to save.`
+  return saved.length === 0 ? 'No changes.' : `Saved: ${saved.join(', ')}.`
 }
 
 function Field(props: {

@@ -134,7 +134,11 @@ function useOptions(): AuthOptionsReply | null {
   return options
 }
 
-const PASSWORD_ONLY: AuthOptionsReply = { password: true, identity_provider: null }
+const PASSWORD_ONLY: AuthOptionsReply = {
+  password: true,
+  identity_provider: null,
+  has_credentials: false,
+}
 
 function useResult(finished: Promise<ApiError | null>): ApiError | null {
   const [failure, setFailure] = useState<ApiError | null>(null)
