@@ -181,7 +181,8 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     changes,
     hostedWork: () => hostedWorkOf(registries),
     kill,
-    execute: (gatewayId, order) => sendOrder(peerServing(peerRegistry.of(gatewayId), order), orders, order),
+    execute: (gatewayId, order) =>
+      sendOrder(peerServing(peerRegistry.of(gatewayId), order, library), orders, order),
     settle: orders.settle,
     orders,
     async [Symbol.asyncDispose]() {

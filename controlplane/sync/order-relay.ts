@@ -64,7 +64,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     else hub.settle(result, processId)
   }
 
-  const servant = serving({ db, hub })
+  const servant = serving({ db, hub, isOwn: (orderId) => elsewhere.has(orderId) })
 
   /**
    * Takes the offered orders of connected gateways, and fetches the results of all pending execution orders. Called after a
@@ -157,13 +157,18 @@ function createInquiries(db: Db) {
 /**
  * Handles messages of other replicas: reports gateways that are connected to this replica, and executes orders on them.
  */
-function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
+function serving({
+  db,
+  hub,
+  isOwn,
+}: Pick<OrderRelayDeps, 'db' | 'hub'> & { isOwn(orderId: string): boolean }) {
   return {
     async ask(askId: string, gatewayId: string): Promise<void> {
       if (hub.isHere(gatewayId)) await sendHaveGateway(db, askId)
     },
     async order(orderId: string, gatewayId: string): Promise<void> {
-      if (!hub.isHere(gatewayId)) return
+      // This replica offered the order because none of its processes can execute it.
+      if (!hub.isHere(gatewayId) || isOwn(orderId)) return
       const order = await takeOrder(db, orderId)
       if (order !== undefined) await putResult(db, await executeHere(hub, gatewayId, order), PASSED_ON)
     },

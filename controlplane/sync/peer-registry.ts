@@ -1,5 +1,7 @@
+import { createCredentialHolder } from './credential-holder.ts'
 import type { Order } from './orders.ts'
 import type { Peer } from './peer.ts'
+import type { SectionLibrary } from './sections/library.ts'
 
 /** Registry of the streams that are connected to this replica. */
 export type PeerRegistry = {
@@ -43,13 +45,14 @@ export function createPeerRegistry(): PeerRegistry {
 }
 
 /**
- * Returns a process that serves the agent of the execution order: a gateway process, or the sidecar of the agent. A test
- * of a credential has no agent; any sidecar sends it where no gateway process is connected.
+ * Returns a process that serves the execution order. An order of an agent: a gateway process, or the sidecar of the agent. A
+ * test of a credential: a process that has the credential.
  */
 export function peerServing(
   peers: readonly Peer[],
-  { agent, credential_test: test }: Order,
+  { agent, credential_test: connectorId }: Order,
+  library: Pick<SectionLibrary, 'of'>,
 ): Peer | undefined {
-  const served = peers.findLast((peer) => peer.agent === null || peer.agent === agent)
-  return served ?? (test == null ? undefined : peers.at(-1))
+  if (connectorId != null) return peers.findLast(createCredentialHolder(library, connectorId))
+  return peers.findLast((peer) => peer.agent === null || peer.agent === agent)
 }

@@ -44,7 +44,7 @@ export async function testCredential(
         })
   if (result === null)
     throw new ChaperoneError('not_ready', {
-      detail: `No gateway of the connector ${row.name} is connected. Start the gateway, then test again.`,
+      detail: `No connected gateway has the credential of the connector ${row.name}. Start its gateway, in a cluster a pod whose agent has a permission for the connector, then test again.`,
       retryAfterS: 5,
     })
   return verdict(row, result)
