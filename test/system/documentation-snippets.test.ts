@@ -12,25 +12,26 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 /** Pages whose snippets a test runs as they stand. */
 const RUN: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['test/agents/walk.suite.ts', 'test/controlplane/cli/readme.test.ts'],
+  'docs/api-conventions.md': ['test/system/documentation-run.test.ts'],
+  'docs/credentials.md': ['test/system/documentation-run.test.ts'],
+  'docs/effect-classes.md': ['test/system/documentation-run.test.ts'],
   'docs/gitops.md': ['test/system/argo-health.test.ts'],
   'docs/kubernetes.md': ['test/cluster/documentation.cluster.ts'],
   'docs/policy-cookbook.md': ['test/system/policy-cookbook.test.ts'],
+  'docs/provider-side.md': ['test/system/documentation-run.test.ts'],
   'docs/quickstarts.md': ['test/agents/walk.suite.ts', 'test/system/quickstarts.test.ts'],
 }
 /** Pages whose snippets this file checks (manifests, chart values, commands and options) without running them. */
 const CHECKED: Readonly<Record<string, string>> = {
   'docs/agent-programs.md': 'a message of chaperone run, which test/controlplane/cli/run tests',
   'docs/agent-sandbox.md': 'needs agent-sandbox; the cluster suite runs objects of the same kinds',
-  'docs/api-conventions.md':
-    'names a folder of the reader; test/controlplane/cli/manifests/migrate.test.ts runs the command',
-  'docs/credentials.md':
-    'needs an OAuth provider; test/system/minted-credentials.test.ts runs such Connectors',
-  'docs/effect-classes.md': 'fragments of a Policy, a Permission and a Connector',
-  'docs/installation.md': 'values for the domain and the issuer of the reader',
-  'docs/people.md': 'needs a cluster and the identity provider of the reader',
-  'docs/provider-side.md': 'fragments of a Connector, a Gateway and a Policy',
+  'docs/installation.md':
+    'values for the domain and the issuer of the reader; documentation-run.test.ts renders the chart with them',
+  'docs/people.md':
+    'needs a cluster and the identity provider of the reader; documentation-run.test.ts renders the chart with its values',
   'docs/release.md': 'needs the registry of the reader; test/release checks the files',
-  'docs/tenancy.md': 'needs a cluster with groups of the reader; its manifests are checked here',
+  'docs/tenancy.md':
+    'needs a cluster with groups of the reader; documentation-run.test.ts runs its manifests and values',
 }
 
 type Snippet = { readonly page: string; readonly language: string; readonly text: string }
