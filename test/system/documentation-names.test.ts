@@ -27,6 +27,14 @@ function unexplained(text: string): readonly string[] {
   })
 }
 
+/** Words that the section Language of CONTRIBUTING.md replaces by plain ones. `the stop` is the kill switch. */
+const UNPLAIN = /\b(?:mend(?:s|ed|ing)?|whoever|nobody)\b|\b(?:the|a|such a) stop\b/gi
+
+test.each([...PAGES, 'CONTRIBUTING.md', 'SECURITY.md'])('%s has plain words', (page) => {
+  const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(/^ *```[\s\S]*?^ *```/gm, '')
+  expect(text.match(UNPLAIN)).toBeNull()
+})
+
 describe('the provider of a connector type', () => {
   test.each(PAGES)('is named in %s where the type is met first', (page) => {
     expect(unexplained(readFileSync(join(ROOT, page), 'utf8'))).toEqual([])

@@ -30,7 +30,7 @@ export const user: Command = {
   },
   examples: [
     ['chaperone user invite ada@example.com --role member', 'print a link with which Ada registers'],
-    ['chaperone user invitations', 'list the invitations that nobody has used, with their expiry'],
+    ['chaperone user invitations', 'list the unused invitations, with their expiry'],
     ['chaperone user reset-password ada@example.com', 'prompt twice for the new password'],
   ],
   run,
