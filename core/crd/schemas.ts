@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MAX_GRANT_USES } from '../wire/grants.ts'
 import { PermissionPatternSchema } from './action-patterns.ts'
 import { ConnectorSpec, ConnectorType } from './connector-spec.ts'
 import { described } from './described.ts'
@@ -46,6 +47,23 @@ export const PermissionSpec = z.strictObject({
     z.array(PermissionRule).min(1).max(256),
     'Decisions by action. The most specific pattern wins; an action that none matches has the default decision of the Gateway.',
     [{ connectorType: 'codehost', actionPattern: 'codehost.issue.*', decision: 'allow' }],
+  ),
+  expiresAt: described(
+    z
+      .string()
+      .max(64)
+      .regex(
+        /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/,
+        'a time such as 2030-01-31T12:00:00Z',
+      )
+      .optional(),
+    'End of a grant. Only the Permission of a grant has the field, which Chaperone writes; in any other it has no effect.',
+    '2030-01-31T12:00:00Z',
+  ),
+  maxUses: described(
+    z.int().min(1).max(MAX_GRANT_USES).optional(),
+    'Number of requests that a grant approves. Only the Permission of a grant has the field, which Chaperone writes; in any other it has no effect.',
+    10,
   ),
 })
 

@@ -4,6 +4,9 @@ import { Id } from './fields.ts'
 /** Time to the expiry of a grant. `today` ends at midnight UTC. */
 export const GRANT_DURATIONS = ['15m', '1h', 'today'] as const
 
+/** Maximum number of requests that one grant approves. */
+export const MAX_GRANT_USES = 100
+
 /** Risk score from which a request never gets a grant, and is never released by one. */
 export const GRANT_RISK_LIMIT = 0.8
 
@@ -15,7 +18,7 @@ export const GRANT_RISK_LIMIT = 0.8
  */
 export const GrantBody = z.strictObject({
   duration: z.enum(GRANT_DURATIONS),
-  max_uses: z.int().min(1).max(100).default(10),
+  max_uses: z.int().min(1).max(MAX_GRANT_USES).default(10),
   target: z.enum(['same', 'any']).default('same'),
   parameters: z.array(z.string().min(1).max(300)).max(64).default([]),
 })

@@ -9,6 +9,7 @@ import { createPushedObjects } from '../reconcile/pushed-objects.ts'
 import { createStatusWriter } from '../status/status-writer.ts'
 import { type CustomResource, queueKey, splitQueueKey } from './custom-resources.ts'
 import { createDisconnections, type Disconnections } from './disconnections.ts'
+import { followGrants } from './grant-objects.ts'
 import type { LeaderDeps, LeaderTiming } from './leader.ts'
 import { reportNamespaceLabels } from './namespace-labels.ts'
 import { createObjectReconciler } from './object-reconciler.ts'
@@ -32,7 +33,7 @@ export type Term = {
 
 const TIMING: LeaderTiming = {
   ...{ sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000 },
-  countsMs: 10_000,
+  ...{ countsMs: 10_000, grantsMs: 5_000 },
 }
 /**
  * Number of objects that are reconciled at a time, which bounds the objects of one change set. Status writes have a
@@ -45,8 +46,7 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
   const { controlPlane, caches, metrics, log, timing = TIMING } = deps
   const client = boundTo(deps.client, signal)
   const pushed = createPushedObjects()
-  const { instance } = deps
-  const events = createEventRecorder({ client, log, instance })
+  const events = createEventRecorder({ client, log, instance: deps.instance })
   const acknowledgements = createAcknowledgements({
     client: controlPlane,
     replicas: deps.replicas,
@@ -106,6 +106,7 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
         acknowledgements.follow(),
         secrets.follow(),
         reportNamespaceLabels({ controlPlane, namespaces, signal, log, onRebound, compareMs }),
+        followGrants({ client, controlPlane, permissions: caches.Permission, signal, log }, timing.grantsMs),
         repeatSweep({ client, controlPlane, caches, pushed, enqueue, signal, log }, timing.sweepMs),
       ])
     },

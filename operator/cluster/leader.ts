@@ -46,6 +46,8 @@ export type LeaderTiming = {
   readonly stateMs: number
   /** Shortest interval between two writes of the counts of a Gateway. */
   readonly countsMs: number
+  /** Interval at which the Permissions of grants are compared with the grants in force. */
+  readonly grantsMs: number
 }
 
 /** The work of the replica that holds the Lease: it reconciles all objects, and writes their status. */

@@ -1,3 +1,4 @@
+import { type GrantObject, GrantObjects } from '../../core/wire/operator/grants.ts'
 import {
   type ChangeSetBody,
   ChangeSetReply,
@@ -33,6 +34,8 @@ export type ControlPlaneClient = {
   putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
   /** Returns the pods that the control plane counts as existing. */
   knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
+  /** Returns the grants in force as Permissions. Rejects with `validation` and status 404 for an older control plane. */
+  grants(signal?: AbortSignal): Promise<readonly GrantObject[]>
   /** Reads the state of one replica. With `known`, the reply waits for a state of another revision (long poll). */
   state(replica: Replica, signal?: AbortSignal, known?: string): Promise<OperatorState>
   /** Reads the kill switches of one replica. `known` as for `state`, with the revisions of these reads. */
@@ -91,6 +94,10 @@ export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'
     async knownPods(signal) {
       return KnownPods.parse(await call({ method: 'GET', path: OPERATOR_PATHS.pods, ...withSignal(signal) }))
         .pods
+    },
+    async grants(signal) {
+      const reply = await call({ method: 'GET', path: OPERATOR_PATHS.grants, ...withSignal(signal) })
+      return GrantObjects.parse(reply).grants
     },
     state: (replica, signal, known) => read(replica, { ...withSignal(signal), query: { known } }),
     kills: (replica, signal, known) =>

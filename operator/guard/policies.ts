@@ -3,6 +3,7 @@ import { NOT_SYSTEM, outside } from '../webhook/configuration.ts'
 import { HAD_PROXY, podChanges } from './change-policy.ts'
 import { containerRules } from './container-rules.ts'
 import { demand, type Policy, text, texts } from './expressions.ts'
+import { grantPermissions } from './grant-policy.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { POD_VARIABLES, podRules } from './pod-rules.ts'
 import { sandboxMetadata } from './sandbox-policy.ts'
@@ -30,7 +31,7 @@ const OURS = texts(Object.values(CONTAINERS))
  */
 export function guardObjects(options: GuardOptions): readonly GuardObject[] {
   const ofPods = [newPods(options), podChanges(), debugging(options), access(), bindings()]
-  const policies = [...ofPods, sandboxMetadata(), tokens(), trustBundle(options)]
+  const policies = [...ofPods, sandboxMetadata(), tokens(), trustBundle(options), grantPermissions(options)]
   return policies.flatMap((policy) => [policyObject(policy), bindingObject(policy, options)])
 }
 

@@ -64,6 +64,7 @@ export function admissionComponent(
       ...{ runtimes, isolationOf },
       settings: settingsOf(config, deps, { dns, address: maintenance.acceptedAddress }),
       floorRules,
+      operatorUser: operatorUser(config, ownNamespace),
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
       onReview(review, durationMs) {
         deps.onReview(review, durationMs)
@@ -195,6 +196,10 @@ function settingsOf(
   }
 }
 
+function operatorUser({ serviceAccount }: InjectionConfig, namespace: string): string {
+  return `system:serviceaccount:${namespace}:${serviceAccount}`
+}
+
 function endpointOf({ address, service }: InjectionConfig, namespace: string) {
   if (address === null)
     return {
@@ -223,7 +228,7 @@ function createMaintenance(
   { client, config, log, caches, namespaces, isLeader }: AdmissionDeps,
   { dns, gateways, address, networkPolicies, runtimes, maintenanceMs }: MaintenanceOptions,
 ) {
-  const { images, serviceAccount } = injection
+  const { images } = injection
   const { namespace, controlPlaneCaFile } = config
   const guard = createGuard({
     client,
@@ -231,7 +236,7 @@ function createMaintenance(
     controlPlaneAddress: address.current,
     installation: {
       ownNamespace: namespace,
-      operatorUser: `system:serviceaccount:${namespace}:${serviceAccount}`,
+      operatorUser: operatorUser(injection, namespace),
       proxyCommand: images.proxyCommand,
       controlPlaneUrl: injection.controlPlaneUrl ?? config.controlPlaneUrl,
       dns,

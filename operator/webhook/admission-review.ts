@@ -8,6 +8,7 @@ export const AdmissionRequest = z.looseObject({
   operation: z.enum(['CREATE', 'UPDATE', 'DELETE', 'CONNECT']),
   namespace: z.string().default(''),
   name: z.string().optional(),
+  userInfo: z.looseObject({ username: z.string().default('') }).optional(),
   object: z.unknown().optional(),
   oldObject: z.unknown().optional(),
   dryRun: z.boolean().default(false),

@@ -17,7 +17,7 @@ export type InjectorDeps = Pick<
   ReviewDeps,
   'gateways' | 'namespaceLabels' | 'agentElsewhere' | 'sandboxes' | 'runtimes' | 'isolationOf' | 'settings'
 > &
-  Pick<WebhookDeps, 'host' | 'port' | 'isReady' | 'onReview' | 'floorRules'> & {
+  Pick<WebhookDeps, 'host' | 'port' | 'isReady' | 'onReview' | 'floorRules' | 'operatorUser'> & {
     readonly client: KubeClient
     readonly recorder: EventRecorder
     readonly log: Logger

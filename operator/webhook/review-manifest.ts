@@ -8,6 +8,7 @@ import { type FieldBelowFloor, type FloorRules, floored, floorText } from '../..
 import type { GatewaySpec } from '../../core/crd/gateway-spec.ts'
 import { knownFields } from '../../core/crd/known-fields.ts'
 import { NOT_IN_CLUSTER } from '../../core/crd/local-source-spec.ts'
+import { GRANT_LABEL, grantObjectName, hasGrantFields } from '../../core/crd/manifests/grant-permission.ts'
 import type { PolicyDocument } from '../../core/crd/policy/policy-document.ts'
 import type { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
 import { policyDocumentOf } from '../../core/crd/policy/policy-spelling.ts'
@@ -35,13 +36,28 @@ const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }
 const MAX_CONDITION_TEXT = 32 * 1024
 const MAX_TEST_COST = 16 * 1024
 
-type Written = { readonly metadata?: { readonly deletionTimestamp?: unknown }; readonly spec?: unknown }
+type Written = {
+  readonly metadata?: {
+    readonly name?: string
+    readonly labels?: Readonly<Record<string, string>>
+    readonly deletionTimestamp?: unknown
+  }
+  readonly spec?: unknown
+}
+
+/** Values of the installation by which custom resources are reviewed. */
+export type ManifestRules = {
+  /** Weakest settings that a Gateway may have; absent: no Gateway has a floor. */
+  readonly floorRules?: FloorRules
+  /** User name of the operator, which alone writes Permissions of grants; absent: no user does. */
+  readonly operatorUser?: string
+}
 
 /**
  * Refuses a custom resource that could not come into force. An update with an unchanged `spec`, or with changes of only
  * the kill switch, is always allowed: an existing error must not block a kill switch.
  */
-export function reviewManifest(request: AdmissionRequest, floorRules?: FloorRules): AdmissionResponse {
+export function reviewManifest(request: AdmissionRequest, rules: ManifestRules = {}): AdmissionResponse {
   const { operation, resource, subResource = '' } = request
   const schema = SCHEMAS[resource.resource]
   const isOurs = resource.group === 'chaperone.dev' && schema !== undefined && subResource === ''
@@ -55,10 +71,41 @@ export function reviewManifest(request: AdmissionRequest, floorRules?: FloorRule
     const reviewed = { schema, kind: (request.object as { readonly kind?: unknown }).kind }
     return refuse(parsed.error.issues.flatMap((issue) => issueProblems(reviewed, issue)))
   }
-  if (parsed.data.kind === 'Gateway')
-    return judgeGateway(request, parsed.data.spec as GatewaySpec, floorRules)
-  return judge(parsed.data, isTenant(request, floorRules))
+  return judgeValid(request, parsed.data, rules)
 }
+
+function judgeValid(
+  request: AdmissionRequest,
+  { kind, spec }: { readonly kind: string; readonly spec: unknown },
+  rules: ManifestRules,
+): AdmissionResponse {
+  const { floorRules } = rules
+  if (kind === 'Gateway') return judgeGateway(request, spec as GatewaySpec, floorRules)
+  const ofGrant = kind === 'Permission' ? grantProblem(request, rules) : null
+  return ofGrant === null ? judge({ kind, spec }, isTenant(request, floorRules)) : refuse([ofGrant])
+}
+
+/** Returns why a user may not write this Permission; null if they may. */
+function grantProblem(
+  { object, oldObject, userInfo }: AdmissionRequest,
+  { operatorUser }: ManifestRules,
+): string | null {
+  if (operatorUser !== undefined && userInfo?.username === operatorUser) return null
+  if (oldObject != null && isOfGrant(oldObject as Written)) return CHANGED_GRANT
+  const fields = ((object as Written).spec ?? {}) as Parameters<typeof hasGrantFields>[0]
+  return hasGrantFields(fields) ? UNGRANTED : null
+}
+
+/** Reports whether the Permission is that of a grant, by its name and label. */
+function isOfGrant({ metadata: { name, labels } = {} }: Written): boolean {
+  const id = labels?.[GRANT_LABEL]
+  return id !== undefined && name === grantObjectName(id)
+}
+
+const GRANT_STEPS =
+  'approve a held request with "Grant for a time" (`chaperone approvals approve ID --for 1h`), and the operator writes the Permission'
+const UNGRANTED = `spec.expiresAt and spec.maxUses are fields of a grant, which only the answer of an approver makes; remove both, or ${GRANT_STEPS}`
+const CHANGED_GRANT = `this Permission shows a grant, which cannot be changed; delete the Permission to revoke the grant; for another grant, ${GRANT_STEPS}`
 
 function isTenant({ namespace }: AdmissionRequest, rules: FloorRules | undefined): boolean {
   return rules !== undefined && !rules.platformNamespaces.has(namespace)

@@ -3,13 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import type { FloorRules } from '../../core/crd/floors.ts'
 import type { Review } from '../metrics.ts'
 import { type AdmissionResponse, AdmissionReview, reviewBody } from './admission-review.ts'
 import { WEBHOOK_PATHS } from './configuration.ts'
 import { createGatewayWait, type GatewayWait } from './gateway-wait.ts'
 import type { Leaf } from './leaf.ts'
-import { reviewManifest } from './review-manifest.ts'
+import { type ManifestRules, reviewManifest } from './review-manifest.ts'
 import { isWithoutDependency, isWithoutGateway, type ReviewDeps, reviewPod } from './review-pod.ts'
 
 /**
@@ -26,19 +25,18 @@ const LAST_REQUEST_MS = 2_000
 /** Interval at which a stopping server counts its connections. */
 const COUNT_MS = 25
 
-export type WebhookDeps = ReviewDeps & {
-  readonly host: string
-  /** Port to listen on; 0: any free port. */
-  readonly port: number
-  readonly leaf: Leaf
-  /** False until the informer caches are filled. Until then the response is 503, so that no pod is admitted ungoverned. */
-  readonly isReady: () => boolean
-  /** Weakest settings that a Gateway may have; absent: no Gateway has a floor. */
-  readonly floorRules?: FloorRules
-  /** Called after each review, with its duration in milliseconds. `failed`: an unexpected error. */
-  readonly onReview: (review: Review, durationMs: number) => void
-  readonly onFailure: (error: unknown) => void
-}
+export type WebhookDeps = ReviewDeps &
+  ManifestRules & {
+    readonly host: string
+    /** Port to listen on; 0: any free port. */
+    readonly port: number
+    readonly leaf: Leaf
+    /** False until the informer caches are filled. Until then the response is 503, so that no pod is admitted ungoverned. */
+    readonly isReady: () => boolean
+    /** Called after each review, with its duration in milliseconds. `failed`: an unexpected error. */
+    readonly onReview: (review: Review, durationMs: number) => void
+    readonly onFailure: (error: unknown) => void
+  }
 
 export type WebhookServer = AsyncDisposable & {
   readonly port: number
@@ -121,7 +119,7 @@ function reviewRequest(
   path: Path,
 ): AdmissionResponse {
   try {
-    if (path === WEBHOOK_PATHS.manifests) return reviewManifest(request, deps.floorRules)
+    if (path === WEBHOOK_PATHS.manifests) return reviewManifest(request, deps)
     return reviewPod(request, path === WEBHOOK_PATHS.required, deps)
   } catch (error) {
     deps.onFailure(error)

@@ -24,6 +24,8 @@ const SURFACE: Readonly<Record<string, string>> = {
   'policies/write-store.ts': 'manifests write their policies and record the events of the whole change set',
   'users/provider-accounts.ts':
     'the identity provider creates and changes accounts in the transaction of a sign-in',
+  'approvals/grants/grant-objects.ts':
+    'a Permission of the cluster shows a grant, and its deletion revokes it',
   'approvals/card.ts': 'every card of an approval has the same facts',
   'chat/card-nonce.ts': 'every answer invalidates the card that shows the approval before it',
   'chat/bot.ts': 'every change of a Connector refuses the credential of the approvals bot',

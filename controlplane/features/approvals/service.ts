@@ -4,6 +4,7 @@ import type { HoldBody, HoldReply, SpendReply } from '../../../core/wire/gateway
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
+import type { GrantObject } from '../../../core/wire/operator/grants.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
 import type { CancelApprovedAction } from '../actions/cancellation.ts'
@@ -17,6 +18,7 @@ import { type Withdrawal, withdraw } from './answers/withdrawal.ts'
 import { approvalCard } from './card.ts'
 import { confirmGrants } from './grants/confirm-grants.ts'
 import { endGrant } from './grants/end-grant.ts'
+import { listGrantObjects } from './grants/grant-objects.ts'
 import { findGrants, type GrantQuestion, type GrantRow, getGrant, listGrants } from './grants/store.ts'
 import type { HoldOwner } from './hold-input.ts'
 import { bindingOf, instanceOf, openHold } from './holds.ts'
@@ -106,6 +108,8 @@ export type Approvals = {
   get(id: string): Promise<ApprovalRow | undefined>
   /** Lists the grants of agents in the given namespaces. */
   grants(namespaces: Namespaces): Promise<readonly GrantRow[]>
+  /** Returns the active grants of Gateways of the cluster, each as the Permission that shows it. */
+  grantObjects(): Promise<readonly GrantObject[]>
   /** Returns the usable grants that may approve a held request; parameters and rules are not compared. */
   grantsFor(asked: GrantQuestion): Promise<readonly GrantRow[]>
   /**
@@ -154,6 +158,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     },
     get: (id) => getApproval(db, id),
     grants: (namespaces) => listGrants(createScopedQuery(db, namespaces)),
+    grantObjects: () => listGrantObjects(db),
     grantsFor: (asked) => findGrants(db, asked),
     revokeGrant: (namespaces, revoked) => db.tx((q) => revoke(q, { orgId, namespaces, revoked })),
   }

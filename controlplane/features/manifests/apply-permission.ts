@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { idlePermission, unreadSockets } from '../../../core/decision/permissions/permission-warnings.ts'
 import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
+import { endGrantOfObject, judgeGrantObject } from '../approvals/grants/grant-objects.ts'
 import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
 import type { BindableGateway } from '../gateways/rows.ts'
 import type { PermissionInput } from '../permissions/service.ts'
 import {
+  type Applied,
   type Applier,
   type ApplyContext,
   accepted,
@@ -19,6 +21,8 @@ import { fullNameOf, ownerOf } from './store.ts'
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {
     const { namespace, boundBefore } = object
+    const judged = await judgeGrantObject(context.q, object)
+    if (judged === 'grant') return showGrant(context, object)
     const all = await context.reads.gateways(namespace, object.spec.gatewayRefs)
     const labels = await context.reads.labels(namespace)
     const asking = { kind: 'permissions', namespace, labels, boundBefore } as const
@@ -37,14 +41,29 @@ export const permissionApplier: Applier<'Permission'> = {
       const inForce = rows.length === 0 ? 'nothing' : 'binding_lost'
       return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed, inForce })
     }
-    const warnings = ruleWarnings(object, await context.reads.declaredActions())
+    const ofGrant = judged === 'ordinary' ? [] : [judged.warning]
+    const warnings = [...ofGrant, ...ruleWarnings(object, await context.reads.declaredActions())]
     return accepted({ changed, gateways: namesOf(gateways), warnings, reasons, problem, bound })
   },
   async inForce({ reads }, key) {
     return (await reads.permissions(key)).length === 0 ? 'nothing' : 'last_good'
   },
 
-  remove: (context, key) => replace(context, key, []),
+  async remove(context, key) {
+    const isReplaced = await replace(context, key, [])
+    // Events of collected writes precede the event of the revoked grant.
+    await context.writes.flush()
+    const { q, orgId } = context
+    await endGrantOfObject(q, { ...key, orgId, actor: MANIFESTS_ACTOR })
+    return isReplaced
+  },
+}
+
+/** Accepts the Permission of a grant. It has no rules in force, because the grant itself approves requests. */
+async function showGrant(context: ApplyContext, object: ManifestObject<'Permission'>): Promise<Applied> {
+  const { namespace, spec } = object
+  const gateways = spec.gatewayRefs.map((ref) => `${ref.namespace ?? namespace}/${ref.name}`)
+  return accepted({ changed: await replace(context, object, []), gateways })
 }
 
 /**

@@ -23,6 +23,8 @@ export const OPERATOR_PATHS = {
   state: '/api/operator/state',
   /** `POST` reports pods with a sidecar. `GET` returns the pods that exist according to the control plane. */
   pods: '/api/operator/pods',
+  /** `GET` returns the grants in force, each as the Permission that shows it in the cluster. */
+  grants: '/api/operator/grants',
 } as const
 
 const ObjectName = z.object({ kind: z.string(), namespace: z.string(), name: z.string() })

@@ -35,7 +35,7 @@ const RULE = { connectorType: 'codehost', actionPattern: 'codehost.pr.*', decisi
 const TIMING = {
   watch: { watchS: [290, 590], idleMs: 400, minMs: 10, maxMs: 100 },
   lease: { durationMs: 1_500, renewDeadlineMs: 1_000, retryMs: 200 },
-  leader: { sweepMs: 300, secretsMs: 200, stateMs: 100, countsMs: 100 },
+  leader: { sweepMs: 300, secretsMs: 200, stateMs: 100, countsMs: 100, grantsMs: 100 },
 } as const
 
 let api: FakeKubeApi

@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { grantObjectName } from '../../../core/crd/manifests/grant-permission.ts'
 import { pathOf } from '../../../operator/kube/objects.ts'
+import { grantFor, revokeGrant } from '../../controlplane/approvals/granted.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
 import { type ClusterWorld, SYSTEM, startClusterWorld, untilConditions } from './world.ts'
@@ -15,6 +17,7 @@ const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [OURS], resources: KINDS, verbs: ['list', 'watch'] },
   { apiGroups: [OURS], resources: KINDS.map((kind) => `${kind}/status`), verbs: ['patch'] },
   { apiGroups: [OURS], resources: ['gateways'], verbs: ['patch'] },
+  { apiGroups: [OURS], resources: ['permissions'], verbs: ['create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
   {
@@ -103,6 +106,25 @@ async function comeAndGo({ cluster, replica }: ClusterWorld): Promise<void> {
   await eventually('its deletion is reported', async () => !(await isKnown()) || null)
 }
 
+/** A grant whose Permission is written and removed. */
+async function grantAndRevoke({ cluster, replica }: ClusterWorld): Promise<void> {
+  const gateway = await replica.enrol('team/prod')
+  await replica.command(gateway, 'agents.register', { name: 'team/bot' })
+  const { id } = await grantFor(replica, gateway, 'team/bot')
+  const name = grantObjectName(id)
+  await eventually('the Permission is written', () =>
+    cluster.get('Permission', 'team', name).catch(() => null),
+  )
+  await untilConditions(cluster, ['Permission', 'team', name], ['Ready=True/Ready'])
+  await revokeGrant(replica, id)
+  await eventually('the Permission is removed', async () =>
+    cluster.get('Permission', 'team', name).then(
+      () => null,
+      () => true,
+    ),
+  )
+}
+
 describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSETS_HINT})`, () => {
   test('are exactly those that it uses, and Secrets only where they are granted', async () => {
     await using world = await startClusterWorld()
@@ -129,6 +151,7 @@ describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSET
         cluster.get('ConfigMap', namespace, 'chaperone-emergency').catch(() => null),
       )
     await comeAndGo(world)
+    await grantAndRevoke(world)
     await untilConditions(cluster, ['Connector', 'team', 'codehost'], ['Ready=True/Ready'])
     const refused = await untilConditions(
       cluster,
@@ -162,7 +185,10 @@ describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSET
         ),
     )
     // An apply of what is not there is a patch that needs the right to create.
-    const used = new Set([...calls.map(({ call }) => call), 'create :configmaps'])
+    const used = new Set([
+      ...calls.map(({ call }) => call),
+      ...['create :configmaps', `create ${OURS}:permissions`],
+    ])
     expect([...used].sort()).toEqual([...new Set(granted)].sort())
   })
 })

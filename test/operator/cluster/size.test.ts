@@ -107,7 +107,7 @@ async function untilQuiet(): Promise<void> {
 
 const SIZE = { gateways: 500, pods: 5_000 }
 const NEVER = 600_000
-const LEADER = { sweepMs: NEVER, secretsMs: NEVER, stateMs: 20, countsMs: 100 }
+const LEADER = { sweepMs: NEVER, secretsMs: NEVER, stateMs: 20, countsMs: 100, grantsMs: NEVER }
 
 describe(`at ${SIZE.gateways} Gateways and ${SIZE.pods} pods`, () => {
   test('an event of a pod or of a gateway process reconciles and writes its own Gateway only', async () => {

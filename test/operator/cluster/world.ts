@@ -60,7 +60,7 @@ const NO_ADMISSION: AdmissionComponent = {
 /** As quick as a test wants it; nothing else is different. */
 const QUICK: ClusterTiming = {
   lease: { durationMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 },
-  leader: { sweepMs: 1_000, secretsMs: 300, stateMs: 100, countsMs: 200 },
+  leader: { sweepMs: 1_000, secretsMs: 300, stateMs: 100, countsMs: 200, grantsMs: 100 },
   kill: {
     ...{ silentMs: 2_000, brokenMs: 500 },
     maps: { watchS: [1, 2], idleMs: 5_000, minMs: 50, maxMs: 1_000 },

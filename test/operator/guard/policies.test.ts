@@ -14,6 +14,7 @@ import {
 } from '../../support/kube-api-server.ts'
 import { clientOf, createNamespace, createPod, refusalOf } from '../../support/kube-objects.ts'
 import { agent, governedPod, OPTIONS, PLAIN, prepare, proxy, secure, WAYS } from './bypass-pods.ts'
+import { describeGrantPermissions } from './grant-permissions.ts'
 import { authorities, type Guard, hardened, token } from './guard-world.ts'
 import { describeGvisorRuleSetter } from './gvisor-rule-setter.ts'
 import { describePodsWithoutSidecar } from './pods-without-sidecar.ts'
@@ -225,6 +226,8 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
   describePodsWithoutSidecar(guard)
 
   describeSandboxObjects(guard)
+
+  describeGrantPermissions(() => ({ server, client }))
 
   it('protects the metadata of the injector in a status update', async () => {
     const call = (metadata: object): KubeCall => ({

@@ -42,8 +42,17 @@ export const OPERATOR_RULES = {
   own: [{ apiGroups: [''], resources: ['secrets'], verbs: ['create', 'get', 'update'] }],
 }
 
+/** What the role of the operator has to say for grants. */
+export const GRANT_RULE = {
+  ...{ apiGroups: ['chaperone.dev'], resources: ['permissions'], verbs: ['create', 'patch', 'delete'] },
+}
+
 /** The operator's ServiceAccount with exactly these rights. */
-export async function operatorClient(server: KubeApiServer, admin: KubeClient): Promise<KubeClient> {
+export async function operatorClient(
+  server: KubeApiServer,
+  admin: KubeClient,
+  rules: readonly object[] = OPERATOR_RULES.cluster,
+): Promise<KubeClient> {
   const [namespace, name] = ['chaperone-system', 'chaperone-operator']
   const rbac = { base: '/apis/rbac.authorization.k8s.io/v1', group: 'rbac.authorization.k8s.io' }
   const post = (path: string, body: object) =>
@@ -52,7 +61,7 @@ export async function operatorClient(server: KubeApiServer, admin: KubeClient): 
   const roleRef = (kind: string) => ({ apiGroup: rbac.group, kind, name })
   const metadata = { name }
   await post(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata })
-  await post(`${rbac.base}/clusterroles`, { metadata, rules: OPERATOR_RULES.cluster })
+  await post(`${rbac.base}/clusterroles`, { metadata, rules })
   await post(`${rbac.base}/clusterrolebindings`, { metadata, subjects, roleRef: roleRef('ClusterRole') })
   await post(`${rbac.base}/namespaces/${namespace}/roles`, { metadata, rules: OPERATOR_RULES.own })
   await post(`${rbac.base}/namespaces/${namespace}/rolebindings`, {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Floors } from '../../../core/crd/floors.ts'
+import { pathOf, RESOURCES } from '../../../operator/kube/objects.ts'
 import { createCertificateStore } from '../../../operator/webhook/certificate-store.ts'
 import { type Certificates, createCertificates } from '../../../operator/webhook/certificates.ts'
 import type { ReviewDeps } from '../../../operator/webhook/review-pod.ts'
@@ -12,6 +13,7 @@ import {
   kubeAssets,
   startKubeApiServer,
 } from '../../support/kube-api-server.ts'
+import { GRANT_RULE, OPERATOR_USER, operatorClient } from '../inject/operator-account.ts'
 import { type Cluster, type OurKind, openCluster } from '../kube/cluster.ts'
 
 const RULE = { name: 'no', conditions: ['action.type == "codehost.repo.delete"'], decision: 'deny' }
@@ -77,6 +79,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
       leaf: certificates.leaf,
       isReady: () => false,
       floorRules: { floors, platformNamespaces },
+      operatorUser: OPERATOR_USER,
       onReview: () => {
         reviews += 1
       },
@@ -159,6 +162,25 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     ).toBeNull()
     const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.pr.mrege', decision: 'allow' }]
     expect(await refusal('Permission', 'warned', { gatewayRefs: [{ name: 'main' }], rules })).toBeNull()
+  })
+
+  test('a Permission with the fields of a grant is refused to users, and the operator writes it', async () => {
+    const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.pr.merge', decision: 'allow' }]
+    const spec = { gatewayRefs: [{ name: 'main' }], rules, expiresAt: '2099-01-01T00:00:00Z', maxUses: 2 }
+    expect(await refusal('Permission', 'granted', spec)).toContain('Grant for a time')
+    expect(await said(cluster.get('Permission', 'team', 'granted'))).toContain('not found')
+    using operator = await operatorClient(server, cluster.client, [GRANT_RULE])
+    const body = {
+      ...{ apiVersion: 'chaperone.dev/v1alpha1', kind: 'Permission' },
+      ...{ metadata: { name: 'granted', namespace: 'team' }, spec },
+    }
+    const path = pathOf(RESOURCES.Permission, 'team')
+    await eventually('the rights of the operator are in force', async () =>
+      (await said(operator.call({ method: 'POST', path, body }))) === null ? true : null,
+    )
+    const change = { spec: { maxUses: 50 } }
+    expect(await said(cluster.patch('Permission', 'team', 'granted', change))).toContain('Grant for a time')
+    expect(await said(cluster.remove('Permission', 'team', 'granted'))).toBeNull()
   })
 
   test('a stored Policy that no longer compiles can be annotated and deleted, but its spec cannot change', async () => {

@@ -23,7 +23,7 @@ function refusal(kind: Kind, spec: object, before?: object, namespace = 'team'):
       object: objectOf(kind, spec),
       ...(before === undefined ? {} : { oldObject: objectOf(kind, before) }),
     } as AdmissionRequest,
-    { ...NO_FLOORS, platformNamespaces: new Set(['platform']) },
+    { floorRules: { ...NO_FLOORS, platformNamespaces: new Set(['platform']) } },
   )
   expect(allowed).toBe(refused === undefined)
   return refused?.message ?? null
@@ -223,4 +223,50 @@ test('every rule of a Policy is compiled, and each problem has its place and the
   expect(message).toMatch(/spec\.rules\.0\.conditions\.1: .*no field "efect" \(did you mean effect\?\)/)
   expect(message).toMatch(/spec\.rules\.1\.conditions\.0: .*line 2, column 3.*\(did you mean request\?\)/)
   expect(message).toMatch(/spec\.rules\.2\.conditions\.0: .*\(did you mean startsWith\?\)/)
+})
+
+describe('of Permissions with the fields of a grant', () => {
+  const OPERATOR = 'system:serviceaccount:chaperone-system:chaperone-operator'
+  const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.pr.merge', decision: 'allow' }]
+  const PLAIN = { gatewayRefs: [{ name: 'main' }], rules }
+  const GRANT = { ...PLAIN, expiresAt: '2099-01-01T00:00:00Z', maxUses: 2 }
+  const OF_GRANT = { name: 'grant-abc', labels: { 'chaperone.dev/grant': 'grt_aBc' } }
+
+  function reviewed(username: string, spec: object, before?: object, metadata: object = { name: 'n' }) {
+    const object = (of: object) => ({ ...objectOf('Permission', of), metadata })
+    const { refused } = reviewManifest(
+      {
+        ...{ uid: 'u', operation: before === undefined ? 'CREATE' : 'UPDATE', namespace: 'team', name: 'n' },
+        resource: { group: 'chaperone.dev', version: 'v1alpha1', resource: 'permissions' },
+        ...{ object: object(spec), userInfo: { username } },
+        ...(before === undefined ? {} : { oldObject: object(before) }),
+      } as AdmissionRequest,
+      { operatorUser: OPERATOR },
+    )
+    return refused?.message ?? null
+  }
+
+  test.each([
+    ['both', GRANT],
+    ['only an end', { ...PLAIN, expiresAt: GRANT.expiresAt }],
+    ['only a number of uses', { ...PLAIN, maxUses: 1 }],
+  ])('one with %s is refused to users, with the step to take', (_, spec) => {
+    expect(reviewed('ann', spec)).toMatch(/expiresAt and spec\.maxUses .*Grant for a time/)
+    expect(reviewed('ann', spec, PLAIN)).toMatch(/Grant for a time/)
+    expect(reviewed(OPERATOR, spec)).toBeNull()
+  })
+
+  test('that of a grant is refused to users also without the fields, and changed by the operator', () => {
+    expect(reviewed('ann', { ...GRANT, maxUses: 3 }, GRANT, OF_GRANT)).toMatch(/delete the Permission/)
+    expect(reviewed('ann', PLAIN, GRANT, OF_GRANT)).toMatch(/delete the Permission/)
+    expect(reviewed(OPERATOR, { ...GRANT, maxUses: 3 }, GRANT, OF_GRANT)).toBeNull()
+  })
+
+  test('one that nobody granted loses the fields by an update of a user', () => {
+    expect(reviewed('ann', PLAIN, GRANT)).toBeNull()
+  })
+
+  test('an update of only the metadata is admitted', () => {
+    expect(reviewed('ann', GRANT, GRANT, OF_GRANT)).toBeNull()
+  })
 })

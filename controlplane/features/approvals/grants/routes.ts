@@ -1,6 +1,8 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
 import { Ok } from '../../../../core/wire/fields.ts'
 import { GrantList, type GrantView, RevokeGrantQuery } from '../../../../core/wire/grants.ts'
+import { GrantObjects } from '../../../../core/wire/operator/grants.ts'
+import { OPERATOR_PATHS } from '../../../../core/wire/operator/operator.ts'
 import { type Route, route } from '../../../http/route.ts'
 import { actorOf } from '../../audit/actor.ts'
 import type { Approvals } from '../service.ts'
@@ -34,6 +36,14 @@ export function createGrantRoutes({ approvals }: { readonly approvals: Approvals
         await approvals.revokeGrant(namespaces, { id: query.grant_id, by: principal.email, actor })
         return { ok: true as const }
       },
+    }),
+    route({
+      method: 'GET',
+      path: OPERATOR_PATHS.grants,
+      auth: 'operator',
+      summary: 'Lists the grants in force at Gateways of the cluster, each as the Permission that shows it',
+      response: GrantObjects,
+      handler: async () => ({ grants: [...(await approvals.grantObjects())] }),
     }),
   ]
 }

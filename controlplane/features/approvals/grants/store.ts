@@ -234,3 +234,35 @@ export async function lockUnspentHolds(q: Query, id: string, windowS: number): P
   )
   return rows.map((row) => row.id)
 }
+
+/** SQL expression for the name of the Permission of a grant, as `grantObjectName` returns it. */
+const OBJECT_NAME =
+  "'grant-' || lower(substr(permission_grants.id, position('_' in permission_grants.id) + 1))"
+const OF_CLUSTER = `exists (select from gateways g where g.id = gateway_id and g.source = 'kubernetes'`
+
+export type ShownGrant = GrantRow & { readonly isStored: boolean }
+
+/** Lists the active grants of Gateways of the cluster. `isStored`: whether the operator has pushed their Permission. */
+export async function listShownGrants(q: Query): Promise<readonly ShownGrant[]> {
+  const { rows } = await q.query<ShownGrant>(
+    `select ${COLUMNS}, exists (select from manifest_objects m join gateways g on g.id = gateway_id
+         where m.kind = 'Permission' and m.namespace = split_part(g.name, '/', 1) and m.name = ${OBJECT_NAME})
+       as "isStored"
+     from permission_grants where ${USABLE} and ${OF_CLUSTER}) order by id limit 10000`,
+    [],
+  )
+  return rows
+}
+
+/** Returns the grant that a Permission of the cluster shows, whether it is active or not. */
+export async function findGrantOfObject(
+  q: Query,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<GrantRow | undefined> {
+  const { rows } = await q.query<GrantRow>(
+    `select ${COLUMNS} from permission_grants where ${OBJECT_NAME} = $1
+       and ${OF_CLUSTER} and split_part(g.name, '/', 1) = $2)`,
+    [name, namespace],
+  )
+  return rows[0]
+}

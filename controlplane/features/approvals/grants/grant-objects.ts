@@ -1,0 +1,64 @@
+import {
+  type ClusterGrant,
+  GRANT_NAME_PREFIX,
+  grantPermission,
+  hasGrantFields,
+  isOfGrant,
+} from '../../../../core/crd/manifests/grant-permission.ts'
+import type { PermissionSpec } from '../../../../core/crd/schemas.ts'
+import type { GrantObject } from '../../../../core/wire/operator/grants.ts'
+import type { Query } from '../../../db/query.ts'
+import type { Actor } from '../../audit/actor.ts'
+import { endGrant } from './end-grant.ts'
+import { findGrantOfObject, type GrantRow, listShownGrants } from './store.ts'
+
+type ObjectName = { readonly namespace: string; readonly name: string }
+
+/** Returns the active grants of Gateways of the cluster, each as the Permission that shows it. */
+export async function listGrantObjects(q: Query): Promise<readonly GrantObject[]> {
+  return (await listShownGrants(q)).map(({ isStored, ...row }) => ({
+    ...grantPermission(clusterGrant(row)),
+    is_stored: isStored,
+  }))
+}
+
+/**
+ * Reports what a Permission of a manifest is: an ordinary one, the Permission of a grant (also of an ended one), or an
+ * ordinary one with fields of grants that have no effect, with the reason as a sentence.
+ */
+export async function judgeGrantObject(
+  q: Query,
+  object: ObjectName & { readonly source: 'kubernetes' | 'file'; readonly spec: PermissionSpec },
+): Promise<'ordinary' | 'grant' | { readonly warning: string }> {
+  if (!hasGrantFields(object.spec)) return 'ordinary'
+  const grant = object.source === 'kubernetes' ? await findGrantOfObject(q, object) : undefined
+  if (grant === undefined) return { warning: UNKNOWN }
+  return isOfGrant(object.spec, clusterGrant(grant)) ? 'grant' : { warning: differing(grant) }
+}
+
+/** Revokes the grant of a deleted Permission, if it is still active. Returns false if there is none. */
+export async function endGrantOfObject(
+  q: Query,
+  object: ObjectName & { readonly orgId: string; readonly actor: Actor },
+): Promise<boolean> {
+  const { namespace, name, orgId, actor } = object
+  const grant = name.startsWith(GRANT_NAME_PREFIX) ? await findGrantOfObject(q, object) : undefined
+  if (grant?.status !== 'active') return false
+  return endGrant(q, { id: grant.id, orgId, by: `kubernetes Permission ${namespace}/${name}`, actor })
+}
+
+const EFFECT = 'both have no effect: the rules stay in force without an end, and the object releases no hold'
+
+const UNKNOWN = `spec.expiresAt and spec.maxUses: no approver granted this Permission, so ${EFFECT}. Remove both fields, or grant on the card of a held request.`
+
+function differing({ id }: GrantRow): string {
+  return `spec differs from grant ${id}, so expiresAt and maxUses have no effect, the rules stay in force as those of any Permission, and the object releases no hold. Undo the change; for another grant, answer a held request.`
+}
+
+function clusterGrant(row: GrantRow): ClusterGrant {
+  return {
+    ...row,
+    expiresAt: row.expiresAt.toISOString(),
+    parameterNames: Object.keys(row.parameters),
+  }
+}

@@ -1,0 +1,32 @@
+import { GRANT_NAME_PREFIX } from '../../core/crd/manifests/grant-permission.ts'
+import { demand, type Policy, text } from './expressions.ts'
+import type { GuardOptions } from './guard-options.ts'
+
+/**
+ * Returns the policy about Permissions that the operator writes. RBAC cannot restrict its rights to Permissions of grants,
+ * whose rules allow nothing.
+ */
+export function grantPermissions({ operatorUser }: Pick<GuardOptions, 'operatorUser'>): Policy {
+  const isNamed = (object: string) => `${object}.metadata.name.startsWith(${text(GRANT_NAME_PREFIX)})`
+  const isGrant = [
+    isNamed('object'),
+    'has(object.spec.expiresAt) && has(object.spec.maxUses)',
+    "object.spec.rules.all(rule, rule.decision == 'require_approval')",
+  ].join(' && ')
+  return {
+    name: 'chaperone-grants',
+    rule: {
+      apiGroups: ['chaperone.dev'],
+      apiVersions: ['v1alpha1'],
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+      resources: ['permissions'],
+    },
+    conditions: [{ name: 'is-operator', expression: `request.userInfo.username == ${text(operatorUser)}` }],
+    validations: [
+      demand(
+        `request.operation == 'DELETE' ? ${isNamed('oldObject')} : (${isGrant})`,
+        'the operator writes and deletes only Permissions of grants',
+      ),
+    ],
+  }
+}
