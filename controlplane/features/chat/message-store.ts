@@ -34,7 +34,7 @@ export type CardRow = {
 
 /**
  * Queues the chat messages that are due: cards of new approvals, updates of cards whose nonce is used while the
- * approval is still pending, and outcomes. The query reads the table of approvals, so that messages do not depend on
+ * approval is still pending, outcomes, and the end of an approval whose message shows it as approved. The query reads the table of approvals, so that messages do not depend on
  * the replica or channel of an answer. Does nothing until the chat is configured. An update that failed permanently is
  * not queued again.
  */
@@ -47,9 +47,11 @@ export async function queueChatMessages(q: Query, orgId: string): Promise<void> 
        where a.org_id = $1 and a.status = 'pending' and a.expires_at > clock_timestamp()
        union all
        select a.id, a.org_id, 'chat_update',
-         case when a.status = 'pending' then 'approval.answered' else 'approval.ended' end
+         case when a.status = 'pending' then 'approval.answered' when m.closed_at is null then 'approval.ended'
+           else 'approval.cancelled' end
        from chat_messages m join approvals a on a.id = m.approval_id
-       where a.org_id = $1 and m.closed_at is null and m.created_at > clock_timestamp() - interval '7 days'
+       where a.org_id = $1 and m.created_at > clock_timestamp() - interval '7 days'
+         and (m.closed_at is null or date_trunc('milliseconds', a.responded_at) > m.closed_at)
          and (a.status <> 'pending' or m.nonce_sha256 is null and a.expires_at > clock_timestamp())) due
      where not exists (select 1 from outbox o where o.kind = due.kind and o.subject_id = due.id
          and o.kind in ('chat_post', 'chat_update') and o.event = due.event
@@ -104,8 +106,16 @@ export async function findCard(q: Query, orgId: string, place: ChatMessageRow): 
   return rows[0]
 }
 
-export async function closeChatMessage(q: Query, approvalId: string): Promise<void> {
-  await q.query('update chat_messages set closed_at = clock_timestamp() where approval_id = $1', [approvalId])
+/** Stores that the message shows the outcome of the time `respondedAt`; null for an expired approval. */
+export async function closeChatMessage(
+  q: Query,
+  approvalId: string,
+  respondedAt: Date | null,
+): Promise<void> {
+  await q.query(
+    'update chat_messages set closed_at = coalesce($2, clock_timestamp()) where approval_id = $1',
+    [approvalId, respondedAt],
+  )
 }
 
 /**

@@ -107,7 +107,9 @@ async function update(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal
   if (!reply.ok) return failure(reply)
   const print = printOf(reply.body, message, nonce)
   const store = (q: Query) =>
-    row.status === 'pending' ? renewChatMessage(q, subjectId, print) : closeChatMessage(q, subjectId)
+    row.status === 'pending'
+      ? renewChatMessage(q, subjectId, print)
+      : closeChatMessage(q, subjectId, row.respondedAt)
   return { outcome: 'delivered', status: reply.status, store }
 }
 

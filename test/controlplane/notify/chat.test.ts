@@ -385,6 +385,24 @@ describe('the message', () => {
     expect(buttonsOf(update)).toEqual([])
   })
 
+  test('shows that an approval was withdrawn after it was shown as approved', async () => {
+    const { id } = await plane.hold()
+    await postedCard(plane, chat, id)
+    const shows = (word: string) =>
+      eventually(`the message says ${word}`, () => chat.messageWith(id)?.text.startsWith(`${word}: `) || null)
+    await plane.owner('POST', '/api/dashboard/proxy-approvals', { id, approved: true })
+    await shows('Approved')
+    const withdrawn = await plane.owner('DELETE', `/api/dashboard/proxy-approvals?id=${id}`)
+    expect(withdrawn.status).toBe(200)
+    await shows('Cancelled')
+    expect(JSON.stringify(chat.messageWith(id))).toContain('owner@example.com withdrew the approval.')
+    const { rows } = await plane.db.query(
+      "select event from outbox where kind = 'chat_update' and subject_id = $1 order by id",
+      [id],
+    )
+    expect(rows).toEqual([{ event: 'approval.ended' }, { event: 'approval.cancelled' }])
+  })
+
   test('shows that time ran out', async () => {
     const card = await plane.hold()
     await told(chat, 'chat.postMessage', card.id)
