@@ -7,6 +7,7 @@ import {
   type SigningKeyRow,
 } from '../features/actions/tokens/signing-key-store.ts'
 import type { Keyring } from './keyring.ts'
+import { sealedPlace } from './sealed-places.ts'
 
 /**
  * An Ed25519 signing key. `publicJwk` contains `kid`, `alg` and `use`. Gateways and readers of `/.well-known/jwks.json`
@@ -32,7 +33,7 @@ export async function loadSigningKeys(q: Query, keyring: Keyring): Promise<Signi
   }
   const all = rows.map((row) => ({
     kid: row.kid,
-    privateKey: createPrivateKey(keyring.open(row.privateKey, row.kid)),
+    privateKey: createPrivateKey(keyring.open(row.privateKey, sealedPlace.signingKey(row.kid))),
     publicJwk: row.publicJwk,
   }))
   const [current] = all
@@ -50,6 +51,6 @@ export async function newSigningKey(keyring: Keyring): Promise<SigningKeyRow> {
     kid,
     alg: 'EdDSA',
     publicJwk: { ...jwk, kid, alg: 'EdDSA', use: 'sig' },
-    privateKey: keyring.seal(pem, kid),
+    privateKey: keyring.seal(pem, sealedPlace.signingKey(kid)),
   }
 }

@@ -3,17 +3,13 @@ import type { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import { isMinted, MINTING_FIELDS } from '../../../core/crd/credential-spec.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import type { Query } from '../../db/query.ts'
 
 /** A credential in the encrypted store. Manifests name it in `credential.vault`. */
 export type CredentialRow = { readonly name: string; readonly secret: Sealed; readonly updatedAt: Date }
 
 type Place = { readonly orgId: string; readonly keyring: Keyring }
-
-/** Returns the context (additional authenticated data) with which a credential of the store is encrypted. */
-export function credentialPlace(name: string): string {
-  return `credential/${name}`
-}
 
 export async function listCredentials(q: Query, orgId: string): Promise<readonly CredentialRow[]> {
   const { rows } = await q.query<CredentialRow>(
@@ -34,7 +30,7 @@ export async function readCredential(
     [orgId, name],
   )
   const [row] = rows
-  return row === undefined ? null : keyring.open(row.secret, credentialPlace(name))
+  return row === undefined ? null : keyring.open(row.secret, sealedPlace.credential(name))
 }
 
 /** State of the short-lived secret of one Connector. */
@@ -74,11 +70,6 @@ export async function getMinted(q: Query, connectorId: string): Promise<MintedRo
     [connectorId],
   )
   return rows[0]
-}
-
-/** Returns the context with which a minted secret is encrypted. */
-export function mintedPlace(connectorId: string, part: 'secret' | 'rotated'): string {
-  return `minted/${connectorId}/${part}`
 }
 
 type MintedConnector = { readonly source: string; readonly spec: Pick<ConnectorSpec, 'credential'> }

@@ -3,6 +3,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { covers } from '../../../core/wire/access/rights.ts'
 import type { CredentialView, TestCredentialReply } from '../../../core/wire/credentials.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
@@ -13,7 +14,7 @@ import { type ConnectorRow, listConnectors, listConnectorsIn } from '../connecto
 import { type TestDeps, testCredential } from './credential-test.ts'
 import { refreshRefused } from './refused.ts'
 import { rotateCredential } from './rotate.ts'
-import { credentialPlace, listCredentials, listMinted, type MintedRow } from './rows.ts'
+import { listCredentials, listMinted, type MintedRow } from './rows.ts'
 import { credentialSource, sourceText } from './source.ts'
 import { deleteCredential, putCredential, setConnectorCredential } from './store.ts'
 
@@ -64,7 +65,7 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
       const write = async (q: Query, target: Target) => {
         const { name } = target
         if (target.kind === 'vault')
-          return putCredential(q, orgId, { name, secret: keyring.seal(secret, credentialPlace(name)) })
+          return putCredential(q, orgId, { name, secret: keyring.seal(secret, sealedPlace.credential(name)) })
         const sealed = keyring.seal(secret, target.id)
         if (!(await setConnectorCredential(q, target.id, sealed))) throw changedMeanwhile(given)
       }

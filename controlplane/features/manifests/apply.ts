@@ -7,6 +7,7 @@ import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import { PermissionSpec, type ResourceKind } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import type { Query } from '../../db/query.ts'
 import { replaceStoredCredential } from '../connectors/service.ts'
 import { readCredential } from '../credentials/rows.ts'
@@ -25,7 +26,7 @@ import { storedClaims } from './hosts/host-claims.ts'
 import { referencesTo, sharedReferences } from './references.ts'
 import type { ManifestRow, ObjectKey } from './rows.ts'
 import { schemaReasons } from './schema-reasons.ts'
-import { credentialPlace, fullNameOf } from './store.ts'
+import { fullNameOf } from './store.ts'
 
 type Appliers = { readonly [K in ResourceKind]: Applier<K> }
 
@@ -257,7 +258,7 @@ export function nameOf({
 
 function credentialOf(keyring: Keyring, row: ManifestRow): string | null {
   const sealed = row.stored.credential
-  return sealed === null ? null : keyring.open(sealed, credentialPlace(row))
+  return sealed === null ? null : keyring.open(sealed, sealedPlace.manifest(row))
 }
 
 function applierOf<K extends ResourceKind>(kind: K): Applier<ResourceKind> {

@@ -5,13 +5,14 @@ import type {
   PushBody,
   PushReply,
 } from '../../../core/wire/operator/operator.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import { nameOf } from './apply.ts'
 import type { ApplyContext } from './apply-context.ts'
 import type { ObjectCache } from './object-cache.ts'
 import { brokenFiles } from './problems.ts'
 import type { Referring } from './references.ts'
 import type { ManifestRow, ObjectKey, ObjectName } from './rows.ts'
-import { credentialPlace, listObjectStates, type ObjectState, stateOf } from './store.ts'
+import { listObjectStates, type ObjectState, stateOf } from './store.ts'
 
 export function keyOf({ resource: { kind, metadata } }: PushBody): ObjectKey {
   return { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }
@@ -158,7 +159,7 @@ export function rowOfPush(
   const key = keyOf(body)
   const { uid, generation, source, managed_by: managedBy, resource, credential, problems, unnamed } = body
   const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
-  const sealed = typeof credential === 'string' ? keyring.seal(credential, credentialPlace(key)) : null
+  const sealed = typeof credential === 'string' ? keyring.seal(credential, sealedPlace.manifest(key)) : null
   // An absent credential means that the operator cannot read the Secret at the moment, so the stored credential stays.
   const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
   const stored = {

@@ -26,14 +26,6 @@ export function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {
 }
 
 /**
- * Returns the context (additional authenticated data) with which a credential in the table `manifest_objects` is
- * encrypted.
- */
-export function credentialPlace({ kind, namespace, name }: ObjectKey): string {
-  return `desired/${kind}/${namespace}/${name}`
-}
-
-/**
  * Serialises transactions that write manifest objects until this transaction ends, because the bindings of objects
  * depend on each other.
  */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { base62 } from '../../../core/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import type { Db, Query } from '../../db/query.ts'
 import {
   insertMessage,
@@ -60,7 +61,7 @@ export function createNotifications({ db, orgId, keyring }: Deps): Notifications
         kind: 'webhook',
         orderKey: given.actionRequestId,
         receiver: receiverOf(given.url),
-        url: keyring.seal(given.url, urlPlace(eventId)),
+        url: keyring.seal(given.url, sealedPlace.outboxUrl(eventId)),
         event: given.event,
         subjectId: given.actionRequestId,
         payload: { status: given.status, decision: given.decision ?? null, action_spec: given.actionSpec },
@@ -78,11 +79,6 @@ export function createNotifications({ db, orgId, keyring }: Deps): Notifications
       })
     },
   }
-}
-
-/** Returns the context (additional authenticated data) with which the address of a message is encrypted. */
-export function urlPlace(eventId: string): string {
-  return `outbox ${eventId}`
 }
 
 /** Queues one message in the caller's transaction. No other message waits for its delivery. */

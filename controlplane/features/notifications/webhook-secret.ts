@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
@@ -29,7 +30,7 @@ export function createWebhookSecret(deps: {
   readonly keyring: Keyring
 }): WebhookSecret {
   const { db, orgId, keyring } = deps
-  const place = `setting ${KEY}`
+  const place = sealedPlace.setting(KEY)
   const read = async (q: Query): Promise<readonly string[]> => {
     const stored = await getSetting(q, orgId, KEY)
     return stored === undefined ? [] : unseal(stored, keyring, place)

@@ -1,7 +1,7 @@
 import type { Keyring } from '../../crypto/keyring.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import type { Deliver, Delivery } from './delivery.ts'
 import type { Send, SendReply } from './send.ts'
-import { urlPlace } from './service.ts'
 import type { Leased } from './store.ts'
 import { signWebhook, type WebhookSecret } from './webhook-secret.ts'
 
@@ -20,7 +20,7 @@ export type WebhookDeps = {
 export function createWebhookDelivery(deps: WebhookDeps): Deliver {
   return async (message, signal) => {
     if (message.url === null) return { outcome: 'obsolete', why: 'the notification has no address' }
-    const url = deps.keyring.open(message.url, urlPlace(message.eventId))
+    const url = deps.keyring.open(message.url, sealedPlace.outboxUrl(message.eventId))
     if (!isWeb(url)) return { outcome: 'refused', why: 'webhook_url is no http(s) address', status: 0 }
     const body = await bodyOf(message, url, deps.tokenFor)
     const timestamp = Math.floor(message.leasedAt.getTime() / 1_000)

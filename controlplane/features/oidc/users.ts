@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Keyring } from '../../crypto/keyring.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import type { Query } from '../../db/query.ts'
 import {
   changeProviderAccess,
@@ -52,14 +53,14 @@ export type ProviderUsers = {
 export function createProviderUsers(deps: ProviderUsersDeps): ProviderUsers {
   const { settings, keyring } = deps
   const { issuer } = settings
-  const place = (userId: string) => `tokens of ${userId} at the identity provider`
 
   async function confirm(q: Query, userId: string, { user: claims, tokens }: Confirmed): Promise<UserRow> {
     const user = await lockUser(q, userId)
     if (user === undefined || user.status !== 'active') throw new SignInError('suspended')
     const access = accessOf(claims.groups, settings.groups)
     const changed = await applyAccess(q, deps, user, access)
-    const sealed = tokens === null ? null : keyring.seal(JSON.stringify(tokens), place(userId))
+    const sealed =
+      tokens === null ? null : keyring.seal(JSON.stringify(tokens), sealedPlace.identityTokens(userId))
     const isEmailVerified = claims.isEmailVerified && isSameAddress(claims.email, user.email)
     await saveIdentity(q, { userId, issuer, subject: claims.subject, tokens: sealed, isEmailVerified })
     return changed
@@ -87,7 +88,7 @@ export function createProviderUsers(deps: ProviderUsersDeps): ProviderUsers {
     },
     openTokens({ userId, tokens, issuer: from }) {
       if (tokens === null || from !== issuer) throw new SignInError('refused')
-      return JSON.parse(keyring.open(tokens, place(userId))) as ProviderTokens
+      return JSON.parse(keyring.open(tokens, sealedPlace.identityTokens(userId))) as ProviderTokens
     },
   }
 }

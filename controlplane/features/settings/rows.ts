@@ -1,4 +1,5 @@
 import type { Keyring } from '../../crypto/keyring.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import type { Query } from '../../db/query.ts'
 import type { StoredSetting } from './store.ts'
 
@@ -20,10 +21,5 @@ export async function getSetting(
 export async function readSetting(q: Query, { orgId, keyring }: Place, key: string): Promise<string | null> {
   const value = await getSetting(q, orgId, key)
   if (value === undefined) return null
-  return typeof value === 'string' ? value : keyring.open(value, settingPlace(key))
-}
-
-/** Returns the context (additional authenticated data) with which a secret setting is encrypted. */
-export function settingPlace(key: string): string {
-  return `setting ${key}`
+  return typeof value === 'string' ? value : keyring.open(value, sealedPlace.setting(key))
 }

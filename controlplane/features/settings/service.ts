@@ -1,12 +1,13 @@
 import { CHANNEL_ID } from '../../../core/decision/policies/approvals-channel.ts'
 import { MASK, PLAIN_SETTINGS, type SettingKey } from '../../../core/wire/settings.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { validationError } from '../../http/input.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { type ApprovalsBotDeps, refuseConnectorsBot } from '../chat/bot.ts'
-import { getSetting, readSetting, settingPlace } from './rows.ts'
+import { getSetting, readSetting } from './rows.ts'
 import { deleteSetting, listSettings, putSetting, type StoredSetting } from './store.ts'
 
 export type Settings = {
@@ -29,7 +30,7 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
     if (value === '') return deleteSetting(q, orgId, key)
     return putSetting(q, orgId, {
       key,
-      value: PLAIN_SETTINGS.has(key) ? value : keyring.seal(value, settingPlace(key)),
+      value: PLAIN_SETTINGS.has(key) ? value : keyring.seal(value, sealedPlace.setting(key)),
     })
   }
   const read = (key: SettingKey, q: Query = db) => readSetting(q, { orgId, keyring }, key)

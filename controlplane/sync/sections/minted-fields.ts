@@ -1,12 +1,12 @@
 import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
+import { sealedPlace } from '../../crypto/sealed-places.ts'
 import type { ConnectorRow } from '../../features/connectors/rows.ts'
 import {
   hasMinted,
   isNarrowed,
   type MintedRow,
   mintedKind,
-  mintedPlace,
   sourceHash,
 } from '../../features/credentials/rows.ts'
 
@@ -29,7 +29,7 @@ export function mintedFields(
   if (found === undefined || found.sourceHash !== source)
     return { secret: null, minted: { serial: 0, expires_at: null, error: null, ...stated } }
   const { secret: sealed, serial, expiresAt, error } = found
-  const secret = sealed === null ? null : keyring.open(sealed, mintedPlace(row.id, 'secret'))
+  const secret = sealed === null ? null : keyring.open(sealed, sealedPlace.minted(row.id, 'secret'))
   // A secret without an expiry is one that a gateway sends like a stored one, until another takes its place.
   if (secret !== null && expiresAt === null && error === null) return { secret }
   return {

@@ -2,13 +2,14 @@ import type { Logger } from 'pino'
 import { hasLocalSource } from '../../../../core/crd/credential-spec.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
 import type { Sealed } from '../../../crypto/sealed.ts'
+import { sealedPlace } from '../../../crypto/sealed-places.ts'
 import { bumpVersion, CHANGES_CHANNEL } from '../../../db/config-version.ts'
 import type { Db } from '../../../db/query.ts'
 import { systemActor } from '../../audit/actor.ts'
 import { recordEvent } from '../../audit/events.ts'
 import { type ConnectorRow, listConnectors } from '../../connectors/rows.ts'
 import { createRereads, type Rereads } from '../local/rereads.ts'
-import { hasMinted, listMinted, type MintedRow, mintedPlace, sourceHash } from '../rows.ts'
+import { hasMinted, listMinted, type MintedRow, sourceHash } from '../rows.ts'
 import { type Mint, MintError, type Minted, type MintRequest } from './mint.ts'
 import { claimMinted, storeMinted, storeMintFailure } from './store.ts'
 import { MIN_LIFETIME_MS, retryDelayMs, timesOf, timesWithoutExpiry } from './times.ts'
@@ -186,7 +187,8 @@ function requestOf(keyring: Keyring, { connector, source, row }: Claimed): MintR
   return {
     credential: spec.credential,
     secret: source.secret,
-    rotated: isSame && row.rotated !== null ? keyring.open(row.rotated, mintedPlace(id, 'rotated')) : null,
+    rotated:
+      isSame && row.rotated !== null ? keyring.open(row.rotated, sealedPlace.minted(id, 'rotated')) : null,
     connector: connector.name,
     source: connector.source === 'kubernetes' ? 'kubernetes' : 'file',
   }
@@ -209,7 +211,8 @@ async function storeSuccess(
       ? timesWithoutExpiry(random())
       : timesOf(lifetimeMs - (performance.now() - sinceMs), random())
   await db.tx(async (q) => {
-    const seal = (text: string, part: 'secret' | 'rotated') => keyring.seal(text, mintedPlace(id, part))
+    const seal = (text: string, part: 'secret' | 'rotated') =>
+      keyring.seal(text, sealedPlace.minted(id, part))
     const stored = await storeMinted(q, {
       ...times,
       connectorId: id,
@@ -239,7 +242,7 @@ function isSameReading(keyring: Keyring, { connector, source, row }: Claimed, se
   const isRead =
     hasLocalSource(credential) && credential?.oauth2 === undefined && credential?.githubApp === undefined
   if (!isRead || row.secret === null || row.sourceHash !== source.hash) return false
-  return opened(keyring, row.secret, mintedPlace(connector.id, 'secret')) === secret
+  return opened(keyring, row.secret, sealedPlace.minted(connector.id, 'secret')) === secret
 }
 
 type Failed = Claimed & { readonly error: string; readonly rotated: string | null }
@@ -252,7 +255,7 @@ async function storeFailure(
   await db.tx(async (q) => {
     await storeMintFailure(q, {
       ...{ connectorId: id, sourceHash: source.hash, error, dueInMs },
-      rotated: rotated === null ? null : keyring.seal(rotated, mintedPlace(id, 'rotated')),
+      rotated: rotated === null ? null : keyring.seal(rotated, sealedPlace.minted(id, 'rotated')),
     })
     // A repeated failure with the same text is stored already: no new audit event and no new configuration version.
     if (row.error === error && row.sourceHash === source.hash) return

@@ -13,6 +13,7 @@ import {
 } from '../../../../core/wire/notification-channels.ts'
 import { MASK } from '../../../../core/wire/settings.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
+import { sealedPlace } from '../../../crypto/sealed-places.ts'
 import type { Db } from '../../../db/query.ts'
 import { validationError } from '../../../http/input.ts'
 import { approvalCard } from '../../approvals/card.ts'
@@ -154,7 +155,9 @@ async function settingsOf<N extends ChannelName>(
   if (name === 'slack') return (await slackSettings(deps)) as ChannelSettings[N] | null
   if (name === 'web_push') return (await deps.push.isUsed()) ? ({} as ChannelSettings[N]) : null
   if (row?.config == null) return null
-  return JSON.parse(deps.keyring.open(row.config, placeOf(name))) as ChannelSettings[N]
+  return JSON.parse(
+    deps.keyring.open(row.config, sealedPlace.notificationChannel(name)),
+  ) as ChannelSettings[N]
 }
 
 async function slackSettings({ settings }: ChannelsDeps): Promise<SlackSettings | null> {
@@ -170,7 +173,13 @@ async function put(deps: ChannelsDeps, by: Actor, { name, settings }: ChannelBod
   const merged = settings === null ? null : checked(name, withStored(settings, before))
   await db.tx(async (q) => {
     if (merged === null) await deleteChannel(q, orgId, name)
-    else await putChannel(q, orgId, name, keyring.seal(JSON.stringify(merged), placeOf(name)))
+    else
+      await putChannel(
+        q,
+        orgId,
+        name,
+        keyring.seal(JSON.stringify(merged), sealedPlace.notificationChannel(name)),
+      )
     const details = { keys: [`channel_${name}`] }
     await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details })
   })
@@ -285,8 +294,4 @@ function masked(settings: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(settings).map(([key, value]) => [key, SECRETS.has(key) && value !== '' ? MASK : value]),
   )
-}
-
-function placeOf(name: ChannelName): string {
-  return `notification channel ${name}`
 }

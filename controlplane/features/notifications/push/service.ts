@@ -8,6 +8,7 @@ import type {
 } from '../../../../core/wire/push-subscriptions.ts'
 import { newId } from '../../../crypto/ids.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
+import { sealedPlace } from '../../../crypto/sealed-places.ts'
 import { sha256Hex } from '../../../crypto/sha256.ts'
 import type { Db } from '../../../db/query.ts'
 import { validationError } from '../../../http/input.ts'
@@ -120,7 +121,7 @@ async function add(
       })
     await putSubscription(q, orgId, {
       ...{ id, userId, host, endpointSha256: sha256Hex(endpoint) },
-      keys: keyring.seal(JSON.stringify(target), placeOf(id)),
+      keys: keyring.seal(JSON.stringify(target), sealedPlace.pushSubscription(id)),
     })
     if ((await listSubscriptions(q, orgId, userId)).length > MAX_SUBSCRIPTIONS)
       throw new ChaperoneError('conflict', {
@@ -162,7 +163,7 @@ async function push(
   message: PushMessage,
   signal: AbortSignal,
 ): Promise<Delivery> {
-  const target = JSON.parse(keyring.open(row.keys, placeOf(row.id))) as PushTarget
+  const target = JSON.parse(keyring.open(row.keys, sealedPlace.pushSubscription(row.id))) as PushTarget
   const delivery = await sender.send(target, message, signal).catch(asFailed)
   if (delivery.outcome !== 'gone') {
     if (!signal.aborted || delivery.outcome === 'delivered') await recordPush(db, row.id, errorOf(delivery))
@@ -203,8 +204,4 @@ function viewOf(row: SubscriptionRow): PushSubscriptionView {
     last_failed_at: row.lastFailedAt?.toISOString() ?? null,
     last_error: row.lastError,
   }
-}
-
-function placeOf(id: string): string {
-  return `push subscription ${id}`
 }
