@@ -56,7 +56,8 @@ export const CONFIG_VARIABLES = {
   },
   MASTER_KEY_FILE: {
     fallback: 'required',
-    meaning: 'File with 32 random bytes as base64 or hex; stored credentials are encrypted with it',
+    meaning:
+      'File with 32 random bytes as base64 or hex; stored credentials are encrypted with it. `chaperone keys rotate` adds and removes lines',
   },
   MASTER_KEY: { fallback: 'none', meaning: 'The master key itself, where a file is not possible' },
   TLS_HOSTS: {

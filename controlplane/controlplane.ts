@@ -8,9 +8,10 @@ import {
   type InstallationProof,
   readInstallationKey,
 } from './crypto/installation-proof.ts'
-import { createKeyring, type Keyring } from './crypto/keyring.ts'
+import { createKeyring, type RotatingKeyring } from './crypto/keyring.ts'
+import { parseMasterKeys } from './crypto/master-keys.ts'
 import type { PasswordCost } from './crypto/password.ts'
-import { parseMasterKey, readOrCreateToken, readSecretFile } from './crypto/secret-files.ts'
+import { readOrCreateToken, readSecretFile } from './crypto/secret-files.ts'
 import { sha256 } from './crypto/tokens.ts'
 import { createIndexBuilder } from './db/index-builder.ts'
 import { migrate } from './db/migrate.ts'
@@ -18,6 +19,7 @@ import { openDb } from './db/open.ts'
 import type { Db } from './db/query.ts'
 import { systemActor } from './features/audit/actor.ts'
 import { acceptChatForms } from './features/chat/routes.ts'
+import type { ReadKeys } from './features/master-key/service.ts'
 import type { EmailOptions } from './features/notifications/channels/email.ts'
 import type { PushOptions } from './features/notifications/push/sender.ts'
 import { listen } from './http/listen.ts'
@@ -49,9 +51,10 @@ export type ControlPlaneOptions = {
   readonly passwordCost?: PasswordCost
 }
 
-/** Secrets from environment variables and files, read once at the start. */
+/** Secrets from environment variables and files, read at the start. */
 type Secrets = {
-  readonly keyring: Keyring
+  readonly keyring: RotatingKeyring
+  readonly readKeys: ReadKeys
   readonly adminTokenHash: Buffer | null
   readonly operatorTokenHash: Buffer | null
   readonly maintenanceSecretHash: Buffer | null
@@ -176,14 +179,15 @@ async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
 async function readSecrets(config: ControlPlaneConfig): Promise<Secrets> {
   const { masterKey, adminTokenFile, operatorTokenFile, localGatewayTokenFile, maintenanceSecret } = config
   const { installationKeyFile } = config
-  const key =
+  const readKeys = async () =>
     'file' in masterKey
-      ? parseMasterKey(await readSecretFile(masterKey.file, 'MASTER_KEY_FILE'), masterKey.file)
-      : parseMasterKey(masterKey.value, 'MASTER_KEY')
+      ? parseMasterKeys(await readSecretFile(masterKey.file, 'MASTER_KEY_FILE'), masterKey.file)
+      : parseMasterKeys(masterKey.value, 'MASTER_KEY')
   const adminToken = adminTokenFile && (await readOrCreateToken(adminTokenFile, 'ADMIN_TOKEN_FILE'))
   const operatorToken = operatorTokenFile && (await readSecretFile(operatorTokenFile, 'OPERATOR_TOKEN_FILE'))
   return {
-    keyring: createKeyring(key),
+    keyring: createKeyring(await readKeys()),
+    readKeys,
     adminTokenHash: adminToken ? sha256(adminToken) : null,
     operatorTokenHash: operatorToken ? sha256(operatorToken) : null,
     maintenanceSecretHash: maintenanceSecret ? sha256(maintenanceSecret) : null,

@@ -2,22 +2,27 @@ import type { Logger } from 'pino'
 import type { Clock } from '../core/state/clock.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import { newId } from './crypto/ids.ts'
-import type { Keyring } from './crypto/keyring.ts'
+import type { RotatingKeyring } from './crypto/keyring.ts'
 import type { Db } from './db/query.ts'
 import { createNarrowedTokens } from './features/credentials/minting/narrowed-tokens.ts'
 import { createRefresher } from './features/credentials/minting/refresher.ts'
 import { createMint, createNarrowMint } from './features/credentials/minting/sources.ts'
+import { createKeyRotation, type ReadKeys } from './features/master-key/service.ts'
 
 export type CredentialServicesDeps = {
   readonly config: ControlPlaneConfig
   readonly db: Db
   readonly orgId: string
   readonly log: Logger
-  readonly keyring: Keyring
-  readonly clock: Clock
+  readonly keyring: RotatingKeyring
+  readonly readKeys: ReadKeys
+  readonly clock: Clock & { monotonicMs(): number }
 }
 
-/** Creates the services that mint short-lived credentials: those of Connectors, and those of single requests. */
+/**
+ * Creates the services that mint short-lived credentials, those of Connectors and those of single requests, and the rotation of
+ * the master key.
+ */
 export async function createCredentialServices({ config, ...deps }: CredentialServicesDeps) {
   const refresher = await createRefresher({ ...deps, mint: createMint(config), random: Math.random })
   const narrowedTokens = createNarrowedTokens({
@@ -25,5 +30,6 @@ export async function createCredentialServices({ config, ...deps }: CredentialSe
     mint: createNarrowMint(config, deps.clock),
     newTokenId: () => newId('token'),
   })
-  return { refresher, narrowedTokens }
+  const keyRotation = await createKeyRotation({ ...deps, isOnlyReplica: config.isOnlyReplica })
+  return { keyRotation, refresher, narrowedTokens }
 }

@@ -5,7 +5,7 @@ import { createActionServices } from './action-services.ts'
 import { createCallerServices } from './caller-services.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import { createCredentialServices } from './credential-services.ts'
-import type { Keyring } from './crypto/keyring.ts'
+import type { RotatingKeyring } from './crypto/keyring.ts'
 import { createPasswords, type PasswordCost } from './crypto/password.ts'
 import type { Db } from './db/query.ts'
 import { createScopedQuery, type ScopedReads } from './db/scoped-query.ts'
@@ -32,6 +32,7 @@ import { createRetention } from './features/maintenance/retention.ts'
 import { createEditingGuard } from './features/manifests/editing/editing-guard.ts'
 import { readOrigins } from './features/manifests/object-origins.ts'
 import { createManifests } from './features/manifests/service.ts'
+import type { ReadKeys } from './features/master-key/service.ts'
 import type { EmailOptions } from './features/notifications/channels/email.ts'
 import type { PushOptions } from './features/notifications/push/sender.ts'
 import { createSignIn } from './features/oidc/service.ts'
@@ -64,7 +65,8 @@ export type ServicesDeps = {
   readonly config: ControlPlaneConfig
   readonly db: Db
   readonly log: Logger
-  readonly keyring: Keyring
+  readonly keyring: RotatingKeyring
+  readonly readKeys: ReadKeys
   readonly localGatewayToken: string | null
   /** Address of the chat provider's web API; default: the public address. */
   readonly chatApiUrl?: string | undefined
@@ -186,7 +188,7 @@ export async function createServices(deps: ServicesDeps) {
     localSources: config.localSources,
   })
   const ingestQuota = createIngestQuota({ nowMs: clock.monotonicMs })
-  const { refresher, narrowedTokens } = await createCredentialServices({ ...base, config, db: deps.db })
+  const { keyRotation, refresher, narrowedTokens } = await createCredentialServices({ ...base, ...deps })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
   return {
@@ -266,7 +268,8 @@ export async function createServices(deps: ServicesDeps) {
     retention,
     async stop() {
       for (const service of [daily, sweeper, pages.changes]) service[Symbol.dispose]()
-      for (const service of [refresher, notify, v1.relay, hub, callers]) await service[Symbol.asyncDispose]()
+      for (const service of [refresher, notify, v1.relay, hub, callers, keyRotation])
+        await service[Symbol.asyncDispose]()
     },
   }
 }

@@ -22,6 +22,7 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['credential', async () => (await import('./commands/credential.ts')).credential],
   ['settings', async () => (await import('./commands/settings.ts')).settings],
   ['audit', async () => (await import('./commands/audit.ts')).audit],
+  ['keys', async () => (await import('./keys/keys.ts')).keys],
   ['apply', async () => (await import('./manifests/apply.ts')).apply],
   ['get', async () => (await import('./commands/get.ts')).get],
   ['export', async () => (await import('./manifests/export.ts')).exportCommand],

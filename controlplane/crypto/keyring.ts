@@ -1,62 +1,120 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { deriveKey, type MasterKeys, masterKeyId, sealingKeyOf } from './master-keys.ts'
 import type { Sealed } from './sealed.ts'
 
 export type Keyring = {
-  /**
-   * Id of the master key, 12 hexadecimal digits. The id is stored with each secret. The master key cannot be derived
-   * from its id.
-   */
+  /** Id of the master key that encrypts new secrets. */
   readonly id: string
   /**
    * Encrypts a secret. The row's id is additional authenticated data, so that the secret cannot be decrypted in another
    * row.
    */
   seal(secret: string, rowId: string): Sealed
-  /** Decrypts a secret. Throws for another master key, another row id or modified bytes. */
+  /** Decrypts a secret. Throws for a master key that the keyring does not have, another row id or modified bytes. */
   open(sealed: Sealed, rowId: string): string
-  /** Derives 32 bytes for a purpose with HKDF. Every process with this master key derives the same bytes. */
+  /**
+   * Derives 32 bytes for a purpose with HKDF. Every process of the installation derives the same bytes, also after a
+   * rotation of the master key.
+   */
   derive(purpose: string): Buffer
+}
+
+/** Keyring of a process that follows a rotation of the master key. */
+export type RotatingKeyring = Keyring & {
+  /** Ids of the keys that decrypt secrets, in the order of the master key file: the newest key is the last. */
+  readonly keyIds: readonly [string, ...string[]]
+  /** Whether the keyring decrypts with more than one key. */
+  readonly hasSeveralKeys: boolean
+  /**
+   * Replaces the keys by those of the master key file. Keys that are no longer in the file still decrypt until the process
+   * ends. Throws for a file with another root.
+   */
+  reload(keys: MasterKeys): void
+  /** Encrypts new secrets with this key. Throws for a key that the keyring does not have. */
+  sealWith(keyId: string): void
 }
 
 const ALGORITHM = 'aes-256-gcm'
 const TAG_BYTES = 16
 
 /**
- * Creates the keyring of a master key.
+ * Creates the keyring of the master keys. The oldest key encrypts until `sealWith` selects another.
  *
- * @param masterKey 32 random bytes.
+ * @param given A single key has 32 random bytes.
  */
-export function createKeyring(masterKey: Buffer): Keyring {
-  if (masterKey.length !== 32)
-    throw new Error(`A master key must have 32 bytes, but this one has ${masterKey.length}.`)
-  const derive = (purpose: string) =>
-    Buffer.from(hkdfSync('sha256', masterKey, '', `chaperone ${purpose}`, 32))
-  const key = derive('secrets at rest')
-  const keyId = createHash('sha256').update(key).digest('hex').slice(0, 12)
-  return {
-    id: keyId,
-    seal(secret, rowId) {
-      const nonce = randomBytes(12)
-      const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES }).setAAD(
-        Buffer.from(rowId),
-      )
-      const body = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
-      return { key_id: keyId, nonce: nonce.toString('base64'), ciphertext: body.toString('base64') }
-    },
-    open(sealed, rowId) {
-      if (sealed.key_id !== keyId) {
-        throw new Error(
-          `A stored secret is encrypted with master key ${sealed.key_id}, but this process has ${keyId}. Start with the master key of this database.`,
-        )
-      }
-      const body = Buffer.from(sealed.ciphertext, 'base64')
-      const nonce = Buffer.from(sealed.nonce, 'base64')
-      const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES }).setAAD(
-        Buffer.from(rowId),
-      )
-      decipher.setAuthTag(body.subarray(-TAG_BYTES))
-      return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')
-    },
-    derive,
+export function createKeyring(given: Buffer | MasterKeys): RotatingKeyring {
+  let file = Buffer.isBuffer(given) ? singleKey(given) : given
+  const known = new Map<string, Buffer>()
+  const idsOf = ({ keys }: MasterKeys) => {
+    const [oldest, ...later] = keys.map((key) => masterKeyId(key))
+    return [oldest as string, ...later] as const
   }
+  const learn = () => {
+    for (const key of file.keys) known.set(masterKeyId(key), sealingKeyOf(key))
+  }
+  learn()
+  let keyIds = idsOf(file)
+  let sealingId = keyIds[0]
+  const keyOf = (id: string): Buffer => {
+    const key = known.get(id)
+    if (key === undefined) throw new Error(missingKey(id, keyIds))
+    return key
+  }
+  return {
+    get id() {
+      return sealingId
+    },
+    get keyIds() {
+      return keyIds
+    },
+    get hasSeveralKeys() {
+      return known.size > 1
+    },
+    seal: (secret, rowId) => seal(secret, { id: sealingId, key: keyOf(sealingId), rowId }),
+    open: (sealed, rowId) => open(sealed, keyOf(sealed.key_id), rowId),
+    derive: (purpose) => deriveKey(file.root, purpose),
+    reload(keys) {
+      if (!keys.root.equals(file.root))
+        throw new Error(
+          'The first key of the master key file has changed. Restore the file, and add keys at its end.',
+        )
+      file = keys
+      keyIds = idsOf(keys)
+      learn()
+    },
+    sealWith(keyId) {
+      keyOf(keyId)
+      sealingId = keyId
+    },
+  }
+}
+
+function singleKey(key: Buffer): MasterKeys {
+  if (key.length !== 32) throw new Error(`A master key must have 32 bytes, but this one has ${key.length}.`)
+  return { root: key, keys: [key] }
+}
+
+type Sealing = { readonly id: string; readonly key: Buffer; readonly rowId: string }
+
+function seal(secret: string, { id, key, rowId }: Sealing): Sealed {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES }).setAAD(
+    Buffer.from(rowId),
+  )
+  const body = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return { key_id: id, nonce: nonce.toString('base64'), ciphertext: body.toString('base64') }
+}
+
+function open({ nonce, ciphertext }: Sealed, key: Buffer, rowId: string): string {
+  const body = Buffer.from(ciphertext, 'base64')
+  const iv = Buffer.from(nonce, 'base64')
+  const decipher = createDecipheriv(ALGORITHM, key, iv, { authTagLength: TAG_BYTES }).setAAD(
+    Buffer.from(rowId),
+  )
+  decipher.setAuthTag(body.subarray(-TAG_BYTES))
+  return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')
+}
+
+function missingKey(id: string, has: readonly string[]): string {
+  return `Stored secrets are encrypted with master key ${id}, but this process has ${has.join(' and ')}. Start with the master key of this database: add key ${id} to the master key file (MASTER_KEY_FILE).`
 }

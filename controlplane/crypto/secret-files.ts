@@ -2,20 +2,6 @@ import { existsSync } from 'node:fs'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { randomToken } from './tokens.ts'
 
-/**
- * Parses a master key: 32 bytes in base64, or 64 hexadecimal digits.
- *
- * @param origin Name of the setting, for the error.
- */
-export function parseMasterKey(text: string, origin: string): Buffer {
-  const trimmed = text.trim()
-  const key = /^[0-9a-fA-F]{64}$/.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64')
-  if (key.length === 32) return key
-  throw new Error(
-    `${origin} does not contain 32 bytes in base64 or hex. Use the key with which the database was created, because stored secrets cannot be decrypted with another key. For a new installation, create a key with \`openssl rand -base64 32\``,
-  )
-}
-
 /** Reads a file with a secret and trims its text. Errors name the setting and never contain the text. */
 export async function readSecretFile(path: string, setting: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -16,8 +16,12 @@ const Line = z.discriminatedUnion('kind', [
     version: z.literal(2),
     program: z.string(),
     created_at: z.string(),
-    /** Id of the master key that encrypts the credentials in the backup. */
+    /** Id of the newest master key of the installation. */
     master_key_id: z.string(),
+    /** Ids of all keys that encrypt credentials in the backup. Default: `master_key_id`. */
+    master_key_ids: z.array(z.string()).optional(),
+    /** Id of the key from which other keys are derived. Default: `master_key_id`. */
+    root_key_id: z.string().optional(),
     includes_master_key: z.boolean(),
     schema: z.array(z.number().int()),
   }),

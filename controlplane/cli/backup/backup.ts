@@ -10,7 +10,7 @@ import type { DataFolder } from '../state/data-folder.ts'
 import { type ArchiveEntry, writeArchive } from './archive.ts'
 import { withDatabase } from './database.ts'
 import { installationFiles, masterKeyEntry } from './installation-files.ts'
-import { installationKey, type NamedKey } from './master-key.ts'
+import { installationKey, type NamedKeys } from './master-key.ts'
 
 export const backup: Command = {
   name: 'backup',
@@ -46,18 +46,24 @@ async function run(invocation: Invocation): Promise<number> {
   const file = resolve(cwd, name)
   const key = installationKey(folder, env)
   const included = flag(invocation, 'include-master-key') ? key : null
-  const rows = await withDatabase(folder, env, (db) => writeBackup(db, { folder, file, key, included }))
+  const rows = await withDatabase(folder, env, (db) => writeBackup(db, { folder, env, file, key, included }))
   const bytes = statSync(file).size
   if (flag(invocation, 'json')) {
     terminal.print(
-      JSON.stringify({ file, bytes, rows, master_key_id: key.id, includes_master_key: included !== null }),
+      JSON.stringify({
+        file,
+        bytes,
+        rows,
+        master_key_id: newestOf(key),
+        includes_master_key: included !== null,
+      }),
     )
   } else {
     terminal.print(`Wrote ${file}: ${rows} rows, ${Math.ceil(bytes / 1024)} KiB. Keep the file secret.`)
     terminal.print(
       included === null
-        ? `Master key ${key.id} is not included. Keep a copy of ${folder.masterKey} in another place.`
-        : `Master key ${key.id} is included: the file alone decrypts every credential.`,
+        ? `Master key ${key.ids.join(' and ')} is not included. Keep a copy of ${folder.masterKey} in another place.`
+        : `Master key ${key.ids.join(' and ')} is included: the file alone decrypts every credential.`,
     )
   }
   return EXIT.ok
@@ -72,18 +78,24 @@ function refuseEmpty(folder: DataFolder, env: NodeJS.ProcessEnv): void {
 
 type BackupPlan = {
   readonly folder: DataFolder
+  readonly env: NodeJS.ProcessEnv
   readonly file: string
-  readonly key: NamedKey
-  /** The master key, if the backup file includes it; null otherwise. */
-  readonly included: NamedKey | null
+  readonly key: NamedKeys
+  /** The master keys, if the backup file includes them; null otherwise. */
+  readonly included: NamedKeys | null
 }
 
-async function writeBackup(db: Db, { folder, file, key, included }: BackupPlan): Promise<number> {
+function newestOf({ ids }: NamedKeys): string {
+  return ids.at(-1) ?? ''
+}
+
+async function writeBackup(db: Db, { folder, env, file, key, included }: BackupPlan): Promise<number> {
   const schema = [...(await schemaOf(db))]
   let rows = 0
   await writeArchive(file, async (write) => {
     const header = { kind: 'header', format: 'chaperone-backup', version: 2 } as const
-    const about = { master_key_id: key.id, includes_master_key: included !== null }
+    const ids = { master_key_id: newestOf(key), master_key_ids: [...key.ids], root_key_id: key.rootId }
+    const about = { ...ids, includes_master_key: included !== null }
     await write({ ...header, ...about, program: VERSION, created_at: new Date().toISOString(), schema })
     for (const line of installationFiles(folder)) await write(line)
     if (included !== null) await write(masterKeyEntry(included))
@@ -91,6 +103,16 @@ async function writeBackup(db: Db, { folder, file, key, included }: BackupPlan):
       if (part.kind === 'rows') rows += part.count
       await write(part as ArchiveEntry)
     })
+    refuseNewKey(key, installationKey(folder, env))
   })
   return rows
+}
+
+/** Throws `conflict` when a rotation added a master key meanwhile: rows may be encrypted with a key that the header does not name. */
+function refuseNewKey(before: NamedKeys, after: NamedKeys): void {
+  if (after.ids.every((id) => before.ids.includes(id))) return
+  throw new ChaperoneError('conflict', {
+    detail:
+      'A rotation of the master key began during the backup. No file was written. Start the backup again.',
+  })
 }

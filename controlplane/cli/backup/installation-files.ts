@@ -1,9 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { masterKeysText } from '../../crypto/master-keys.ts'
 import type { DataFolder } from '../state/data-folder.ts'
 import type { ArchiveEntry } from './archive.ts'
-import type { NamedKey } from './master-key.ts'
+import type { NamedKeys } from './master-key.ts'
 
 type FileLine = Extract<ArchiveEntry, { kind: 'file' }>
 
@@ -19,7 +20,8 @@ export function* installationFiles(folder: DataFolder): Generator<FileLine> {
   const ports = join(folder.gateway, 'ports.json')
   const files = [...single, ports, ...filesBelow(folder.keys), ...filesBelow(folder.manifests)]
   for (const file of files) {
-    if (!existsSync(file) || file === folder.masterKey) continue
+    // A command that was killed may have left an unfinished master key file beside the file.
+    if (!existsSync(file) || file.startsWith(folder.masterKey)) continue
     yield {
       kind: 'file',
       path: relative(folder.root, file).split(sep).join('/'),
@@ -29,9 +31,9 @@ export function* installationFiles(folder: DataFolder): Generator<FileLine> {
   }
 }
 
-/** Returns the master key as a file entry of a backup. */
-export function masterKeyEntry({ bytes }: NamedKey): FileLine {
-  const text = `${bytes.toString('base64')}\n`
+/** Returns the master keys as a file entry of a backup. */
+export function masterKeyEntry({ content }: NamedKeys): FileLine {
+  const text = masterKeysText(content)
   return { kind: 'file', path: MASTER_KEY_PATH, mode: 0o600, base64: Buffer.from(text).toString('base64') }
 }
 

@@ -1,38 +1,44 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { createKeyring } from '../../crypto/keyring.ts'
-import { parseMasterKey } from '../../crypto/secret-files.ts'
+import { type MasterKeys, masterKeyId, parseMasterKeys } from '../../crypto/master-keys.ts'
 import type { DataFolder } from '../state/data-folder.ts'
 
-/** A master key and its id. The database stores the id with each secret that the key encrypts. */
-export type NamedKey = { readonly id: string; readonly bytes: Buffer }
+/** The keys of a master key file with their ids. The database stores the id of the key with each secret. */
+export type NamedKeys = {
+  /** Ids of the keys that decrypt secrets. The newest key is the last. */
+  readonly ids: readonly string[]
+  /** Id of the key from which other keys are derived. */
+  readonly rootId: string
+  readonly content: MasterKeys
+}
 
-/** Returns the master key from MASTER_KEY or MASTER_KEY_FILE; null when neither is set. */
-export function environmentKey(env: NodeJS.ProcessEnv): NamedKey | null {
+/** Returns the master keys from MASTER_KEY or MASTER_KEY_FILE; null when neither is set. */
+export function environmentKey(env: NodeJS.ProcessEnv): NamedKeys | null {
   const { MASTER_KEY: value, MASTER_KEY_FILE: file } = env
-  if (value) return parseNamedKey(value, 'MASTER_KEY')
+  if (value) return namedKeys(value, 'MASTER_KEY')
   return file ? fileKey(file, 'MASTER_KEY_FILE') : null
 }
 
-/** Returns the master key, which encrypts the secrets of this installation. Throws `conflict` when the key cannot be read. */
-export function installationKey(folder: DataFolder, env: NodeJS.ProcessEnv): NamedKey {
+/** Returns the master keys, which encrypt the secrets of this installation. Throws `conflict` when they cannot be read. */
+export function installationKey(folder: DataFolder, env: NodeJS.ProcessEnv): NamedKeys {
   return environmentKey(env) ?? fileKey(folder.masterKey, 'The master key')
 }
 
 /**
- * Reads a master key from a file. Throws `conflict` when the file is missing or malformed.
+ * Reads master keys from a file. Throws `conflict` when the file is missing or malformed.
  *
  * @param origin Subject of the error text: the source of the key, for example `The backup`.
  */
-export function fileKey(file: string, origin: string): NamedKey {
+export function fileKey(file: string, origin: string): NamedKeys {
   if (!existsSync(file)) throw conflict(`${origin}: ${file} does not exist.`)
-  return parseNamedKey(readFileSync(file, 'utf8'), `${origin} (${file})`)
+  return namedKeys(readFileSync(file, 'utf8'), `${origin} (${file})`)
 }
 
-function parseNamedKey(text: string, origin: string): NamedKey {
+/** Parses the text of a master key file. Throws `conflict` when the text is malformed. */
+export function namedKeys(text: string, origin: string): NamedKeys {
   try {
-    const bytes = parseMasterKey(text, origin)
-    return { id: createKeyring(bytes).id, bytes }
+    const content = parseMasterKeys(text, origin)
+    return { ids: content.keys.map(masterKeyId), rootId: masterKeyId(content.root), content }
   } catch (cause) {
     throw conflict(cause instanceof Error ? `${cause.message}.` : String(cause))
   }

@@ -12,7 +12,7 @@ import { lockFolder } from '../state/folder-lock.ts'
 import { type ArchiveEntry, type ArchiveHeader, readArchive } from './archive.ts'
 import { withDatabase, withStartedDatabase } from './database.ts'
 import { MASTER_KEY_PATH, masterKeyEntry, restoreFile } from './installation-files.ts'
-import { environmentKey, fileKey, type NamedKey } from './master-key.ts'
+import { environmentKey, fileKey, type NamedKeys } from './master-key.ts'
 
 export const restore: Command = {
   name: 'restore',
@@ -72,17 +72,30 @@ async function headerOf(file: string): Promise<ArchiveHeader> {
 }
 
 /**
- * Throws `conflict` unless the key is the one that encrypted the secrets in the backup. The restore checks this before its
- * first write.
+ * Throws `conflict` unless the keys are those of the backup: each key that encrypted secrets in it, and the root. The restore
+ * checks this before its first write.
  */
-function refuseOtherKey(file: string, header: ArchiveHeader, key: NamedKey | null): void {
-  const wanted = header.master_key_id
-  if (key?.id === wanted || (key === null && header.includes_master_key)) return
+function refuseOtherKey(file: string, header: ArchiveHeader, given: NamedKeys | null): void {
+  if (given === null && header.includes_master_key) return
+  const { master_key_id: newest, master_key_ids: wanted = [newest], root_key_id: rootId = newest } = header
+  const missing = given === null ? wanted : wanted.filter((id) => !given.ids.includes(id))
+  if (missing.length > 0) throw missingKey(file, missing, given)
+  if (given !== null && given.rootId !== rootId) throw otherRoot(file, rootId, given.rootId)
+}
+
+function missingKey(file: string, missing: readonly string[], given: NamedKeys | null): ChaperoneError {
+  const what = `The credentials in ${file} are encrypted with master key ${missing.join(' and ')}`
   const detail =
-    key === null
-      ? `The credentials in ${file} are encrypted with master key ${wanted}, which the file does not include. Nothing was changed.\nGive the file keys/master.key of the original installation with --master-key FILE.`
-      : `The credentials in ${file} are encrypted with master key ${wanted}, but the given key is ${key.id}. Nothing was changed.\nGive the file keys/master.key of the original installation.`
-  throw new ChaperoneError('conflict', { detail })
+    given === null
+      ? `${what}, which the file does not include. Nothing was changed.\nGive the file keys/master.key of the original installation, as it was at the time of the backup, with --master-key FILE.`
+      : `${what}, but the given ${given.ids.length === 1 ? 'key is' : 'keys are'} ${given.ids.join(' and ')}. Nothing was changed.\nGive the file keys/master.key of the original installation, as it was at the time of the backup.`
+  return new ChaperoneError('conflict', { detail })
+}
+
+function otherRoot(file: string, wanted: string, given: string): ChaperoneError {
+  return new ChaperoneError('conflict', {
+    detail: `The certificate authorities of ${file} are derived from key ${wanted}, but the first given key is ${given}. Nothing was changed.\nGive the whole file keys/master.key of the original installation, with its line root.`,
+  })
 }
 
 function refuseNonEmpty(folder: DataFolder): void {
@@ -99,7 +112,7 @@ type Backup = {
   readonly file: string
   readonly header: ArchiveHeader
   /** Key from the option `--master-key`, which the restore stores in the data folder; null without the option. */
-  readonly key: NamedKey | null
+  readonly key: NamedKeys | null
 }
 
 /** Restores the files and the database. A failed restore empties the data folder. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { kubeApiOf } from '../../config.ts'
 import { createKeyring } from '../../crypto/keyring.ts'
-import { parseMasterKey } from '../../crypto/secret-files.ts'
+import { type MasterKeys, parseMasterKeys } from '../../crypto/master-keys.ts'
 import { createServerCa } from '../../crypto/server-certificate.ts'
 import { randomToken } from '../../crypto/tokens.ts'
 import { type Command, EXIT, type Invocation, text } from '../command.ts'
@@ -46,13 +46,13 @@ async function run(invocation: Invocation): Promise<number> {
   const secret = text(invocation, 'secret') ?? 'chaperone-keys'
   const configMap = text(invocation, 'ca-configmap') ?? 'chaperone-control-plane-authority'
   const publicUrl = invocation.env['PUBLIC_URL'] || DEFAULT_PUBLIC_URL
-  const { isNew, masterKey, hasNewLink } = await withKubeApi(kube, async (api) => {
+  const { isNew, masterKeys, hasNewLink } = await withKubeApi(kube, async (api) => {
     const keys = await ensureKeys(api, namespace, secret)
-    await publishAuthority(api, { namespace, name: configMap, masterKey: keys.masterKey, publicUrl })
+    await publishAuthority(api, { namespace, name: configMap, masterKeys: keys.masterKeys, publicUrl })
     return { ...keys, hasNewLink: await ensureOwnerLink(api, namespace, publicUrl) }
   })
   invocation.terminal.print(
-    `${isNew ? 'created' : 'kept'} Secret ${namespace}/${secret} (key of ${masterKey.length} bytes)`,
+    `${isNew ? 'created' : 'kept'} Secret ${namespace}/${secret} (${masterKeys.keys.length === 1 ? 'one master key' : `${masterKeys.keys.length} master keys`})`,
   )
   invocation.terminal.print(`published ConfigMap ${namespace}/${configMap}`)
   invocation.terminal.print(`${hasNewLink ? 'created' : 'kept'} Secret ${namespace}/${OWNER_LINK_SECRET}`)
@@ -66,10 +66,10 @@ async function ensureKeys(
   api: KubeApi,
   namespace: string,
   name: string,
-): Promise<{ readonly isNew: boolean; readonly masterKey: Buffer }> {
+): Promise<{ readonly isNew: boolean; readonly masterKeys: MasterKeys }> {
   const path = `/api/v1/namespaces/${namespace}/secrets`
   const found = await api.call('GET', `${path}/${name}`)
-  if (found !== null) return { isNew: false, masterKey: readMasterKey(found, `${namespace}/${name}`) }
+  if (found !== null) return { isNew: false, masterKeys: readMasterKeys(found, `${namespace}/${name}`) }
   const stringData = Object.fromEntries(
     KEYS.map((key) => [key, key === 'master.key' ? randomBytes(32).toString('base64') : randomToken()]),
   )
@@ -80,10 +80,10 @@ async function ensureKeys(
     type: 'Opaque',
     stringData,
   })
-  return { isNew: true, masterKey: readMasterKey(made, `${namespace}/${name}`) }
+  return { isNew: true, masterKeys: readMasterKeys(made, `${namespace}/${name}`) }
 }
 
-function readMasterKey(secret: unknown, name: string): Buffer {
+function readMasterKeys(secret: unknown, name: string): MasterKeys {
   const data = (secret as { readonly data?: Readonly<Record<string, string>> }).data ?? {}
   const missing = KEYS.filter((key) => (data[key] ?? '') === '')
   if (missing.length > 0) {
@@ -91,7 +91,7 @@ function readMasterKey(secret: unknown, name: string): Buffer {
       detail: `Secret ${name} has no ${missing.join(', ')}. Add the missing entries, or delete the Secret if the installation has no data.`,
     })
   }
-  return parseMasterKey(Buffer.from(data['master.key'] ?? '', 'base64').toString('utf8'), `Secret ${name}`)
+  return parseMasterKeys(Buffer.from(data['master.key'] ?? '', 'base64').toString('utf8'), `Secret ${name}`)
 }
 
 async function publishAuthority(
@@ -99,12 +99,12 @@ async function publishAuthority(
   given: {
     readonly namespace: string
     readonly name: string
-    readonly masterKey: Buffer
+    readonly masterKeys: MasterKeys
     readonly publicUrl: string
   },
 ): Promise<void> {
-  const { namespace, name, masterKey, publicUrl } = given
-  const { caPem } = createServerCa(createKeyring(masterKey), Date.now())
+  const { namespace, name, masterKeys, publicUrl } = given
+  const { caPem } = createServerCa(createKeyring(masterKeys), Date.now())
   await api.call(
     'PATCH',
     `/api/v1/namespaces/${namespace}/configmaps/${name}?fieldManager=chaperone-setup&force=true`,

@@ -5,9 +5,11 @@ import { parseArgs } from 'node:util'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { EXIT } from '../command.ts'
 import type { Check } from '../doctor/check.ts'
+import { rotatedLine } from '../keys/rotate-keys.ts'
 import { NODE_OPTIONS } from '../programs/node-options.ts'
 import { printable } from '../terminal/table.ts'
 import { breakGlass, breakGlassText } from './break-glass.ts'
+import { clusterKeyStatus, rotateClusterKey } from './cluster-keys.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { createKubectl, type Kubectl } from './kubectl.ts'
 import { renewOwnerLink } from './owner-link-secret.ts'
@@ -24,6 +26,7 @@ const HELP = `kubectl chaperone COMMAND
   export                         see chaperone COMMAND --help
   doctor POD [-n NAMESPACE]      diagnose a pod: whether it is governed, its Gateway, sidecar and clients
   owner-link                     create a link with which the first owner registers; valid once, within an hour
+  keys status|rotate             show the master key by its id, or replace it
   break-glass --for 1h           open the owner's token for a time, for emergencies; --for 0 closes it
   inject -f FILE                 print a pod as the injector would change it, or every conflicting field
   migrate FILE|DIR               rewrite former spellings of fields in manifests: --check, --stdout
@@ -49,8 +52,8 @@ async function main(argv: readonly string[]): Promise<number> {
   const given = json ? [...args, '--json'] : args
   if (OFFLINE.includes(command)) return await chaperone([command, ...namespace, ...given], {})
   if (command === 'doctor') return await doctor(kubectl, { name: args[0], namespace, system, json })
-  if (command === 'owner-link') return await ownerLink(kubectl, system, json)
-  if (command === 'break-glass') return await openToken(kubectl, { system, args, json })
+  const onSecret = SECRET_COMMANDS[command]
+  if (onSecret !== undefined) return await onSecret(kubectl, { system, args, json })
   if (!ONLINE.includes(command)) throw unknown(command)
   await using connection = await openConnection(kubectl, system)
   const code = await chaperone([command, ...given], connection.env)
@@ -58,20 +61,44 @@ async function main(argv: readonly string[]): Promise<number> {
   return code
 }
 
-async function ownerLink(kubectl: Kubectl, system: string, json: boolean): Promise<number> {
+type SecretCommand = (
+  kubectl: Kubectl,
+  given: { readonly system: string; readonly args: readonly string[]; readonly json: boolean },
+) => Promise<number>
+
+/** Commands that read and change Secrets of the installation. */
+const SECRET_COMMANDS: Readonly<Record<string, SecretCommand | undefined>> = {
+  'owner-link': ownerLink,
+  'break-glass': openToken,
+  keys: masterKey,
+}
+
+async function ownerLink(kubectl: Kubectl, { system, json }: Parameters<SecretCommand>[1]): Promise<number> {
   const link = await renewOwnerLink(kubectl, system)
   const text = `${link}\nThe first user who opens this link within an hour becomes the owner. Once there is an owner, the link is invalid.`
   process.stdout.write(`${json ? JSON.stringify({ owner_link: link }) : text}\n`)
   return EXIT.ok
 }
 
-async function openToken(
-  kubectl: Kubectl,
-  given: { readonly system: string; readonly args: readonly string[]; readonly json: boolean },
-): Promise<number> {
+async function openToken(kubectl: Kubectl, given: Parameters<SecretCommand>[1]): Promise<number> {
   const until = await breakGlass(kubectl, given.system, given.args)
   const text = given.json ? JSON.stringify({ open_until: until }) : breakGlassText(until, given.system)
   process.stdout.write(`${text}\n`)
+  return EXIT.ok
+}
+
+async function masterKey(
+  kubectl: Kubectl,
+  { system, args, json }: Parameters<SecretCommand>[1],
+): Promise<number> {
+  const [verb = 'status'] = args
+  const write = (text: string) => void process.stdout.write(`${text}\n`)
+  if (verb === 'status') write((await clusterKeyStatus(kubectl, system, json)).trim())
+  else if (verb !== 'rotate') throw unknown(`keys ${verb}`)
+  else {
+    const rotated = await rotateClusterKey(kubectl, system, { print: json ? () => undefined : write })
+    write(json ? JSON.stringify(rotated) : rotatedLine(rotated, `Secret ${system}/chaperone-keys`))
+  }
   return EXIT.ok
 }
 

@@ -1,6 +1,6 @@
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { newId } from '../../crypto/ids.ts'
-import type { Keyring } from '../../crypto/keyring.ts'
+import type { RotatingKeyring } from '../../crypto/keyring.ts'
 import { loadSigningKeys, type SigningKeys } from '../../crypto/signing-keys.ts'
 import { sha256, syncKeyOf } from '../../crypto/tokens.ts'
 import { bumpVersion } from '../../db/config-version.ts'
@@ -10,10 +10,11 @@ import { systemActor } from '../audit/actor.ts'
 import { LOCAL_GATEWAY } from '../gateways/names.ts'
 import { findGatewayByName } from '../gateways/rows.ts'
 import { saveGateway } from '../gateways/service.ts'
+import { followSealingKey } from '../master-key/service.ts'
 import { createDefaultPolicies, type PoliciesDeps } from '../policies/service.ts'
 
 export type InstallationDeps = Pick<PoliciesDeps, 'db' | 'knownAction'> & {
-  readonly keyring: Keyring
+  readonly keyring: RotatingKeyring
   /** Enrolment token of the gateway on this machine; null without such a gateway. */
   readonly localGatewayToken: string | null
 }
@@ -29,6 +30,7 @@ export async function prepareInstallation(deps: InstallationDeps): Promise<Insta
   return db.tx(async (q) => {
     const org = await ensureOrg(q)
     if (org.created) await createDefaultPolicies(q, { db, orgId: org.id, knownAction })
+    await followSealingKey(q, keyring)
     const keys = await loadSigningKeys(q, keyring)
     if (localGatewayToken !== null) await enrolLocalGateway(q, org.id, localGatewayToken)
     return { orgId: org.id, keys }

@@ -54,6 +54,7 @@ const COMMANDS = [
     'credential',
     'settings',
     'audit',
+    'keys',
     'apply',
     'get',
     'export',

@@ -4,13 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
+import { parseMasterKeys } from '../../../controlplane/crypto/master-keys.ts'
 import { createPasswords } from '../../../controlplane/crypto/password.ts'
 import { pooledRandom } from '../../../controlplane/crypto/random.ts'
-import {
-  parseMasterKey,
-  readOrCreateToken,
-  readSecretFile,
-} from '../../../controlplane/crypto/secret-files.ts'
+import { readOrCreateToken, readSecretFile } from '../../../controlplane/crypto/secret-files.ts'
 import { issueAgentKey, issueUserKey, matchesHash, sha256 } from '../../../controlplane/crypto/tokens.ts'
 
 describe('random bytes from the pool', () => {
@@ -144,11 +141,11 @@ describe('secret files', () => {
       /^MASTER_KEY_FILE: cannot read .*none \(ENOENT\)/,
     )
     await expect(readSecretFile(join(folder, 'empty'), 'MASTER_KEY_FILE')).rejects.toThrow(/is empty/)
-    expect(() => parseMasterKey('c2hvcnQ=', 'MASTER_KEY')).toThrow(/^MASTER_KEY does not contain 32 bytes/)
-    expect(parseMasterKey('ab'.repeat(32), 'MASTER_KEY')).toEqual(Buffer.alloc(32, 0xab))
-    expect(parseMasterKey(`${Buffer.alloc(32, 7).toString('base64')}\n`, 'MASTER_KEY')).toEqual(
-      Buffer.alloc(32, 7),
-    )
+    expect(() => parseMasterKeys('c2hvcnQ=', 'MASTER_KEY')).toThrow(/^MASTER_KEY does not contain 32 bytes/)
+    const [hex, base64] = [Buffer.alloc(32, 0xab), Buffer.alloc(32, 7)]
+    expect(parseMasterKeys('ab'.repeat(32), 'MASTER_KEY')).toEqual({ root: hex, keys: [hex] })
+    const file = `${base64.toString('base64')}\n`
+    expect(parseMasterKeys(file, 'MASTER_KEY')).toEqual({ root: base64, keys: [base64] })
     await rm(folder, { recursive: true })
   })
 })

@@ -1,0 +1,33 @@
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { writePrivate } from '../state/data-folder.ts'
+
+/**
+ * Replaces the content of the master key file. The file is on disk when this function returns: secrets that a lost key encrypts
+ * could not be decrypted after a power failure. Throws `conflict` when the file has changed since it was read.
+ */
+export function replaceMasterKeyFile(
+  file: string,
+  { before, after }: { before: string; after: string },
+): void {
+  if (readFileSync(file, 'utf8') !== before)
+    throw new ChaperoneError('conflict', {
+      detail: `${file} was changed by another process. Run the command again.`,
+    })
+  removeUnfinished(file)
+  writePrivate(file, after)
+  const folder = openSync(dirname(file), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/** Removes files that a killed process left beside the file. They contain keys. */
+function removeUnfinished(file: string): void {
+  const folder = dirname(file)
+  const isUnfinished = (name: string) => name.startsWith(`${basename(file)}.`) && name.endsWith('.new')
+  for (const name of readdirSync(folder).filter(isUnfinished)) rmSync(join(folder, name), { force: true })
+}

@@ -1,0 +1,142 @@
+import { newId } from '../../crypto/ids.ts'
+import type { RotatingKeyring } from '../../crypto/keyring.ts'
+import type { MasterKeys } from '../../crypto/master-keys.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { rewrapAll } from './rewrap.ts'
+import { createRotation, type RotationDeps } from './rotation.ts'
+import { countSealed, readRotation } from './rows.ts'
+import { deleteReplicaKeys, insertMasterKey, lockMasterKeys, reportReplicaKeys } from './store.ts'
+
+/** Reads the master key file, also after a change. */
+export type ReadKeys = () => Promise<MasterKeys>
+
+export type KeyRotationDeps = RotationDeps & {
+  readonly readKeys: ReadKeys
+  /** Whether no other process uses the database. */
+  readonly isOnlyReplica: boolean
+}
+
+const IDLE_MS = 3_000
+const BUSY_MS = 500
+/**
+ * Milliseconds between two searches for values that a former key encrypts although its rotation has ended: a transaction that began
+ * before may have stored one. Without a former key in the process there is no search.
+ */
+const SEARCH_MS = 60_000
+
+/**
+ * Selects the key that encrypts new secrets, at the start of a process. Throws when the process does not have the key. Must be
+ * called in a transaction.
+ */
+export async function followSealingKey(q: Query, keyring: RotatingKeyring): Promise<void> {
+  await lockMasterKeys(q)
+  const { used } = await readRotation(q)
+  const [sealingId] = used
+  if (sealingId === undefined) await insertMasterKey(q, keyring.id, { isComplete: true })
+  else keyring.sealWith(sealingId)
+}
+
+/** Follows the master key file and the rotation of all replicas until it is disposed. */
+export async function createKeyRotation(deps: KeyRotationDeps): Promise<AsyncDisposable> {
+  const { db, keyring, log, isOnlyReplica } = deps
+  const replicaId = newId('process')
+  const rotation = createRotation(deps)
+  let searchedMs = deps.clock.monotonicMs()
+  let running: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let hasEnded = false
+
+  const report = () => reportReplicaKeys(db, { replicaId, keyIds: keyring.keyIds, sealingId: keyring.id })
+  async function step(): Promise<boolean> {
+    await reload(deps)
+    await report()
+    const isIdle = await rotation.advance(({ replicas }) => replicas[0]?.replicaId === replicaId)
+    const nowMs = deps.clock.monotonicMs()
+    if (isIdle && keyring.hasSeveralKeys && nowMs - searchedMs > SEARCH_MS) {
+      searchedMs = nowMs
+      await rewrapAll(deps)
+    }
+    return isIdle
+  }
+  const next = (ms: number) => {
+    if (hasEnded) return
+    timer = setTimeout(() => {
+      running = step()
+        .catch((error: unknown) => {
+          log.error({ err: error }, 'the rotation of the master key cannot continue')
+          return true
+        })
+        .then((isIdle) => next(isIdle ? IDLE_MS : BUSY_MS))
+    }, ms)
+    timer.unref()
+  }
+  if (isOnlyReplica) await deleteReplicaKeys(db, null)
+  await report()
+  next(BUSY_MS)
+  return {
+    async [Symbol.asyncDispose]() {
+      hasEnded = true
+      clearTimeout(timer)
+      await running
+      await deleteReplicaKeys(db, replicaId).catch((error: unknown) =>
+        log.warn({ err: error }, 'the report of the master keys could not be withdrawn'),
+      )
+    },
+  }
+}
+
+async function reload({ keyring, log, readKeys }: KeyRotationDeps): Promise<void> {
+  const before = keyring.keyIds.join()
+  try {
+    keyring.reload(await readKeys())
+  } catch (error) {
+    log.error({ err: error }, 'the master key file cannot be read again')
+  }
+  if (keyring.keyIds.join() !== before)
+    log.info({ key_ids: keyring.keyIds }, 'the master key file has changed')
+}
+
+/** Calls `work` while no other process changes the master keys. */
+export async function withMasterKeysLocked<T>(db: Db, work: () => Promise<T>): Promise<T> {
+  return await db.tx(async (q) => {
+    await lockMasterKeys(q)
+    return await work()
+  })
+}
+
+/** State of the master keys and of a rotation, for the command line. It contains no key. */
+export type KeyStatus = {
+  /** Key that encrypts new secrets. */
+  readonly sealing_key: string | null
+  /** Keys of the master key file, the newest last. */
+  readonly keys: readonly string[]
+  /** True when every secret is encrypted with the newest key. */
+  readonly is_complete: boolean
+  /** Number of stored secrets by the key that encrypts them. */
+  readonly secrets: Readonly<Record<string, number>>
+  /** Replicas that prevent the next step: they do not decrypt or encrypt with the newest key yet. */
+  readonly waiting_for: readonly string[]
+}
+
+/** Returns the state of the master keys. `keys`: ids of the keys of the master key file, the newest last. */
+export async function keyStatus(q: Query, keys: readonly string[]): Promise<KeyStatus> {
+  const state = await readRotation(q)
+  const [sealingId = null] = state.used
+  const newest = keys.at(-1)
+  const secrets = await countSealed(q)
+  const isStarted = sealingId === newest
+  const waiting = state.replicas
+    .filter((one) =>
+      isStarted ? one.sealingId !== newest : newest !== undefined && !one.keyIds.includes(newest),
+    )
+    .map((one) => one.replicaId)
+  const earlier = state.earlierReplicas > 0 ? [`${state.earlierReplicas} of an earlier version`] : []
+  const hasFormer = [...secrets.keys()].some((id) => id !== newest)
+  return {
+    sealing_key: sealingId,
+    keys,
+    is_complete: isStarted && state.isComplete && !hasFormer,
+    secrets: Object.fromEntries(secrets),
+    waiting_for: [...waiting, ...earlier],
+  }
+}
