@@ -27,6 +27,8 @@ const SOURCE = join(root, 'controlplane/dashboard')
 /** Folder of the dashboard bundles in a checkout. A release ships `dist/dashboard` instead. */
 export const DASHBOARD_CACHE = join(root, 'node_modules/.cache/chaperone/dashboard')
 const ENTRIES = { app: 'app.tsx', styles: 'styles.css' }
+/** Folder of the manifest and the icons of the web app, which are served as they are. */
+const WEB_APP = join(SOURCE, 'web-app')
 /** Served under a fixed name, because its address identifies a service worker. */
 const SERVICE_WORKER = 'service-worker'
 const KEPT_MS = 3_600_000
@@ -86,6 +88,7 @@ async function bundle(): Promise<ReadonlyMap<string, Uint8Array>> {
   const preloads = staticImportsOf(outputs, app)
   const page = pageOf({ app, styles: named(ENTRIES.styles), preloads })
   const files = new Map<string, Uint8Array>([['index.html', Buffer.from(page)]])
+  for (const name of readdirSync(WEB_APP)) files.set(name, readFileSync(join(WEB_APP, name)))
   for (const { path, contents } of [...outputFiles, ...(await serviceWorker(build))]) {
     const name = relative(SOURCE, path)
     files.set(name, contents)

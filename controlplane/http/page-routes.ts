@@ -10,11 +10,21 @@ const FOLDERS = [
   join(import.meta.dirname, '../../node_modules/.cache/chaperone/dashboard'),
 ]
 const PATHS = ['/', '/setup'] as const
-const SERVICE_WORKER = 'service-worker.js'
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+}
+/**
+ * Files with a fixed address at the root, by content type: the address of a service worker identifies the worker and limits the
+ * pages that it serves, and phones keep the addresses of a web app. Browsers ask for newer ones.
+ */
+const ROOT_FILES: Readonly<Record<string, string>> = {
+  'service-worker.js': 'text/javascript; charset=utf-8',
+  'web-app.webmanifest': 'application/manifest+json',
+  'icon-180.png': 'image/png',
+  'icon-192.png': 'image/png',
+  'icon-512.png': 'image/png',
 }
 const ENCODINGS = [
   { name: 'br', ending: '.br' },
@@ -36,7 +46,10 @@ export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly
   return [
     ...PATHS.map((path) => page(path, template)),
     ...files.filter(isAsset).map((name) => asset(name, files, read)),
-    ...files.filter((name) => name === SERVICE_WORKER).map((name) => serviceWorker(read(name))),
+    ...files.flatMap((name) => {
+      const type = ROOT_FILES[name]
+      return type === undefined ? [] : [rootFile(name, type, read(name))]
+    }),
   ]
 }
 
@@ -45,7 +58,7 @@ export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly
  * requires the nonce of the response for inline styles.
  */
 function policyWith(nonce: string): string {
-  return `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
+  return `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
 }
 
 function page(path: string, template: string): Route {
@@ -98,25 +111,22 @@ function asset(name: string, files: readonly string[], read: (name: string) => B
 }
 
 function isAsset(name: string): boolean {
-  return TYPES[extname(name)] !== undefined && name !== SERVICE_WORKER
+  return TYPES[extname(name)] !== undefined && !(name in ROOT_FILES)
 }
 
-/**
- * Serves the service worker that shows Web Push messages. Its address is fixed and at the root, because both limit the pages that
- * it serves; browsers ask for a newer one at each visit. It makes no requests, and its policy permits none.
- */
-function serviceWorker(script: Buffer): Route {
+/** Serves a file of `ROOT_FILES`. The service worker makes no requests, and its policy permits none. */
+function rootFile(name: string, type: string, content: Buffer): Route {
   const headers = {
-    'content-type': TYPES['.js'] ?? '',
+    'content-type': type,
     'cache-control': 'no-cache',
     'content-security-policy': "default-src 'none'",
   }
   return route({
     method: 'GET',
-    path: `/${SERVICE_WORKER}`,
+    path: `/${name}`,
     auth: 'none',
-    summary: 'Returns the service worker of the dashboard',
-    handler: async () => ({ status: 200, body: script, headers }),
+    summary: `Returns ${name} of the dashboard`,
+    handler: async () => ({ status: 200, body: content, headers }),
   })
 }
 

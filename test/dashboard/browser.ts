@@ -96,7 +96,7 @@ type Violation = {
 /** `preload: false`: axe does not fetch the style sheet for each page; a test of the site checks it for orientation locks. */
 const OPTIONS = { resultTypes: ['violations'], preload: false }
 
-/** Returns violations with serious or critical impact on the current page, of the given rules or of all. */
+/** Returns violations on the current page: of the given rules, or those of all rules with serious or critical impact. */
 export async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Waits for transitions: intermediate colours would fail the contrast rule.
   await page.evaluate(
@@ -108,7 +108,7 @@ export async function violations(page: Page, rules?: readonly string[]): Promise
     `axe.run(document, ${JSON.stringify({ ...OPTIONS, ...(rules === undefined ? {} : { runOnly: rules }) })})`,
   )
   return results.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ impact }) => rules !== undefined || impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')} ${failureSummary}`),
     )

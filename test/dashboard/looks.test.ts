@@ -105,6 +105,15 @@ describe.skipIf(whySkipped !== null)('layout and accessibility of the pages', { 
     expect(waiting.length).toBeGreaterThanOrEqual(SUBMITTED)
   })
 
+  test('no two landmarks of the cards have the same role and name', async () => {
+    for (const text of LONGEST) await submit(stage, text)
+    const visitor = await stage.signedIn(OWNER, '')
+    await go(visitor, 'approvals', 'Approve')
+    await cards(visitor.page).nth(1).waitFor()
+    expect(await violations(visitor.page, ['landmark-unique'])).toEqual([])
+    await visitor.context.close()
+  })
+
   describe.each(VIEWS)('at $width px, light and dark', (view) => {
     let visitor: Visitor
     beforeAll(async () => {

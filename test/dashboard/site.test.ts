@@ -71,6 +71,30 @@ describe('the page', () => {
   })
 })
 
+describe('the web app', () => {
+  test('can be added to the home screen of a phone, where it opens without the frame of a browser', async () => {
+    const html = await (await fetched('/')).text()
+    const [, manifestPath = ''] = /<link rel="manifest" href="([^"]+)"/.exec(html) ?? []
+    const [, touchIcon = ''] = /<link rel="apple-touch-icon" href="([^"]+)"/.exec(html) ?? []
+    const answer = await fetched(manifestPath)
+    expect(answer.headers.get('content-type')).toBe('application/manifest+json')
+    const manifest = (await answer.json()) as {
+      readonly icons: ReadonlyArray<{ readonly src: string; readonly sizes: string }>
+    }
+    expect(manifest).toMatchObject({ name: 'Chaperone', display: 'standalone', start_url: '/#/approvals' })
+    const icons = [...manifest.icons, { src: touchIcon, sizes: '180x180' }]
+    for (const { src, sizes } of icons) {
+      const icon = await fetched(src)
+      expect(icon.headers.get('content-type'), src).toBe('image/png')
+      const bytes = Buffer.from(await icon.arrayBuffer())
+      // Width and height in the first chunk (IHDR) of a PNG.
+      expect(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, src).toBe(sizes)
+    }
+    const policy = (await fetched('/')).headers.get('content-security-policy')
+    expect(policy).toContain("manifest-src 'self'")
+  })
+})
+
 describe('the service worker', () => {
   type Shown = { readonly title: string; readonly options: { tag: string; body: string; data: unknown } }
 

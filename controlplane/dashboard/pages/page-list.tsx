@@ -74,7 +74,7 @@ export const PAGES: readonly PageEntry[] = [
     },
     {
       path: 'bundle',
-      title: 'Export',
+      title: 'Export and import',
       icon: 'copy',
       right: 'configuration/export',
       Page: lazyPage('bundle'),

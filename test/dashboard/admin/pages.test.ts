@@ -206,9 +206,24 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await context.close()
   })
 
+  test('a warning about a connector has the width of its row, not of the column of hosts', async () => {
+    const { page, context } = await stage.signedIn(OWNER, '#/connectors', { width: 1440, scheme: 'light' })
+    const text = page.getByText('The connector names no endpoint')
+    await text.waitFor()
+    const [cell, table] = [
+      await text.locator('xpath=ancestor::td[1]').boundingBox(),
+      await page.locator('table').boundingBox(),
+    ]
+    expect(cell?.width).toBeGreaterThan((table?.width ?? Number.POSITIVE_INFINITY) * 0.9)
+    await context.close()
+  })
+
   test('a bundle is compared before it is imported, and what is the same is left out', async () => {
     const visitor = await stage.signedIn(OWNER, '#/bundle')
     const { page, context } = visitor
+    const title = { name: 'Export and import', exact: true }
+    await page.getByRole('navigation').getByRole('link', title).waitFor()
+    await page.getByRole('heading', title).waitFor()
     const { body } = await stage.laptop.api('GET', '/api/dashboard/export')
     const policies = body['policies'] as readonly { readonly name: string; readonly priority: number }[]
     const [first, ...others] = policies

@@ -25,6 +25,8 @@ export function RowTable<Row>(props: {
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly columns: readonly Column<Row>[]
+  /** Renders a note that takes the width of the row, such as warnings; null without one. */
+  readonly note?: ((row: Row) => ReactNode) | undefined
   /** Renders the row actions. Without this property, the table has no row actions. */
   readonly actions?: ((row: Row) => ReactNode) | undefined
   /** Without this property, rows cannot be selected. */
@@ -72,26 +74,36 @@ function Wide<Row>(props: Props<Row>) {
 
 function WideRow<Row>({ row, table }: { readonly row: Row; readonly table: Props<Row> }) {
   const { keyOf, columns, actions, selection } = table
+  const note = table.note?.(row) ?? null
+  const className = note === null ? '' : 'has-note'
   return (
-    <Table.Tr data-row={keyOf(row)}>
-      {selection === undefined ? null : (
-        <Table.Td>
-          <SelectRow {...{ row, keyOf, selection }} />
-        </Table.Td>
+    <>
+      <Table.Tr data-row={keyOf(row)} className={className}>
+        {selection === undefined ? null : (
+          <Table.Td>
+            <SelectRow {...{ row, keyOf, selection }} />
+          </Table.Td>
+        )}
+        {columns.map(({ head, cell, isWhole = false }) => (
+          <Table.Td key={head}>{isWhole ? <Box miw="max-content">{cell(row)}</Box> : cell(row)}</Table.Td>
+        ))}
+        {actions === undefined ? null : (
+          <Table.Td ta="right">
+            <Box miw="max-content">{actions(row)}</Box>
+          </Table.Td>
+        )}
+      </Table.Tr>
+      {note === null ? null : (
+        <Table.Tr className="row-note">
+          {selection === undefined ? null : <Table.Td />}
+          <Table.Td colSpan={columns.length + (actions === undefined ? 0 : 1)}>{note}</Table.Td>
+        </Table.Tr>
       )}
-      {columns.map(({ head, cell, isWhole = false }) => (
-        <Table.Td key={head}>{isWhole ? <Box miw="max-content">{cell(row)}</Box> : cell(row)}</Table.Td>
-      ))}
-      {actions === undefined ? null : (
-        <Table.Td ta="right">
-          <Box miw="max-content">{actions(row)}</Box>
-        </Table.Td>
-      )}
-    </Table.Tr>
+    </>
   )
 }
 
-function Narrow<Row>({ rows, keyOf, columns, actions, selection }: Props<Row>) {
+function Narrow<Row>({ rows, keyOf, columns, note, actions, selection }: Props<Row>) {
   const [title, ...rest] = columns
   return (
     <Stack gap="xs">
@@ -104,6 +116,7 @@ function Narrow<Row>({ rows, keyOf, columns, actions, selection }: Props<Row>) {
               <div className="note min-0">{title?.cell(row)}</div>
             </Group>
             <FactList facts={rest.map(({ head, cell }) => [head, cell(row)])} />
+            {note?.(row)}
             {actions?.(row)}
           </Stack>
         </Paper>

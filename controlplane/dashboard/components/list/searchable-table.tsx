@@ -18,6 +18,7 @@ type Props<Row> = {
   /** Texts in which the search looks. */
   readonly textsOf: (row: Row) => ReadonlyArray<string | null | undefined>
   readonly columns: readonly Column<Row>[]
+  readonly note?: ((row: Row) => ReactNode) | undefined
   readonly actions?: ((row: Row) => ReactNode) | undefined
   /** Plural of the rows, such as `agents`. */
   readonly noun: string
@@ -54,6 +55,7 @@ export function SearchableTable<Row>(props: Props<Row>) {
           rows={shown}
           keyOf={keyOf}
           columns={props.columns}
+          note={props.note}
           actions={props.actions}
           selection={isBulk ? { ...selection, nameOf, isSelectable } : undefined}
         />

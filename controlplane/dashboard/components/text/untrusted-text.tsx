@@ -47,7 +47,7 @@ export function UntrustedText({ text, isBlock = false, label = 'Text', canGrow =
   }
   return (
     <Box>
-      <Box component="section" className="untrusted untrusted-block" tabIndex={0} aria-label={label}>
+      <Box role="group" className="untrusted untrusted-block" tabIndex={0} aria-label={label}>
         <Segments segments={segments} />
       </Box>
       {more > 0 ? grow : null}

@@ -72,6 +72,7 @@ export function Page() {
                   },
                   { head: 'Source', isWhole: true, cell: (row) => <SourceBadge row={row} /> },
                 ]}
+                note={({ warnings }) => (warnings.length === 0 ? null : <Warnings warnings={warnings} />)}
                 actions={
                   mayAct
                     ? (row) =>
@@ -151,8 +152,20 @@ function Host({ name }: { readonly name: string }) {
   )
 }
 
-/** Shows the hosts and MCP endpoint paths of a connector, with warnings. */
-function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: ConnectorView }) {
+function Warnings({ warnings }: Pick<ConnectorView, 'warnings'>) {
+  return (
+    <Stack gap={2}>
+      {warnings.map((warning) => (
+        <Text key={warning} size="sm" c="dimmed">
+          Warning: <UntrustedText text={warning} canGrow />
+        </Text>
+      ))}
+    </Stack>
+  )
+}
+
+/** Shows the hosts and MCP endpoint paths of a connector. */
+function Hosts({ row: { domains, endpoint } }: { readonly row: ConnectorView }) {
   if (domains.length === 0) return <span className="dim">none</span>
   return (
     <Box miw={150}>
@@ -169,11 +182,6 @@ function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connect
           <UntrustedText text={endpoint.join(', ')} />
         </div>
       )}
-      {warnings.map((warning) => (
-        <Text key={warning} size="sm" c="dimmed">
-          Warning: {warning}
-        </Text>
-      ))}
     </Box>
   )
 }

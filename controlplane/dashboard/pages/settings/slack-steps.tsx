@@ -5,7 +5,7 @@ import { CopyText } from '../../components/text/copy-text.tsx'
 export function SlackSteps({ isOpen }: { readonly isOpen: boolean }) {
   const callback = `${location.origin}/api/integrations/chat`
   return (
-    <details open={isOpen}>
+    <details open={isOpen} className="steps">
       <summary>Set up the Slack app</summary>
       <ol>
         <li>

@@ -86,7 +86,8 @@ function NoRecords({ isFiltered }: { readonly isFiltered: boolean }) {
   }
   return (
     <EmptyState icon="traffic" title="No requests yet">
-      Start an agent with "{command} run -- COMMAND". Its first request appears here.
+      Start an agent with "{command} <span className="whole">run -- COMMAND</span>". Its first request appears
+      here.
     </EmptyState>
   )
 }

@@ -1,4 +1,4 @@
-import { Text } from '@mantine/core'
+import { Box, Text } from '@mantine/core'
 import type { HeaderField } from '../../../../../core/wire/gateway/internal.ts'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
@@ -6,7 +6,7 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 export function HeaderList({ headers }: { readonly headers: readonly HeaderField[] }) {
   if (headers.length === 0) return null
   return (
-    <section aria-label="Headers" className="parameters">
+    <Box role="group" aria-label="Headers" className="parameters">
       <dl className="facts">
         {numbered(headers).map(({ key, name, value }) => (
           <div key={key} className="fact">
@@ -22,7 +22,7 @@ export function HeaderList({ headers }: { readonly headers: readonly HeaderField
       <Text size="xs" c="dimmed" mt={8}>
         Header fields of the request. The approval covers exactly these fields.
       </Text>
-    </section>
+    </Box>
   )
 }
 

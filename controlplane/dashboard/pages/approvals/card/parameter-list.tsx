@@ -1,4 +1,4 @@
-import { Text } from '@mantine/core'
+import { Box, Text } from '@mantine/core'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
 /** Maximum length, in characters, of a parameter value without a scrolling box. */
@@ -21,7 +21,7 @@ export function ParameterList(props: {
     )
   }
   return (
-    <section aria-label="Parameters" className="parameters">
+    <Box role="group" aria-label="Parameters" className="parameters">
       <dl className="facts">
         {entries.map(([name, value]) => (
           <div key={name} className="fact">
@@ -40,7 +40,7 @@ export function ParameterList(props: {
           truncated). The approval covers exactly this body.
         </Text>
       ) : null}
-    </section>
+    </Box>
   )
 }
 

@@ -116,7 +116,7 @@ function CardHead({ card, children }: { readonly card: ApprovalCard; readonly ch
       component="header"
       className="approval-head approval-head-long"
       tabIndex={0}
-      role="region"
+      role="group"
       aria-label="Action"
     >
       {children}
