@@ -193,7 +193,6 @@ function removeOld(out: string, version: string): void {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   mkdirSync(dirname(DASHBOARD_CACHE), { recursive: true })
-  const started = performance.now()
-  const version = await buildDashboard()
-  console.error(`chaperone: dashboard ${version} (${Math.round(performance.now() - started)} ms)`)
+  console.error('chaperone: bundling the dashboard (once, about 20 s) ...')
+  await buildDashboard()
 }

@@ -42,7 +42,7 @@ export type Ok = z.infer<typeof Ok>
  * URL without a user name or password, because every user who can read or export the configuration can read the URL.
  */
 export const PlainUrl = z
-  .url({ protocol: /^https?$/ })
+  .url({ protocol: /^https?$/, error: 'is not a URL; give it with https:// or http://' })
   .max(2_000)
   .refine(isWithoutUser, 'contains a user name or password; use the field for the credential')
 
@@ -54,7 +54,7 @@ function isWithoutUser(text: string): boolean {
 
 /** ISO 8601 time in a query. PostgreSQL does not support the year 0. */
 export const Moment = z.iso
-  .datetime({ offset: true })
+  .datetime({ offset: true, error: 'is not a time with its zone, such as 2026-11-01T08:00:00Z' })
   .refine((text) => !text.startsWith('0000'), 'cannot have year 0')
 
 /** Value of `limit` of a list, as text in a query string. */

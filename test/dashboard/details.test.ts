@@ -131,7 +131,7 @@ describe.skipIf(whySkipped !== null)('information on the pages', { timeout: 60_0
     expect(await answer(await card.getAttribute('data-approval'), false)).toBe(200)
     expect((await held).status).toBe(403)
     await card.getByRole('button', { name: 'Approve' }).click()
-    await card.getByText('Already changed').waitFor()
+    await card.getByText('Conflict').waitFor()
     // Before the page receives the change.
     await card.getByRole('button', { name: 'Dismiss' }).click()
     await context.unroute('**/api/dashboard/**')

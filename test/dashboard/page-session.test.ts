@@ -75,7 +75,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
 
   const cardOf = (page: Page, title: string) => cards(page).filter({ hasText: title })
 
-  test('a first load without a session leaves no error in the console', async () => {
+  test('a first load without a session leaves no error in the console, and an invitation fills in its address', async () => {
     const { page, context, complaints } = await visit(stage.browser)
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
@@ -83,6 +83,10 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     expect(complaints).toEqual([])
     expect(asked).toContain('/api/auth/options')
+    await page.goto(`${base}/setup?invite=x&email=ada%40example.com`)
+    await page.getByRole('heading', { name: 'You are invited' }).waitFor()
+    expect(await page.getByLabel('E-mail').inputValue()).toBe('ada@example.com')
+    expect(complaints).toEqual([])
     await context.close()
   })
 

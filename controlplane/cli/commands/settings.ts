@@ -20,7 +20,7 @@ export const settings: Command = {
   maxArguments: 3,
   options: {},
   examples: [
-    ['chaperone settings get', 'list the stored settings'],
+    ['chaperone settings get', 'list the settings; one without a value has -'],
     ['chaperone settings set chat_channel_id C0123456789', 'send approval cards to this channel of Slack'],
     ['printenv SLACK_TOKEN | chaperone settings set chat_bot_token', 'take the token of another program'],
     ['chaperone settings unset gateway_url', 'remove a setting'],
@@ -51,7 +51,14 @@ async function printSettings(invocation: Invocation, api: ApiClient): Promise<nu
   const reply = SettingsReply.parse(await api.call('GET', PATH))
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(reply))
-  else for (const line of table(['KEY', 'VALUE'], Object.entries(reply.settings))) print(line)
+  else {
+    const keys = [...new Set([...SETTING_KEYS, ...Object.keys(reply.settings)])]
+    for (const line of table(
+      ['KEY', 'VALUE'],
+      keys.map((key) => [key, reply.settings[key]]),
+    ))
+      print(line)
+  }
   return EXIT.ok
 }
 

@@ -70,7 +70,8 @@ async function act(
       return createOwnKey(approverKeys, owner, body.user_id)
     case 'invite': {
       const token = await users.invite(by, body.email, body.role)
-      return { ok: true, invite_link: `${baseUrl()}/setup?invite=${token}`, invite_token: token }
+      const link = new URLSearchParams({ invite: token, email: body.email })
+      return { ok: true, invite_link: `${baseUrl()}/setup?${link}`, invite_token: token }
     }
     case 'revoke_invitation':
       return { ok: true, role: await users.revokeInvitation(by, body.invitation_id) }

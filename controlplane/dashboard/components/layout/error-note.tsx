@@ -37,7 +37,7 @@ function titleOf(status: number): string {
   if (status === 0) return 'No connection'
   if (status === 403) return 'Permission denied'
   if (status === 404) return 'Not found'
-  if (status === 409 || status === 410) return 'Already changed'
+  if (status === 409 || status === 410) return 'Conflict'
   if (status === 429) return 'Too many attempts'
   if (status >= 500) return 'Control plane error'
   return 'Request failed'

@@ -4,6 +4,8 @@ export type AuthMode = {
   readonly isNew: boolean
   /** Token of the owner link or invitation, sent with the registration. */
   readonly tokens: Readonly<Record<string, string>>
+  /** E-mail address of the invitation. */
+  readonly email?: string
 }
 
 /**
@@ -16,7 +18,8 @@ export function authModeOf(path: string, search: string): AuthMode {
   const [setup, invite] = [link.get('token'), link.get('invite')]
   if (invite !== null) {
     const hint = 'Choose a password for your account. The invitation is for one e-mail address.'
-    return { title: 'You are invited', hint, isNew: true, tokens: { invite_token: invite } }
+    const email = link.get('email') ?? ''
+    return { title: 'You are invited', hint, isNew: true, tokens: { invite_token: invite }, email }
   }
   if (setup !== null) {
     const hint = 'The first user to register becomes the owner of this installation and can invite others.'

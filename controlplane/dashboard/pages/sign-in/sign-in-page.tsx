@@ -109,7 +109,7 @@ function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly 
   return (
     <form onSubmit={(event) => submit(event, enter.run)}>
       <Stack gap="sm" mt="md">
-        <Inputs isNew={mode.isNew} />
+        <Inputs mode={mode} />
         {enter.error === null ? null : <ErrorNote error={enter.error} />}
         <Button type="submit" fullWidth mt="xs" loading={enter.isBusy}>
           {mode.isNew ? 'Register' : 'Sign in'}
@@ -157,11 +157,21 @@ function submit(event: FormEvent<HTMLFormElement>, run: (fields: Fields) => void
   run({ email: text('email'), name: text('name'), password: text('password') })
 }
 
-function Inputs({ isNew }: { readonly isNew: boolean }) {
+function Inputs({ mode: { isNew, email = '' } }: { readonly mode: AuthMode }) {
   return (
     <>
-      <TextInput label="E-mail" name="email" type="email" autoComplete="username" required autoFocus />
-      {isNew ? <TextInput label="Name" name="name" autoComplete="name" required /> : null}
+      <TextInput
+        label="E-mail"
+        name="email"
+        type="email"
+        autoComplete="username"
+        defaultValue={email}
+        required
+        autoFocus={email === ''}
+      />
+      {isNew ? (
+        <TextInput label="Name" name="name" autoComplete="name" required autoFocus={email !== ''} />
+      ) : null}
       <PasswordInput
         label="Password"
         name="password"
