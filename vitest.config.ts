@@ -26,6 +26,7 @@ const LONGEST = [
   'test/controlplane/sync/replicas.test.ts',
   'test/system/change-sets.test.ts',
   'test/dashboard/users.test.ts',
+  'test/dashboard/journey.test.ts',
   'test/skew/skew.test.ts',
   'test/controlplane/v1/gateway-url.test.ts',
   'test/system/one-machine.test.ts',

@@ -27,7 +27,7 @@ const PLACES = [
 ] as const
 /** Only colours differ in the dark scheme. */
 const SCHEMES = [
-  ['light', undefined],
+  ['light', 'all'],
   ['dark', ['color-contrast']],
 ] as const
 const SUBMITTED = HOSTILE.length

@@ -375,7 +375,7 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     })
   }
 
-  nightly('a card for a group shows its answer buttons to that group only', async () => {
+  test('a card for a group shows its answer buttons to that group only', async () => {
     const graceId = await stage.invite('grace@example.com', 'member')
     await stage.invite('otto@example.com', 'member')
     await stage.laptop.api('POST', '/api/dashboard/users', {
@@ -396,28 +396,31 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     await Promise.all([otto.context.close(), grace.context.close()])
   })
 
-  test('a card of two policies shows the missing answers and stays until both groups have answered', async () => {
-    const groups = { 'ida@example.com': 'release-managers', 'finn@example.com': 'finance' }
-    for (const [email, group] of Object.entries(groups)) {
-      const user_id = await stage.invite(email, 'member')
-      const body = { action: 'set_groups', user_id, groups: [group] }
-      await stage.laptop.api('POST', '/api/dashboard/users', body)
-    }
-    await wantGroup('finance', 'money')
-    const [ida, finn] = await Promise.all([
-      stage.signedIn('ida@example.com', '#/approvals'),
-      stage.signedIn('finn@example.com', '#/approvals'),
-    ])
-    const held = stage.merge('{"commit_title":"two policies"}')
-    await cards(ida.page).getByRole('button', { name: 'Approve' }).click()
-    await cards(ida.page)
-      .getByText('You have approved this request. The request still needs an answer of finance.')
-      .waitFor()
-    await cards(finn.page).getByText('approved by ida@example.com').waitFor()
-    await cards(finn.page).getByText('finance, required by').waitFor()
-    await cards(finn.page).getByRole('button', { name: 'Approve' }).click()
-    expect((await held).status).toBe(200)
-    await cards(ida.page).waitFor({ state: 'detached' })
-    await Promise.all([ida.context.close(), finn.context.close()])
-  })
+  nightly(
+    'a card of two policies shows the missing answers and stays until both groups have answered',
+    async () => {
+      const groups = { 'ida@example.com': 'release-managers', 'finn@example.com': 'finance' }
+      for (const [email, group] of Object.entries(groups)) {
+        const user_id = await stage.invite(email, 'member')
+        const body = { action: 'set_groups', user_id, groups: [group] }
+        await stage.laptop.api('POST', '/api/dashboard/users', body)
+      }
+      await wantGroup('finance', 'money')
+      const [ida, finn] = await Promise.all([
+        stage.signedIn('ida@example.com', '#/approvals'),
+        stage.signedIn('finn@example.com', '#/approvals'),
+      ])
+      const held = stage.merge('{"commit_title":"two policies"}')
+      await cards(ida.page).getByRole('button', { name: 'Approve' }).click()
+      await cards(ida.page)
+        .getByText('You have approved this request. The request still needs an answer of finance.')
+        .waitFor()
+      await cards(finn.page).getByText('approved by ida@example.com').waitFor()
+      await cards(finn.page).getByText('finance, required by').waitFor()
+      await cards(finn.page).getByRole('button', { name: 'Approve' }).click()
+      expect((await held).status).toBe(200)
+      await cards(ida.page).waitFor({ state: 'detached' })
+      await Promise.all([ida.context.close(), finn.context.close()])
+    },
+  )
 })
