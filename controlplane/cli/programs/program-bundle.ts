@@ -42,8 +42,9 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
 }
 
 /**
- * Options of esbuild. Names and lines are not minified, so that stack traces are readable. The format is CommonJS, because an
- * `import` of a Node module evaluates all of its exports, one of which is an HTTP client.
+ * Options of esbuild. Names are not minified, so that stack traces are readable. V8 keeps the text of a program: without blanks
+ * and comments a gateway takes 0.9 MiB less memory. Long lines have fewer line ends, whose positions V8 keeps after the first
+ * stack trace. The format is CommonJS, because an `import` of a Node module evaluates all of its exports, one of which is an HTTP client.
  */
 const OPTIONS = {
   bundle: true,
@@ -54,6 +55,8 @@ const OPTIONS = {
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
   minifySyntax: true,
+  minifyWhitespace: true,
+  lineLimit: 200,
   sourcemap: 'linked',
   sourcesContent: false,
   legalComments: 'none',

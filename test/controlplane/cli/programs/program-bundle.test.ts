@@ -41,6 +41,7 @@ describe('the bundle of a program', () => {
     expect(outputOf(file)).toBe('first \u2026')
     expect(file).toMatch(/\/sidecar\/main\.cjs$/)
     expect(readFileSync(file, 'utf8')).not.toMatch(/[^\0-\x7f]/)
+    expect(readFileSync(file, 'utf8')).not.toContain('// core/word.ts')
     expect(readFileSync(`${file}.map`, 'utf8')).toContain('core/word.ts')
   })
 
