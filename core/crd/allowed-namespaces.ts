@@ -1,4 +1,4 @@
-import type { AdmittedNamespaces, LabelSelector } from './fields.ts'
+import type { AdmittedNamespaces, LabelSelector } from './namespace-fields.ts'
 
 /** Namespace of a Gateway, and the namespaces whose objects of one kind the Gateway admits. */
 export type AdmittingGateway = {

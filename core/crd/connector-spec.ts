@@ -1,125 +1,17 @@
 import * as z from 'zod'
-import { EFFECT_CLASSES } from '../action/effect-class.ts'
-import { PROVIDER_KIND_NAMES, REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
-import { CONNECTOR_TYPES } from '../connectors/registry.ts'
+import {
+  AgentTriggersSpec,
+  AuthSpec,
+  Bodies,
+  ConnectorType,
+  HandleRuleSpec,
+  headerName,
+  ProviderToolsSpec,
+  UserRowSpec,
+} from './connector-fields.ts'
 import { CredentialSpec } from './credential-spec.ts'
 import { described } from './described.ts'
 import { endpointPath, GatewayRefs, host, httpUrl } from './fields.ts'
-
-export const ConnectorType = z.enum(CONNECTOR_TYPES)
-
-const headerName = z
-  .string()
-  .max(64)
-  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'a header name such as X-API-Key')
-
-export const AuthSpec = z.strictObject({
-  type: described(
-    z.enum(['bearer', 'token', 'basic', 'header', 'none']),
-    'Form of the credential. `bearer` and `token`: scheme of `Authorization`. `basic`: Basic authentication. `header`: value of the header that `header` names. `none`: requests leave without a credential.',
-    'header',
-  ),
-  header: described(
-    headerName.optional(),
-    'Name of the header that carries the credential. Required for, and used by, type `header`.',
-    'X-API-Key',
-  ),
-  username: described(
-    z.string().max(256).optional(),
-    'User of type `basic`. Without it the credential is `user:password`, or a key in place of the user.',
-    'deploy',
-  ),
-})
-
-const Bodies = z.enum(['readable', 'opaque'])
-
-export const UserRowSpec = z.strictObject({
-  method: described(
-    z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']),
-    'Method of the requests.',
-    'POST',
-  ),
-  path: described(
-    z.string().min(1).max(500).regex(/^\//, 'a path template such as /v1/things/{id}'),
-    'Template of their path. A segment in braces matches any value and is a parameter of the action.',
-    '/v1/deployments/{id}/restart',
-  ),
-  action: described(
-    z
-      .string()
-      .max(300)
-      .regex(/^[a-z0-9_]+(\.[A-Za-z0-9_~-]+)+$/, 'connector.resource.verb'),
-    'Name of the action. It begins with the type of the Connector and a dot.',
-    'generic.deployment.restart',
-  ),
-  effect: described(
-    z.enum(['read', 'compute', 'write']),
-    'Effect of the action. `read` changes nothing, `compute` costs but changes nothing, `write` is the rest.',
-    'write',
-  ),
-  risk: described(z.enum(['low', 'medium', 'high']), 'Risk of the action.', 'medium'),
-  effects: described(
-    z.array(z.enum(EFFECT_CLASSES)).max(EFFECT_CLASSES.length).optional(),
-    'Effect classes of the action, for conditions on `action.effects` and permissions such as `effect:delete`.',
-    ['code_execution'],
-  ),
-  bodies: described(
-    Bodies.optional(),
-    'Bodies of the requests, as `bodies` of the Connector, which is the default.',
-    'opaque',
-  ),
-})
-
-export const HandleRuleSpec = z.enum(['own', 'shared', 'strict'])
-
-export const ProviderToolsSpec = z.strictObject({
-  allow: described(
-    z.array(z.enum(REACHING_KINDS)).max(REACHING_KINDS.length).default([]),
-    'Kinds of tools and fetches that a model request may contain. All others are denied.',
-    ['provider_tool.web_search'],
-  ),
-  deny: described(
-    z.array(z.enum(PROVIDER_KIND_NAMES)).max(PROVIDER_KIND_NAMES.length).optional(),
-    'Kinds that are denied besides those that `allow` lacks, whatever permissions and policies say.',
-    ['provider_tool.code', 'batch.run'],
-  ),
-})
-
-/** A whole name, or a prefix followed by `*`. */
-const namePattern = z
-  .string()
-  .min(1)
-  .max(100)
-  .regex(
-    /^(\*|[^*\s]([^*]{0,98}[^*\s])?|[^*\s][^*]{0,98}\*)$/,
-    'a name such as acme-agent, or a prefix such as acme-*',
-  )
-
-export const AgentTriggersSpec = z.strictObject({
-  accounts: described(
-    z.array(namePattern).max(64).default([]),
-    'Accounts that are agents: assigning an issue to one, or requesting its review, starts it. `app/` before a name and `[bot]` after it do not matter.',
-    ['acme-agent', 'acme-fixer-*'],
-  ),
-  labels: described(z.array(namePattern).max(64).default([]), 'Labels that start an agent.', [
-    'autofix',
-    'bot:*',
-  ]),
-  mentions: described(
-    z
-      .array(
-        z
-          .string()
-          .min(1)
-          .max(100)
-          .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,98}\*?$/, 'a name without @ or /, such as acme-agent'),
-      )
-      .max(64)
-      .default([]),
-    'Names that start an agent after `@` or `/` in a title, a text or a comment.',
-    ['acme-agent', 'acme/fixers'],
-  ),
-})
 
 const Upstream = z.strictObject({
   url: described(

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../errors.ts'
 import { RuleDecisionSchema } from './fields.ts'
-import { EnforcementLevelSchema, type GatewaySpec } from './gateway-spec.ts'
+import { EnforcementLevelSchema } from './gateway-fields.ts'
+import type { GatewaySpec } from './gateway-spec.ts'
 
 const seconds = z.int().min(0).max(86_400).optional()
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ConnectorType } from '../crd/connector-spec.ts'
+import { ConnectorType } from '../crd/connector-fields.ts'
 import { ConnectorCredential } from './credentials.ts'
 import { ConnectorFields, GatewayRef, Id, Limit, Ok, type QueryInput } from './fields.ts'
 import { ManagedFields } from './operator/origin.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { PermissionPatternSchema } from '../crd/action-patterns.ts'
-import { ConnectorType } from '../crd/connector-spec.ts'
+import { ConnectorType } from '../crd/connector-fields.ts'
 import { endpointPath, RuleDecisionSchema } from '../crd/fields.ts'
 import { LIMITS } from './limits.ts'
 import { PlainName } from './plain-name.ts'

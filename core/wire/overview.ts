@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { EnforcementLevelSchema } from '../crd/gateway-spec.ts'
+import { EnforcementLevelSchema } from '../crd/gateway-fields.ts'
 import { Moment, Ok, type QueryInput } from './fields.ts'
 import { KillEntry } from './gateway/kill.ts'
 import { ObjectOrigin } from './operator/origin.ts'

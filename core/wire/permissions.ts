@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { PermissionPatternSchema } from '../crd/action-patterns.ts'
-import { ConnectorType } from '../crd/connector-spec.ts'
+import { ConnectorType } from '../crd/connector-fields.ts'
 import { RuleDecisionSchema } from '../crd/fields.ts'
 import { NamedAction } from './connectors.ts'
 import { AgentName, GatewayRef, Id, Ok } from './fields.ts'

@@ -1,4 +1,4 @@
-import { EnforcementLevelSchema } from '../../../core/crd/gateway-spec.ts'
+import { EnforcementLevelSchema } from '../../../core/crd/gateway-fields.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { EnforcementSet, KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
 import { bumpVersion } from '../../db/config-version.ts'

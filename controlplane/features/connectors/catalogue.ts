@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { Catalogue } from '../../../core/connectors/catalogue.ts'
 import { effectsOf } from '../../../core/connectors/effects/effects.ts'
 import { connectorOfType } from '../../../core/connectors/registry.ts'
-import { ConnectorType } from '../../../core/crd/connector-spec.ts'
+import { ConnectorType } from '../../../core/crd/connector-fields.ts'
 import type { ActionsReply, ConnectorKindsReply } from '../../../core/wire/connectors.ts'
 
 export type CatalogueReading = {

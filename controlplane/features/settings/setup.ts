@@ -1,5 +1,6 @@
 import type * as z from 'zod'
-import { type EnforcementLevelSchema, GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import type { EnforcementLevelSchema } from '../../../core/crd/gateway-fields.ts'
+import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import {
   type AccessRule,
   type CatalogueEntry,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { described } from '../described.ts'
-import { GatewayRefs, LabelSelector } from '../fields.ts'
+import { GatewayRefs } from '../fields.ts'
+import { LabelSelector } from '../namespace-fields.ts'
 import { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { PolicyTest, PolicyTestAction } from './policy-test.ts'
 

@@ -7,9 +7,9 @@ import {
   HandleRuleSpec,
   ProviderToolsSpec,
   UserRowSpec,
-} from '../../crd/connector-spec.ts'
+} from '../../crd/connector-fields.ts'
 import { RuleDecisionSchema } from '../../crd/fields.ts'
-import { EnforcementLevelSchema, GatewaySpec } from '../../crd/gateway-spec.ts'
+import { EnforcementLevelSchema, GATEWAY_FIELDS } from '../../crd/gateway-fields.ts'
 import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import { tolerant } from '../tolerant.ts'
 import { HostedWorkReport } from './hosted-work.ts'
@@ -71,12 +71,12 @@ export const GatewaySection = sectionEntry({
   environment: z.string().optional(),
   enforcementLevel: EnforcementLevelSchema,
   defaultDecision: RuleDecisionSchema,
-  egress: GatewaySpec.shape.egress,
-  rateLimit: GatewaySpec.shape.rateLimit,
-  maxActionsPerRequest: GatewaySpec.shape.maxActionsPerRequest,
-  approvals: GatewaySpec.shape.approvals,
-  failurePolicy: GatewaySpec.shape.failurePolicy,
-  audit: GatewaySpec.shape.audit,
+  egress: GATEWAY_FIELDS.egress,
+  rateLimit: GATEWAY_FIELDS.rateLimit,
+  maxActionsPerRequest: GATEWAY_FIELDS.maxActionsPerRequest,
+  approvals: GATEWAY_FIELDS.approvals,
+  failurePolicy: GATEWAY_FIELDS.failurePolicy,
+  audit: GATEWAY_FIELDS.audit,
   refusalDetail: z.enum(['full', 'brief']).optional(),
   /** True if a kill switch also cancels batches at providers. */
   cancelBatches: z.boolean().optional(),
