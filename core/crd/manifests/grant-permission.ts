@@ -1,4 +1,4 @@
-import { ConnectorType } from '../connector-spec.ts'
+import { ConnectorType } from '../connector-fields.ts'
 import type { PermissionSpec } from '../schemas.ts'
 
 /** A grant whose Gateway is an object of a cluster. */
