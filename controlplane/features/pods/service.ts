@@ -88,7 +88,7 @@ export function createPodIdentities(
   { db, orgId, tokens, log }: PodIdentitiesDeps,
   nowMs: () => number = () => performance.now(),
 ): PodIdentities {
-  const bound = new Map<string, Bound>()
+  const bound = createBindingCache(nowMs)
   const unknown = createUnknownPods({ db, log, nowMs })
 
   async function bindingOf(
@@ -112,6 +112,7 @@ export function createPodIdentities(
     pod: ReviewedPod,
     { hash, issuedAtS }: Pick<Presented, 'hash' | 'issuedAtS'>,
   ): Promise<PodBinding> {
+    const cache = bound.reading()
     const row = await findPodIdentity(db, pod.uid, issuedAtS)
     if (row === undefined) throw await unknown.refusalOf(pod)
     unknown.reported(pod.uid)
@@ -120,10 +121,7 @@ export function createPodIdentities(
       await setServiceAccount(q, pod.uid, pod.serviceAccount)
       return bindPod(q, { orgId, pod, claims: row })
     })
-    if (bound.size >= MAX_CACHED) bound.clear()
-    const { uid: podUid, namespace } = pod
-    const { gatewayId } = binding
-    bound.set(hash, { binding, podUid, namespace, gatewayId, untilMs: nowMs() + REVIEW_TTL_MS })
+    cache(hash, { binding, podUid: pod.uid, namespace: pod.namespace, gatewayId: binding.gatewayId })
     return binding
   }
 
@@ -159,13 +157,38 @@ export function createPodIdentities(
 
   return {
     identify,
-    async ended(pods) {
-      const reasonOf = await readEnded(db, [...pods, ...bound.values()])
+    ended: (pods) => bound.evict((cached) => readEnded(db, [...pods, ...cached])),
+    instances: (podUids) => listInstances(db, podUids),
+    refused: unknown.refused,
+  }
+}
+
+/** Cache of the bindings of recent calls, by the hash of the token. */
+function createBindingCache(nowMs: () => number) {
+  const bound = new Map<string, Bound>()
+  let evictions = 0
+  return {
+    get: (hash: string) => bound.get(hash),
+    delete: (hash: string) => bound.delete(hash),
+    /**
+     * Returns a function that caches what is read from now on. It caches nothing after an eviction, because the pod may have
+     * been deleted after its row was read.
+     */
+    reading() {
+      const before = evictions
+      return (hash: string, read: Omit<Bound, 'untilMs'>) => {
+        if (evictions !== before) return
+        if (bound.size >= MAX_CACHED) bound.clear()
+        bound.set(hash, { ...read, untilMs: nowMs() + REVIEW_TTL_MS })
+      }
+    },
+    /** Evicts the bindings for which the read function gives a reason, and returns that function. */
+    async evict(read: (cached: readonly Bound[]) => Promise<(pod: BoundPod) => string | null>) {
+      evictions++
+      const reasonOf = await read([...bound.values()])
       for (const [hash, cached] of bound) if (reasonOf(cached) !== null) bound.delete(hash)
       return reasonOf
     },
-    instances: (podUids) => listInstances(db, podUids),
-    refused: unknown.refused,
   }
 }
 

@@ -86,6 +86,26 @@ test('the calls of a session go on while the API server is silent, until its tok
   await expect(one.pods.identify(one.token, call)).rejects.toThrow('is deleted')
 })
 
+test('a pod that is deleted while a call of it is identified is not identified again', async () => {
+  const pod = world.pod()
+  await world.report({ pod })
+  const slow: Db = {
+    ...db,
+    async tx(work) {
+      const bound = await db.tx(work)
+      await world.report({ pod, deleted: true })
+      await pods.ended([])
+      return bound
+    },
+  }
+  const tokens = createReviewedTokens({ review: async () => pod }, () => now)
+  const pods = createPodIdentities({ db: slow, orgId, tokens, log })
+  const call = { isFresh: false, address: '192.0.2.1' }
+  const token = world.kube.tokenOf(pod)
+  expect(await pods.identify(token, call)).toMatchObject({ podUid: pod.uid })
+  await expect(pods.identify(token, call)).rejects.toThrow('is deleted')
+})
+
 describe.each([
   ['the API server hangs', 'cluster'],
   ['the database hangs', 'database'],
