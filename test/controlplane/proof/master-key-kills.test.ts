@@ -74,6 +74,8 @@ test(`a rotation that is killed after every ${WRITES} writes goes on where it wa
   for (; ended.signal === 'SIGKILL'; ended = await rotate(WRITES)) {
     kills += 1
     await openSealedRows(here.sql, keyring())
+    // Killed after the last write: the former key is gone, and another run would begin the next rotation.
+    if (keyring().keyIds.length === 1 && keyring().keyIds[0] !== first) break
     expect(kills, ended.output).toBeLessThan(100)
     if (!IS_FULL && kills !== 2) continue
     const plane = await here.start({ MASTER_KEY_FILE: copied(kills) })
@@ -83,7 +85,7 @@ test(`a rotation that is killed after every ${WRITES} writes goes on where it wa
     await here.sql('delete from replica_keys')
     await here.sql('delete from replicas')
   }
-  expect(ended, ended.output).toMatchObject({ code: 0 })
+  expect(ended.code === 0 || ended.signal === 'SIGKILL', ended.output).toBe(true)
   // A full run is killed after each write: the file twice, the start and the end of the rotation, and each value.
   expect(kills).toBeGreaterThanOrEqual(IS_FULL ? SEALED_ROWS + 4 : 3)
   const [now, ...others] = keyring().keyIds
