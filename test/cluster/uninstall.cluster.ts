@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { CoreV1Api, KubeConfig, type V1Pod } from '@kubernetes/client-node'
 import { beforeAll, expect, inject, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { IS_FULL } from '../support/proof.ts'
 import { agentPod, CALLS, inAgent, inForce, ours, running, startVendor } from './agents.ts'
 import { AGENTS, CHART, install, SYSTEM, uninstall } from './installation.ts'
@@ -24,10 +25,13 @@ async function asked(api: CoreV1Api): Promise<Asked> {
   }
 }
 
-async function askedUntil(end: AbortSignal): Promise<readonly Asked[]> {
+function coreApi(): CoreV1Api {
   const config = new KubeConfig()
   config.loadFromDefault()
-  const api = config.makeApiClient(CoreV1Api)
+  return config.makeApiClient(CoreV1Api)
+}
+
+async function askedUntil(api: CoreV1Api, end: AbortSignal): Promise<readonly Asked[]> {
   const answers: Asked[] = []
   while (!end.aborted) {
     answers.push(await asked(api))
@@ -56,7 +60,10 @@ test.each(CHANGES.slice(0, IS_FULL ? 2 : 1))(
     const requests = `operator.resources.requests.cpu=${20 + (Date.now() % 60)}m`
     const values = command[0] === 'upgrade' ? [...inject('installation').values, '--set', requests] : []
     const end = new AbortController()
-    const asking = askedUntil(end.signal)
+    const api = coreApi()
+    // The webhook knows a Gateway a moment after the API server.
+    await eventually('pods are governed', async () => ((await asked(api)) === 'governed' ? true : null))
+    const asking = askedUntil(api, end.signal)
     const before = await operators()
     try {
       await helm([...command, '-n', SYSTEM, ...values, '--wait', '--timeout', '180s'])
