@@ -25,6 +25,10 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
 const CHECKED: Readonly<Record<string, string>> = {
   'docs/agent-programs.md': 'a message of chaperone run, which test/controlplane/cli/run tests',
   'docs/agent-sandbox.md': 'needs agent-sandbox; the cluster suite runs objects of the same kinds',
+  'docs/held-requests.md':
+    'needs a cluster; test/operator/cluster/grants.test.ts lists and deletes the Permission',
+  'docs/high-availability.md':
+    'test/system/keys.test.ts and test/controlplane/cli/cluster/cluster-keys.test.ts run the same commands',
   'docs/installation.md':
     'values for the domain and the issuer of the reader; documentation-run.test.ts renders the chart with them',
   'docs/people.md':
