@@ -9,8 +9,9 @@ import { kubeTools } from './tools/kube-tools.ts'
 
 export type ControlPlane = AsyncDisposable & {
   /** As the user of the kubeconfig, or with another bearer token. Rejects for every status from 400. */
-  call<T>(method: 'GET' | 'POST', path: string, body?: object, bearer?: string): Promise<T>
+  call<T>(method: Method, path: string, body?: object, bearer?: string): Promise<T>
 }
+type Method = 'GET' | 'POST' | 'DELETE'
 
 /** The control plane as `kubectl chaperone` reaches it, through the API server. */
 export async function openControlPlane(): Promise<ControlPlane> {
@@ -31,7 +32,7 @@ export async function openControlPlane(): Promise<ControlPlane> {
     ? { 'x-service-caller': 'certificate' }
     : { authorization: `Bearer ${env.CHAPERONE_TOKEN}` }
   return {
-    async call<T>(method: 'GET' | 'POST', path: string, body?: object, bearer?: string): Promise<T> {
+    async call<T>(method: Method, path: string, body?: object, bearer?: string): Promise<T> {
       const credential = bearer === undefined ? own : { authorization: `Bearer ${bearer}` }
       const asked = request({
         ...{ host: '127.0.0.1', port: new URL(env.CHAPERONE_URL).port, servername: 'localhost', ca, method },

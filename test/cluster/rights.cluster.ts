@@ -3,7 +3,17 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type Rule, resources } from '../helm/chart.ts'
 import { eventually } from '../support/eventually.ts'
 import { SANDBOX_DEFINITION, TEMPLATE_DEFINITION } from '../support/sandbox-definitions.ts'
-import { agentPod, inForce, ours, podTemplate, running, startVendor, type Vendor } from './agents.ts'
+import {
+  agentPod,
+  CALLS,
+  inAgent,
+  inForce,
+  ours,
+  podTemplate,
+  running,
+  startVendor,
+  type Vendor,
+} from './agents.ts'
 import { openControlPlane } from './control-plane.ts'
 import { AGENTS, install, SYSTEM, uninstall } from './installation.ts'
 import { apply, get, helm, type KubeObject, kube } from './kubectl.ts'
@@ -113,6 +123,7 @@ async function live(): Promise<void> {
   await presentOwnerLink()
   await callAsPerson()
   await presentOwnerToken()
+  await withGrant()
   await eventually('the Policy is looked at', async () => {
     const policy = await get<{ readonly status?: object }>('cpol', 'used', AGENTS)
     return policy?.status ?? null
@@ -227,6 +238,27 @@ async function callAsPerson(): Promise<void> {
   const token = (await kube(['create', 'token', 'caller', '-n', AGENTS])).trim()
   const answers = controlPlane.call('GET', '/api/dashboard/proxy-approvals', undefined, token)
   await expect(answers).rejects.toThrow(/403.*approvals\.chaperone\.dev/)
+}
+
+/** An approval for a time, which the operator shows as a Permission until it is revoked. */
+async function withGrant(): Promise<void> {
+  await using controlPlane = await openControlPlane()
+  type Approvals = { readonly approvals: ReadonlyArray<{ readonly id: string; readonly agent: string }> }
+  const path = '/api/dashboard/proxy-approvals'
+  const held = inAgent('used', CALLS.node('POST'))
+  const id = await eventually('the request is held', async () => {
+    const { approvals } = await controlPlane.call<Approvals>('GET', `${path}?status=pending`)
+    return approvals.find(({ agent }) => agent === `${AGENTS}/used`)?.id ?? null
+  })
+  const answer = { id, approved: true, grant: { duration: '1h', max_uses: 2 } }
+  const { grant_id } = await controlPlane.call<{ readonly grant_id: string }>('POST', path, answer)
+  expect((await held).stdout).toBe('200 {"ok":true}\n')
+  const shown = async () =>
+    (await kube(['get', 'cperm', '-n', AGENTS, '-l', `chaperone.dev/grant=${grant_id}`, '-o', 'name'])).trim()
+  await eventually('the operator writes its Permission', async () => (await shown()) || null, 30_000)
+  expect((await inAgent('used', CALLS.node('POST'))).stdout).toBe('200 {"ok":true}\n')
+  await controlPlane.call('DELETE', `/api/dashboard/grants?grant_id=${grant_id}`)
+  await eventually('the operator deletes it', async () => ((await shown()) === '' ? true : null), 30_000)
 }
 
 /** Refused, because the user of the kubeconfig administers: the control plane looks whether its Secret opens it. */

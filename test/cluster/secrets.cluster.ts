@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { IS_FULL } from '../support/proof.ts'
 import { type Recorder, startRecorder } from '../support/recorder.ts'
 import { createTestCa } from '../support/test-ca.ts'
 import { agentPod, inAgent, inForce, ours, running, startVendor, type Vendor } from './agents.ts'
 import { AGENTS, install, SYSTEM, secret } from './installation.ts'
-import { apply, kube, kubectl } from './kubectl.ts'
+import { apply, kube, kubectl, run } from './kubectl.ts'
+import { kubeTools } from './tools/kube-tools.ts'
 
+const PLUGIN = join(import.meta.dirname, '../../controlplane/cli/cluster/kubectl-chaperone.ts')
 const GATEWAY = 'canaries'
 const POD = 'curious'
 const CANARIES = Array.from({ length: 20 }, (_, at) => ({
@@ -131,3 +135,37 @@ test('nor in any log, and in no object of the cluster but the Secrets themselves
   expect(everything).toContain('canary-19')
   expect(SOUGHT.filter((text) => everything.includes(text))).toEqual([])
 })
+
+/** Runs `kubectl chaperone keys VERB`. */
+async function masterKey(verb: 'status' | 'rotate') {
+  process.env['KUBECTL'] = (await kubeTools())?.kubectl
+  const { code, stdout, stderr } = await run(process.execPath, [PLUGIN, 'keys', verb, '--json'], '')
+  if (code !== 0) throw new Error(stderr)
+  return JSON.parse(stdout) as {
+    readonly keys: readonly string[]
+    readonly secrets: Readonly<Record<string, number>>
+    readonly key: string
+    readonly former: readonly string[]
+  }
+}
+
+// The kubelet takes up to a minute and a half to write a changed Secret to the files of pods.
+test.runIf(IS_FULL)(
+  'the master key is replaced while the agent is served, and every credential is in use',
+  async () => {
+    const before = await masterKey('status')
+    const startedAt = Date.now()
+    const rotated = await masterKey('rotate')
+    console.log(`master key rotated after ${Date.now() - startedAt} ms: ${JSON.stringify(rotated)}`)
+    expect(rotated.former).toEqual(before.keys)
+    expect(Object.keys((await masterKey('status')).secrets)).toEqual([rotated.key])
+    // A control plane that starts now has the new key only.
+    const plane = ['deployment/chaperone-control-plane', '-n', SYSTEM]
+    await kube(['rollout', 'restart', ...plane])
+    await kube(['rollout', 'status', ...plane, '--timeout=180s'])
+    await inForce(GATEWAY)
+    const { stdout } = await inAgent(POD, ['node', '--input-type=module', '-e', CALL_ALL])
+    for (const { host } of CANARIES) expect(stdout).toContain(`${host} 200`)
+  },
+  600_000,
+)
