@@ -461,6 +461,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     expect(await violations(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Nothing sent yet').waitFor()
+    expect(await page.getByText('Saved: Address of the gateway.').count()).toBe(1)
     await page.getByRole('button', { name: 'Send a test by E-mail' }).click()
     await page.getByText(/The test message failed: 127\.0\.0\.1 resolves to /).waitFor()
     await page.getByText('Failing', { exact: true }).waitFor()

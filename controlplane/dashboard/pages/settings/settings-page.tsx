@@ -18,9 +18,7 @@ export function Page() {
       />
       <Stack gap="md">
         <Loaded of={settings}>
-          {({ settings: values }) => (
-            <SettingsForm key={JSON.stringify(values)} values={values} onSaved={settings.reload} />
-          )}
+          {({ settings: values }) => <SettingsForm values={values} onSaved={settings.reload} />}
         </Loaded>
         <Channels />
         <WebhookSecret />
