@@ -22,7 +22,6 @@ import {
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
 import { AGENTS, install, SYSTEM } from './installation.ts'
 import { apply, get, type KubeObject, kube, kubectl } from './kubectl.ts'
-import { DEADLINE } from './sizes.ts'
 
 const GATEWAY = 'sandboxes'
 const EXTENSIONS = 'extensions.agents.x-k8s.io/v1beta1'
@@ -207,7 +206,7 @@ const hasSidecar = ({ spec }: Pod) =>
   spec.initContainers?.some(({ name }) => name === 'chaperone-proxy') === true
 
 describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
-  test('a template with all defaults is Ready within 15 s, and its agent is governed', DEADLINE, async () => {
+  test('a template with all defaults is Ready within 15 s, and its agent is governed', async () => {
     await apply(template('plain'))
     await eventually('the way to the control plane is open', () =>
       get<object>('networkpolicy', 'chaperone-agent-sandbox', AGENTS),
@@ -232,7 +231,7 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
     ['with the DNS servers of the cluster', {}, { dnsPolicy: 'ClusterFirst' }],
     ['without a NetworkPolicy', { networkPolicyManagement: 'Unmanaged' }, {}],
     ['with the token of a ServiceAccount', {}, { automountServiceAccountToken: true }],
-  ])('a default template is Ready within 15 s: %s (nightly)', DEADLINE, async (what, spec, podSpec) => {
+  ])('a default template is Ready within 15 s: %s (nightly)', async (what, spec, podSpec) => {
     const name = `default-${what.split(' ').at(-1)?.toLowerCase()}`
     await apply(template(name, spec, undefined, podSpec))
     const startedAt = Date.now()
@@ -300,7 +299,6 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
   }, 420_000)
 
   test('governance that comes late hands out no ungoverned pod, and a pool can be turned over', {
-    ...DEADLINE,
     timeout: 240_000,
   }, async () => {
     await apply(template('late', {}, {}), pool('late', 1))

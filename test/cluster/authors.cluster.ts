@@ -16,7 +16,6 @@ import {
 import { AGENTS, install } from './installation.ts'
 import { apply, get, kube, kubectl, refusalOf } from './kubectl.ts'
 import { type NodeAccess, openNode } from './node-access.ts'
-import { DEADLINE } from './sizes.ts'
 
 const GATEWAY = 'authors'
 const ALLOWED = 'downloads.vendor.test'
@@ -101,7 +100,7 @@ describe('the user of an image', () => {
   })
 })
 
-test('deleted objects of the guard are back within 5 s, with an Event', DEADLINE, async () => {
+test('deleted objects of the guard are back within 5 s, with an Event', async () => {
   const objects = [
     ['mutatingwebhookconfiguration', 'chaperone-injector'],
     ['validatingadmissionpolicy', 'chaperone-pods'],

@@ -8,7 +8,7 @@ import { caller, recordsOf, startCalling } from './calls.ts'
 import { openControlPlane } from './control-plane.ts'
 import { AGENTS, install, SYSTEM } from './installation.ts'
 import { apply, get, kube, kubectl } from './kubectl.ts'
-import { DEADLINE, SIZES } from './sizes.ts'
+import { SIZES } from './sizes.ts'
 
 const GATEWAY = 'outage'
 /** Pod that calls through an outage. */
@@ -61,7 +61,6 @@ const kill = (active: boolean) =>
   ])
 
 test('an operator that is killed while the kill switch is set does not hold it up', {
-  ...DEADLINE,
   timeout: 200_000,
 }, async () => {
   await untilAnswered('200')

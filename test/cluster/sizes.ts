@@ -17,9 +17,3 @@ export const SIZES = {
   /** How often the kill switch stops them. */
   stops: size(2, 5),
 } as const
-
-/**
- * Options of a test that has a deadline of the product in seconds. A node of two cores that starts pods by the dozen misses one
- * now and then; what is broken misses it twice. Nothing else is tried again.
- */
-export const DEADLINE = { retry: 1 } as const
