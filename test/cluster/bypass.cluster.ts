@@ -291,7 +291,9 @@ while True:
     }
     await apply(
       agentPod('hasty', GATEWAY, {
-        command: ['sh', '-c', `python3 -c "$0"; exec sleep infinity`, send(2)],
+        command: ['sh', '-c', `python3 -c "$0"; touch /tmp/sent; exec sleep infinity`, send(2)],
+        // The call below is not one of more than the sidecar serves at once.
+        container: { readinessProbe: { exec: { command: ['test', '-e', '/tmp/sent'] }, periodSeconds: 1 } },
         spec: { initContainers: [init] },
       }),
     )

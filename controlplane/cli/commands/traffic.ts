@@ -114,10 +114,10 @@ export function trafficLine(record: Shown): string {
 }
 
 /**
- * Waits up to 3 s for `count` records, because gateways upload records in batches. Returns the available records as lines.
+ * Waits up to 15 s for `count` records, because gateways upload records in batches. Returns the available records as lines.
  */
 export async function trafficLines(api: ApiClient, count: number): Promise<string[]> {
-  const deadline = performance.now() + 3_000
+  const deadline = performance.now() + 15_000
   for (;;) {
     const records = await page(api, new URLSearchParams({ limit: String(count) }))
     if (records.length >= count || performance.now() > deadline)
