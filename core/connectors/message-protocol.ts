@@ -15,15 +15,15 @@ export type MessageProtocol = {
 
 export type Message =
   /**
-   * `body`: the body of the equivalent HTTP request. `lane`: the stream id (`stream_id` of the OpenAI Responses API)
+   * `body`: the body of the equivalent HTTP request. `streamId`: the stream id (`stream_id` of the OpenAI Responses API)
    * that correlates response events with this message; null when the message has none.
    */
-  | { readonly kind: 'request'; readonly body: Uint8Array; readonly lane: string | null }
+  | { readonly kind: 'request'; readonly body: Uint8Array; readonly streamId: string | null }
   /** Acknowledges a response of the server and requests nothing. */
   | { readonly kind: 'acknowledgement' }
 
 export type MessageEvent = {
-  readonly lane: string | null
+  readonly streamId: string | null
   /** True for the last event of a response to one message. */
   readonly isEnd: boolean
   /** The HTTP status of an error; null for every other event. */

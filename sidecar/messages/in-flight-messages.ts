@@ -47,9 +47,10 @@ export class InFlightMessages {
     return promise
   }
 
-  /** Assigns a response event to its message. An event whose lane is unknown is assigned to the oldest message. */
-  event({ lane, isEnd, errorStatus }: MessageEvent, head: string, size: number): void {
-    const flight = this.#flights.find(({ exchange }) => exchange.channel?.lane === lane) ?? this.#flights[0]
+  /** Assigns a response event to its message. An event whose stream id is unknown is assigned to the oldest message. */
+  event({ streamId, isEnd, errorStatus }: MessageEvent, head: string, size: number): void {
+    const flight =
+      this.#flights.find(({ exchange }) => exchange.channel?.streamId === streamId) ?? this.#flights[0]
     if (flight === undefined) return
     const { exchange, reply } = flight
     this.#begin(flight, errorStatus ?? 200)

@@ -135,11 +135,11 @@ export class MessageSocket {
   ): void {
     const { opening, inner } = this.#parts
     const problem = isRefusal(message) ? { code: message.code, detail: message.detail } : null
-    const { body, lane } = isRefusal(message) ? NOTHING : message
+    const { body, streamId } = isRefusal(message) ? NOTHING : message
     const reply = messageReply((event) => this.#event(event))
     const channel: MessageChannel = {
       connectorType: opening.connector?.connector.name ?? '',
-      lane,
+      streamId,
       forward: (exchange) => this.#forward(exchange, { bytes, reply, onSent: decided }),
     }
     const exchange = messageExchange({ opening, inner, channel, body: bufferOf(body), problem, reply })
@@ -236,7 +236,7 @@ export class MessageSocket {
   }
 }
 
-const NOTHING = { body: new Uint8Array(0), lane: null } as const
+const NOTHING = { body: new Uint8Array(0), streamId: null } as const
 
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -274,7 +274,7 @@ export type MessageChannel = {
   /** Type of the connector that owns the WebSocket. */
   readonly connectorType: string
   /** Name of the response events of the message (`stream_id`); null when they have none. */
-  readonly lane: string | null
+  readonly streamId: string | null
   /** Sends the message upstream. Resolves after its response; rejects with a ChaperoneError if it was not sent. */
   forward(exchange: Exchange): Promise<undefined>
 }

@@ -38,7 +38,7 @@ const ROWS: readonly (readonly [place: string, insert: string, read: string])[] 
   ],
   [
     'outbox ntf_x',
-    `insert into outbox (event_id, org_id, kind, order_key, lane, url, event, subject_id, state)
+    `insert into outbox (event_id, org_id, kind, order_key, receiver, url, event, subject_id, state)
      select 'ntf_x', id, 'webhook', 'o', 'l', $1, 'e', 's', 'delivered' from orgs`,
     `select url as v from outbox where event_id = 'ntf_x'`,
   ],

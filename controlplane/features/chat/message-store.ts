@@ -40,7 +40,7 @@ export type CardRow = {
  */
 export async function queueChatMessages(q: Query, orgId: string): Promise<void> {
   await q.query(
-    `insert into outbox (event_id, org_id, kind, order_key, lane, event, subject_id)
+    `insert into outbox (event_id, org_id, kind, order_key, receiver, event, subject_id)
      select 'ntf_' || replace(gen_random_uuid()::text, '-', ''), due.org_id, due.kind, due.id, $2, due.event, due.id
      from (
        select a.id, a.org_id, 'chat_post' as kind, 'approval.opened' as event from approvals a

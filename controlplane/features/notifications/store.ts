@@ -16,7 +16,7 @@ export type OutboxInput = {
   readonly orgId: string
   readonly kind: OutboxKind
   readonly orderKey: string
-  /** Receiver of the message (column `lane`): limits of concurrency and rate apply per receiver. */
+  /** Receiver of the message: limits of concurrency and rate apply per receiver. */
   readonly receiver: string
   readonly url: Sealed | null
   readonly event: string
@@ -36,13 +36,13 @@ export type Leased = Omit<OutboxInput, 'orderKey'> & {
   readonly leasedAt: Date
 }
 
-const LEASED = `id, event_id as "eventId", org_id as "orgId", kind, lane as receiver, url, event, subject_id as "subjectId", payload,
+const LEASED = `id, event_id as "eventId", org_id as "orgId", kind, receiver, url, event, subject_id as "subjectId", payload,
   attempts, created_at as "createdAt", clock_timestamp() as "leasedAt"`
 
 /** Stores one message in the caller's transaction. */
 export async function insertMessage(q: Query, row: OutboxInput): Promise<void> {
   await q.query(
-    `insert into outbox (event_id, org_id, kind, order_key, lane, url, event, subject_id, payload)
+    `insert into outbox (event_id, org_id, kind, order_key, receiver, url, event, subject_id, payload)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [
       row.eventId,
@@ -79,14 +79,14 @@ export type LeaseRequest = {
 export async function leaseDue(q: Query, request: LeaseRequest): Promise<readonly Leased[]> {
   const { rows } = await q.query<Leased>(
     `with at as (select coalesce($1::timestamptz, clock_timestamp()) as now),
-     lanes as (select distinct lane from outbox, at where state = 'pending' and next_attempt_at <= at.now
+     receivers as (select distinct receiver from outbox, at where state = 'pending' and next_attempt_at <= at.now
        and (leased_until is null or leased_until <= at.now)),
      due as (
-       select picked.id from at, lanes
-       left join unnest($5::text[], $6::int[]) as busy(lane, count) on busy.lane = lanes.lane
+       select picked.id from at, receivers
+       left join unnest($5::text[], $6::int[]) as busy(receiver, count) on busy.receiver = receivers.receiver
        cross join lateral (
          select o.id from outbox o
-         where o.lane = lanes.lane and o.state = 'pending' and o.next_attempt_at <= at.now
+         where o.receiver = receivers.receiver and o.state = 'pending' and o.next_attempt_at <= at.now
            and (o.leased_until is null or o.leased_until <= at.now)
            and not exists (select 1 from outbox earlier where earlier.order_key = o.order_key
              and earlier.id < o.id and earlier.state = 'pending')
@@ -165,7 +165,7 @@ export async function pauseReceiver(
   await q.query(
     `update outbox set next_attempt_at = greatest(next_attempt_at,
        coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3))
-     where lane = $1 and state = 'pending' and leased_by is null`,
+     where receiver = $1 and state = 'pending' and leased_by is null`,
     [receiver, now, forS],
   )
 }
@@ -175,7 +175,7 @@ export type OutboxEntry = {
   readonly kind: OutboxKind
   readonly event: string
   readonly subjectId: string
-  /** Receiver of the message (column `lane`): limits of concurrency and rate apply per receiver. */
+  /** Receiver of the message: limits of concurrency and rate apply per receiver. */
   readonly receiver: string
   readonly state: OutboxState
   readonly attempts: number
@@ -198,7 +198,7 @@ export async function listMessages(
   },
 ): Promise<{ readonly rows: readonly OutboxEntry[]; readonly total: number }> {
   const { rows } = await q.query<OutboxEntry & { total: number }>(
-    `select event_id as "eventId", kind, event, subject_id as "subjectId", lane as receiver, state, attempts,
+    `select event_id as "eventId", kind, event, subject_id as "subjectId", receiver, state, attempts,
        case when state = 'pending' then next_attempt_at end as "nextAttemptAt", last_error as "lastError",
        last_status as "lastStatus", created_at as "createdAt", ended_at as "endedAt", count(*) over ()::int as total
      from outbox where org_id = $1 and ($2::text is null or state = $2) and ($3::text is null or subject_id = $3)

@@ -32,14 +32,14 @@ export function* readResponseMessage(bytes: Uint8Array): Sliced<Message | Refusa
 }
 
 function readCreate(bytes: Uint8Array, value: Readonly<Record<string, unknown>>): Message | Refusal {
-  const { stream, stream_id: lane = null } = value
+  const { stream, stream_id: streamId = null } = value
   if (Object.hasOwn(value, 'response')) {
     return refusal(
       'ambiguous_request',
       'the message has a field "response"; move its fields to the top level, next to "type"',
     )
   }
-  if (lane !== null && typeof lane !== 'string')
+  if (streamId !== null && typeof streamId !== 'string')
     return refusal('malformed_request', 'stream_id must be a string')
   if (stream !== undefined && stream !== true) {
     return refusal(
@@ -47,7 +47,7 @@ function readCreate(bytes: Uint8Array, value: Readonly<Record<string, unknown>>)
       'responses over a WebSocket are always streamed; remove the field "stream"',
     )
   }
-  return { kind: 'request', body: stream === true ? bytes : withStream(bytes), lane }
+  return { kind: 'request', body: stream === true ? bytes : withStream(bytes), streamId }
 }
 
 const BRACE = 0x7b
@@ -90,7 +90,7 @@ export function readResponseEvent(head: string): MessageEvent {
   const status = Number(members.get('status'))
   const isStatus = Number.isInteger(status) && status >= 400 && status < 600
   return {
-    lane: members.get('stream_id') ?? null,
+    streamId: members.get('stream_id') ?? null,
     isEnd: ENDS.has(type),
     errorStatus: type === 'error' ? (isStatus ? status : 400) : null,
   }

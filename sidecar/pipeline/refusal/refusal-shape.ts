@@ -113,7 +113,7 @@ function providerAnswer(exchange: Exchange, body: Record<string, unknown>, statu
 
 /** Returns a refusal as a WebSocket event in the provider's error format, with the gateway's fields added. */
 function eventAnswer(
-  { connectorType, lane }: MessageChannel,
+  { connectorType, streamId }: MessageChannel,
   body: Record<string, unknown>,
   status: number,
 ): Answer {
@@ -123,7 +123,7 @@ function eventAnswer(
   const event = {
     ...{ type: 'error', status },
     ...(seconds === undefined ? {} : { headers: { 'retry-after': String(seconds) } }),
-    ...(lane === null ? {} : { stream_id: lane }),
+    ...(streamId === null ? {} : { stream_id: streamId }),
     ...fields,
     ...(shape ?? { error: { message: String(message), code: String(error) } }),
   }

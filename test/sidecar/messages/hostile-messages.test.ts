@@ -133,11 +133,11 @@ describe('a hostile message', () => {
       return { ...message, body: Buffer.from(message.body).toString() }
     }
     expect(read(` {"type":"response.create","model":"m-1"}`)).toEqual({
-      ...{ kind: 'request', lane: null },
+      ...{ kind: 'request', streamId: null },
       body: ' {"stream":true,"type":"response.create","model":"m-1"}',
     })
     const given = '{"type":"response.create","stream":true,"stream_id":"a"}'
-    expect(read(given)).toEqual({ kind: 'request', lane: 'a', body: given })
+    expect(read(given)).toEqual({ kind: 'request', streamId: 'a', body: given })
   })
 })
 

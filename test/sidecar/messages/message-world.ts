@@ -32,9 +32,9 @@ export type Model = {
 
 const ANSWER: Model['answer'] = (text, socket) => {
   const { stream_id } = JSON.parse(text) as { stream_id?: string }
-  const lane = stream_id === undefined ? {} : { stream_id }
+  const stream = stream_id === undefined ? {} : { stream_id }
   for (const type of ['response.created', 'response.output_text.delta', 'response.completed'])
-    socket.send(JSON.stringify({ type, sequence_number: 1, ...lane, response: { id: 'resp_1' } }))
+    socket.send(JSON.stringify({ type, sequence_number: 1, ...stream, response: { id: 'resp_1' } }))
 }
 
 async function startModel(): Promise<Model> {

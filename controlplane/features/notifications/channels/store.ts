@@ -59,7 +59,7 @@ export async function recordAttempt(
  */
 export async function queueNotices(q: Query, orgId: string): Promise<void> {
   await q.query(
-    `insert into outbox (event_id, org_id, kind, order_key, lane, event, subject_id)
+    `insert into outbox (event_id, org_id, kind, order_key, receiver, event, subject_id)
      select 'ntf_' || replace(gen_random_uuid()::text, '-', ''), $1, 'hold_notice', due.name || ' ' || due.id,
        due.name, due.event, due.id
      from (
@@ -68,9 +68,9 @@ export async function queueNotices(q: Query, orgId: string): Promise<void> {
        where c.org_id = $1 and c.config is not null and c.name in ('email', 'webhook', 'chat_webhook')
          and a.status = 'pending' and a.expires_at > clock_timestamp() and a.created_at >= c.configured_at
        union all
-       select o.lane, a.id, 'approval.ended'
+       select o.receiver, a.id, 'approval.ended'
        from outbox o join approvals a on a.id = o.subject_id
-       where o.org_id = $1 and o.kind = 'hold_notice' and o.lane = 'webhook' and o.event = 'approval.opened'
+       where o.org_id = $1 and o.kind = 'hold_notice' and o.receiver = 'webhook' and o.event = 'approval.opened'
          and o.created_at > clock_timestamp() - interval '1 day' and a.status <> 'pending') due
      where not exists (select 1 from outbox o where o.kind = 'hold_notice'
        and o.order_key = due.name || ' ' || due.id and o.event = due.event)

@@ -92,7 +92,7 @@ export async function queuePushes(q: Query, orgId: string): Promise<void> {
      marked as (
        update push_subscriptions s set announced_at = newest.created_at from newest
        where s.org_id = $1 and s.announced_at < newest.created_at returning s.id, newest.id as approval_id)
-     insert into outbox (event_id, org_id, kind, order_key, lane, event, subject_id, payload)
+     insert into outbox (event_id, org_id, kind, order_key, receiver, event, subject_id, payload)
      select 'ntf_' || replace(gen_random_uuid()::text, '-', ''), $1, 'hold_notice',
        'web_push ' || id || ' ' || approval_id, 'web_push', 'approval.opened', approval_id,
        jsonb_build_object('subscription_id', id)
