@@ -185,9 +185,9 @@ describe('back-off', { timeout: 90_000 }, () => {
     const failed = receiver.seen.length
     expect(failed).toBe(ids.length * 6)
     receiver.answerWith(replyJson({}))
-    outbox = await world.outbox({ now: clock.now })
+    // Before the start: a lease that is being taken while the clock jumps would have ended at once.
     clock.advance(7_199)
-    outbox.wake()
+    outbox = await world.outbox({ now: clock.now })
     await world.enqueue({ url: receiver.url, actionRequestId: 'act_fresh' })
     clock.advance(1)
     await settled(world, 'delivered')
