@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { Clock } from '../../core/state/clock.ts'
-import { INSTANCE_PROTOCOL } from '../../core/wire/gateway/field-additions.ts'
 import type { Instance } from '../../core/wire/gateway/instance.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 import type { Peer } from './peer.ts'
@@ -129,8 +128,7 @@ function isSidecar(peer: Peer): peer is SidecarPeer {
 }
 
 /** Returns whether the instance of the sidecar was not sent yet, or waits for a claim. */
-function canBeAdopted({ sentInstance, greeting }: SidecarPeer): boolean {
-  if (greeting.protocol < INSTANCE_PROTOCOL) return false
+function canBeAdopted({ sentInstance }: SidecarPeer): boolean {
   return sentInstance === null || (sentInstance.sandbox !== undefined && sentInstance.claim === undefined)
 }
 

@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { addressedEntry } from '../../core/wire/gateway/addressed-entry.ts'
 import { type EntrySection, FIELD_ADDITIONS } from '../../core/wire/gateway/field-additions.ts'
 import {
   AgentEntry,
@@ -46,14 +45,6 @@ describe('fields that older gateways do not know', () => {
     const isField = ({ section, field }: (typeof FIELD_ADDITIONS)[number]) =>
       fieldPaths(SECTIONS[section]).has(field)
     expect(FIELD_ADDITIONS.filter((addition) => !isField(addition))).toEqual([])
-  })
-
-  test('gateways without short-lived secrets refuse the Connectors that have one, and no others', () => {
-    // Such a gateway at the level monitor would send the agent's own credential while the source fails.
-    const sent = (entry: object) =>
-      addressedEntry(entry, 'connectors', { protocol: 4, additions: FIELD_ADDITIONS })
-    expect(sent({ name: 'a', secret: null, minted: { serial: 0 } })).toMatchObject({ critical: ['minted'] })
-    expect(sent({ name: 'b', secret: null })).not.toHaveProperty('critical')
   })
 
   test('the frozen version has the fields that it is compared by', () => {

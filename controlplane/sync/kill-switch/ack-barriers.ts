@@ -1,5 +1,4 @@
 import type { Clock } from '../../../core/state/clock.ts'
-import { NO_GREETING } from '../../../core/wire/gateway/greeting.ts'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
 import type { Peer } from '../peer.ts'
 import type { PeerRegistry } from '../peer-registry.ts'
@@ -119,6 +118,6 @@ function countElsewhere(
 
 /** Returns the gateway and agent of a process that is connected to another replica. */
 function placeOf({ gatewayId, facts }: Pick<ElsewhereProcess, 'gatewayId' | 'facts'>): KillPlace {
-  const { name, agent = null, greeting = NO_GREETING } = facts
-  return { gatewayId, name, agent, greeting }
+  const { name, agent = null } = facts
+  return { gatewayId, name, agent }
 }

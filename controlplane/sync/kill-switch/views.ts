@@ -4,14 +4,7 @@ import {
   namespaceOf,
   namespaceOfSource,
 } from '../../../core/decision/kill-switch/kill-reach.ts'
-import {
-  isInstanceScope,
-  normaliseScope,
-  unionEffective,
-} from '../../../core/decision/kill-switch/kill-switch.ts'
-import { widenedKill } from '../../../core/decision/kill-switch/kill-widened.ts'
-import { INSTANCE_PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
-import type { Greeting } from '../../../core/wire/gateway/greeting.ts'
+import { normaliseScope, unionEffective } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../../core/wire/gateway/kill.ts'
 import type { Configuration } from '../sections/configuration.ts'
 import { type KillState, killStateOf } from './state.ts'
@@ -22,7 +15,6 @@ export type KillPlace = {
   /** Full name of the gateway, `namespace/name`. */
   readonly name: string
   readonly agent: string | null
-  readonly greeting: Greeting
 }
 
 /**
@@ -56,7 +48,7 @@ const MAX_ANNOUNCED_BYTES = 256 * 1024
 /**
  * Returns the views of the current kill state. A kill switch from the ConfigMap of a namespace is sent only to
  * processes that serve agents of the namespace, or whose Gateway is in the namespace. A tenant therefore cannot
- * lengthen the kill state of other tenants. Processes of versions without instances receive `widenedKill`.
+ * lengthen the kill state of other tenants.
  */
 export function createKillViews({ kills, configuration }: KillViewsDeps): () => KillViews {
   let served: { readonly of: unknown; readonly namespaces: (gatewayId: string) => ReadonlySet<string> } | null
@@ -75,8 +67,7 @@ export function createKillViews({ kills, configuration }: KillViewsDeps): () => 
     const views = new Map<string, KillView>()
     return (place) => {
       const namespaces = namespacesOf(place)
-      const knowsInstances = place.greeting.protocol >= INSTANCE_PROTOCOL
-      const key = JSON.stringify([place.name, knowsInstances, namespaces && [...namespaces].sort()])
+      const key = JSON.stringify([place.name, namespaces && [...namespaces].sort()])
       const known = views.get(key)
       if (known !== undefined) return known
       const isFor = ({ source }: KillEntry) => {
@@ -84,27 +75,22 @@ export function createKillViews({ kills, configuration }: KillViewsDeps): () => 
         const isServed = namespace === null || namespaces === null || namespaces.has(namespace)
         return isServed && concernsGateway(source, place.name)
       }
-      const view = viewFor(kills, { isFor, knowsInstances })
+      const view = viewFor(kills, isFor)
       views.set(key, view)
       return view
     }
   }
 }
 
-type Reader = { readonly isFor: (entry: KillEntry) => boolean; readonly knowsInstances: boolean }
-
-function viewFor(kills: KillViewsDeps['kills'], { isFor, knowsInstances }: Reader): KillView {
+function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boolean): KillView {
   const stored = kills.stored()
   const announced = kills.announced().filter(({ entry }) => isFor(entry))
-  const formOf = knowsInstances ? (entry: KillEntry) => entry : widenedKill
-  const latched = stored?.entries.filter(isFor).map(formOf) ?? []
-  const union = unionEffective([...latched, ...announced.map(({ entry }) => formOf(entry))])
+  const latched = stored?.entries.filter(isFor) ?? []
+  const union = unionEffective([...latched, ...announced.map(({ entry }) => entry)])
   const { entries: effective, isWhole } = boundedKills(union)
   const name = killStateOf(effective)
   if (stored === null) return { name, effective, state: undefined }
-  // The proof of an announcement covers its scope, so a process that needs another form receives it as stored.
-  const readable = announced.filter(({ entry }) => knowsInstances || !isInstanceScope(entry.scope))
-  const sent = keptOf(readable)
+  const sent = keptOf(announced)
   const isComplete = isWhole && sent.length === announced.length
   const state = {
     order: stored.order,

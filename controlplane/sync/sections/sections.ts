@@ -1,6 +1,4 @@
-import { agentFields } from '../../../core/decision/permissions/agent-pattern.ts'
 import { OWN_PERMISSIONS_SECTION, PERMISSION_SECTIONS } from '../../../core/snapshot/sections.ts'
-import { OWN_PERMISSIONS_PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
 import type { AgentEntry, GatewaySection, PermissionEntry } from '../../../core/wire/gateway/sync.ts'
 import { sha256Hex } from '../../crypto/sha256.ts'
 import { type AgentRow, isDemoAgent } from '../../features/agents/rows.ts'
@@ -99,7 +97,6 @@ function createGatewaySections(
   const connectorsOf = createSidecarConnectors(connectors, gateway)
 
   function permissionsOf({ shared, own }: AgentPermissions): NamedSections {
-    if (protocol < OWN_PERMISSIONS_PROTOCOL) return shardsOf([...shared.rows, ...own])
     const entries = own.map(permissionEntry).sort(byId)
     return [
       ...sharedShards(shared.key, () => shardsOf(shared.rows)),
@@ -205,7 +202,7 @@ function permissionEntry(row: PermissionRow): PermissionEntry {
   const manifest = manifestName(row)
   return {
     id,
-    ...agentFields(row.agent),
+    agent: row.agent,
     connector_type: row.connectorType,
     action_pattern: row.actionPattern,
     decision,

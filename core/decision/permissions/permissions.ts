@@ -2,7 +2,7 @@ import { effectOfPattern } from '../../action/effect-class.ts'
 import { fold, wildcardMayAllow } from '../../action/pattern.ts'
 import type { PermissionEntry } from '../../wire/gateway/sync.ts'
 import { type RuleDecision, strictness, verdictOfRule } from '../vocabulary.ts'
-import { agentsOf, coversAgent, isPrefix } from './agent-pattern.ts'
+import { coversAgent, isPrefix } from './agent-pattern.ts'
 
 /** Permission that decides for one agent and action. */
 export type PermissionMatch = {
@@ -92,8 +92,7 @@ export function createPermissionIndexBuilder(): {
     add(entries) {
       for (const entry of entries) {
         insert(maps, entry)
-        const agents = agentsOf(entry)
-        if (isPrefix(agents) && agents !== '*') prefixes.add(agents)
+        if (isPrefix(entry.agent) && entry.agent !== '*') prefixes.add(entry.agent)
       }
       size += entries.length
     },
@@ -263,12 +262,11 @@ function nodeOf(map: Map<string, Node>, key: string): Node {
 }
 
 function put(node: Node, entry: PermissionEntry): void {
-  const agent = agentsOf(entry)
-  const slot = slotOf(node, agent)
+  const slot = slotOf(node, entry.agent)
   const side = entry.decision === 'allow' ? 'allow' : 'tighten'
   const current = slot[side]
   if (current !== null && !replaces(entry, current)) return
-  const { id, action_pattern: pattern, decision, reason, manifest = null } = entry
+  const { id, action_pattern: pattern, decision, agent, reason, manifest = null } = entry
   slot[side] = { id, pattern, decision, agent, reason, manifest }
 }
 

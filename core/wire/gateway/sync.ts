@@ -142,10 +142,8 @@ export const ConnectorEntry = sectionEntry({
 
 export const PermissionEntry = sectionEntry({
   id: z.string(),
-  /** Agents of the permission: `*`, an agent's name, or `namespace/*` for every agent of that namespace. */
+  /** Agents of the permission: `*`, an agent's name, or a prefix of names with `*` at the end, such as `namespace/*`. */
   agent: z.string(),
-  /** Prefix of the agents' names, which narrows `agent`. Absent if the permission is for all agents of `agent`. */
-  agentPrefix: z.string().optional(),
   connector_type: z.string(),
   /** Pattern of action names, or `effect:CLASS`. A newer control plane may have other classes. */
   action_pattern: z.string().refine(isKnownPattern, 'an effect class that this version does not have'),
@@ -240,7 +238,7 @@ export const DownMessage = z.discriminatedUnion('type', [
     type: z.literal('quota'),
     agents: z.array(z.object({ agent: z.string(), processes: z.number().int() })),
   }),
-  /** Instance of the sidecar's pod. Sent to gateways from `INSTANCE_PROTOCOL` on, again when a claim adopts it. */
+  /** Instance of the sidecar's pod. Sent again when a claim adopts the pod. */
   z.object({ type: z.literal('instance'), instance: Instance }),
   z.object({ type: z.literal('goaway'), after_ms: z.number() }),
 ])

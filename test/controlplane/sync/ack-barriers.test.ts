@@ -3,8 +3,6 @@ import { createAckBarriers } from '../../../controlplane/sync/kill-switch/ack-ba
 import { createKillViews } from '../../../controlplane/sync/kill-switch/views.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
 import { createPeerRegistry } from '../../../controlplane/sync/peer-registry.ts'
-import { INSTANCE_PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
-import { NO_GREETING } from '../../../core/wire/gateway/greeting.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 
 function connectedGateway() {
@@ -128,7 +126,7 @@ test('an agent of no gateway in particular is served by all; without a configura
     createKillViews({
       kills: { stored: () => state.stored, announced: () => [], settled: () => [] },
       configuration: () => null,
-    })()({ gatewayId: 'gw', name: 'other/edge', agent: null, greeting: NO_GREETING }).effective,
+    })()({ gatewayId: 'gw', name: 'other/edge', agent: null }).effective,
   ).toHaveLength(1)
 })
 
@@ -184,37 +182,12 @@ test('of announcements so many are sent as gateways can give back, and none is m
     },
     configuration: () => null,
   })()
-  const { state, effective } = viewOf({ gatewayId: 'g', name: 'a/b', agent: null, greeting: NO_GREETING })
+  const { state, effective } = viewOf({ gatewayId: 'g', name: 'a/b', agent: null })
   expect(JSON.stringify(state?.announced).length).toBeLessThan(300 * 1024)
   expect(effective).toHaveLength(5_000)
   expect(new Set(state?.stored.map(({ scope }) => scope))).toEqual(
     new Set(announced.map(({ entry }) => entry.scope)),
   )
-})
-
-test('a process that does not know instances is sent their kill switches for the whole namespace', () => {
-  const stored = [stop('dashboard', 'claim:team/alice'), stop('cli', 'agent:team/web')]
-  const announced = [{ id: 'a', entry: stop('api', 'pod:team/warm-1'), proof: 'ab'.repeat(32) }]
-  const viewOf = createKillViews({
-    kills: {
-      stored: () => ({ order: { epoch: 1, revision: 1 }, entries: stored }),
-      ...{ announced: () => announced, settled: () => [] },
-    },
-    configuration: () => null,
-  })()
-  const scopesFor = (protocol: number) => {
-    const greeting = { protocol, version: null }
-    const { effective, state } = viewOf({ gatewayId: 'g', name: 'team/main', agent: 'team/bot', greeting })
-    const scopes = [effective, state?.stored ?? [], state?.announced.map(({ entry }) => entry) ?? []]
-    return scopes.map((entries) => entries.map(({ scope }) => scope).sort())
-  }
-  expect(scopesFor(INSTANCE_PROTOCOL)).toEqual([
-    ['agent:team/web', 'claim:team/alice', 'pod:team/warm-1'],
-    ['agent:team/web', 'claim:team/alice'],
-    ['pod:team/warm-1'],
-  ])
-  const wide = ['agent:team/web', 'namespace:team', 'namespace:team']
-  expect(scopesFor(INSTANCE_PROTOCOL - 1)).toEqual([wide, wide, []])
 })
 
 test('long reasons of one caller take the room of no short announcement, and the scope all has room of its own', () => {
@@ -236,7 +209,7 @@ test('long reasons of one caller take the room of no short announcement, and the
     },
     configuration: () => null,
   })()
-  const { state } = viewOf({ gatewayId: 'g', name: 'a/b', agent: null, greeting: NO_GREETING })
+  const { state } = viewOf({ gatewayId: 'g', name: 'a/b', agent: null })
   expect(state?.announced.map(({ id }) => id)).toEqual(expect.arrayContaining(['short', 'all']))
   expect(JSON.stringify(state?.announced).length).toBeLessThan(300 * 1024)
 })

@@ -8,7 +8,7 @@ import { createSectionBuilder, type SectionSet } from '../../../controlplane/syn
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { coversAgent } from '../../../core/decision/permissions/agent-pattern.ts'
 import { OWN_PERMISSIONS_SECTION } from '../../../core/snapshot/sections.ts'
-import { OWN_PERMISSIONS_PROTOCOL, PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
+import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const NAMES = ['a/bot', 'a/bot-2', 'a/x', 'b/bot', 'b/y']
@@ -45,10 +45,10 @@ function permissionIds({ texts }: SectionSet): readonly string[] {
   return sections.flatMap(([, text]) => (JSON.parse(text) as Rule[]).map(({ id }) => id)).sort()
 }
 
-function setFor(rules: readonly Rule[], agent: string | null, protocol = PROTOCOL): SectionSet {
+function setFor(rules: readonly Rule[], agent: string | null): SectionSet {
   const set = createSectionBuilder(configurationOf(rules), createSectionTexts()).build('gw', {
     agent,
-    protocol,
+    protocol: PROTOCOL,
   })
   if (set === null) throw new Error('the gateway has no sections')
   return set
@@ -58,17 +58,12 @@ const rules = fc
   .array(fc.constantFrom(...PATTERNS), { maxLength: 40 })
   .map((agents) => agents.map((agent, index) => ({ id: `perm_${index}`, agent })))
 
-test('a sidecar of every protocol receives exactly the permissions that can apply to its agent, each once', () => {
+test('a sidecar receives exactly the permissions that can apply to its agent, each once', () => {
   fc.assert(
-    fc.property(
-      rules,
-      fc.constantFrom(...NAMES, 'c/none'),
-      fc.integer({ min: 1, max: PROTOCOL }),
-      (given, agent, protocol) => {
-        const wanted = given.filter((rule) => coversAgent(rule.agent, agent)).map(({ id }) => id)
-        expect(permissionIds(setFor(given, agent, protocol))).toEqual(wanted.sort())
-      },
-    ),
+    fc.property(rules, fc.constantFrom(...NAMES, 'c/none'), (given, agent) => {
+      const wanted = given.filter((rule) => coversAgent(rule.agent, agent)).map(({ id }) => id)
+      expect(permissionIds(setFor(given, agent))).toEqual(wanted.sort())
+    }),
   )
 })
 
@@ -77,12 +72,6 @@ test('a gateway process receives all permissions, without the section of one age
   const set = setFor(given, null)
   expect(permissionIds(set)).toEqual(given.map(({ id }) => id).sort())
   expect(set.hashes).not.toHaveProperty([OWN_PERMISSIONS_SECTION])
-})
-
-test('an older sidecar receives no section that it does not know', () => {
-  const set = setFor([{ id: 'perm_1', agent: 'a/bot' }], 'a/bot', OWN_PERMISSIONS_PROTOCOL - 1)
-  expect(set.hashes).not.toHaveProperty([OWN_PERMISSIONS_SECTION])
-  expect(permissionIds(set)).toEqual(['perm_1'])
 })
 
 test('sidecars share all sections but those of their agents, also with the configuration before', () => {

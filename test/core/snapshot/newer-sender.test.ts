@@ -6,7 +6,7 @@ import { lookupPermission } from '../../../core/decision/permissions/permissions
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import { notUnderstoodWarnings, type Snapshot } from '../../../core/snapshot/snapshot.ts'
 import { addressedEntry } from '../../../core/wire/gateway/addressed-entry.ts'
-import { FIELD_ADDITIONS, type FieldAddition } from '../../../core/wire/gateway/field-additions.ts'
+import type { FieldAddition } from '../../../core/wire/gateway/field-additions.ts'
 import { inputOf } from '../decision/fixtures.ts'
 import { agent, connector, input, permission, policy, gateway as relaxed } from './section-contents.ts'
 
@@ -252,17 +252,5 @@ describe('entries for a gateway of an older protocol', () => {
     expect(addressed(1, { document: { rules: [{ name: 'r' }] } })).toEqual({
       document: { rules: [{ name: 'r' }] },
     })
-  })
-})
-
-describe('agentTriggers', () => {
-  const triggers = { accounts: [], labels: ['autofix'], mentions: [] }
-  const addressed = (protocol: number, more: object = { agentTriggers: triggers }) =>
-    addressedEntry({ ...connector, ...more }, 'connectors', { protocol, additions: FIELD_ADDITIONS })
-
-  test('are named as critical to gateways that do not know them, which deny the connector', () => {
-    expect(addressed(1)).toMatchObject({ critical: ['agentTriggers'] })
-    expect(addressed(1, {})).toEqual(connector)
-    expect(addressed(2)).toEqual({ ...connector, agentTriggers: triggers })
   })
 })

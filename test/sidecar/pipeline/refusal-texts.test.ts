@@ -23,7 +23,7 @@ const REASONS: ReadonlyArray<readonly [string, Rules, string]> = [
   ],
   [
     'a permission of a manifest for agents with a prefix',
-    { permissions: [['codehost.pr.*', 'deny', '*', { ...FROM_A_MANIFEST, agentPrefix: 'build' }]] },
+    { permissions: [['codehost.pr.*', 'deny', 'build*', FROM_A_MANIFEST]] },
     'Permission "dev-rules", rule "codehost.pr.*" for agents "build*", denies codehost.pr.merge.',
   ],
   [

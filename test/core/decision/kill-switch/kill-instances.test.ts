@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { unknownScope } from '../../../../core/decision/kill-switch/kill-scope-names.ts'
 import { isKillScope, namespaceOfScope } from '../../../../core/decision/kill-switch/kill-switch.ts'
-import { widenedKill } from '../../../../core/decision/kill-switch/kill-widened.ts'
 
 const NAMES = {
   ...{ agents: [{ id: 'agent_1', name: 'team/research' }], connectors: [], gateways: ['team/main'] },
@@ -10,21 +9,6 @@ const NAMES = {
     { pod: 'team/web-1', pod_uid: 'u2' },
   ],
 }
-
-test.each([
-  ['claim:team/alice', 'namespace:team'],
-  ['pod:team/warm-1', 'namespace:team'],
-  ['claim:alice', 'all'],
-  ['pod:warm-1', 'all'],
-  ['agent:team/research', 'agent:team/research'],
-  ['all', 'all'],
-])(
-  'a gateway that does not know instances receives %s as %s, which covers at least the same',
-  (scope, wider) => {
-    const entry = { scope, source: 'api', reason: 'incident', since: '' }
-    expect(widenedKill(entry)).toEqual({ ...entry, scope: wider })
-  },
-)
 
 test.each([
   ['claim:team/alice', 'team'],

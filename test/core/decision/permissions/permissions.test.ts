@@ -2,11 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { matchesPattern, type Pattern, parsePattern } from '../../../../core/action/pattern.ts'
 import { AGENT_PATTERN } from '../../../../core/crd/schemas.ts'
 import { permissionsOfAccessRule } from '../../../../core/decision/permissions/access-rules.ts'
-import { agentFields, agentsOf } from '../../../../core/decision/permissions/agent-pattern.ts'
 import { lookupPermission } from '../../../../core/decision/permissions/permissions.ts'
 import { strictness, verdictOfRule } from '../../../../core/decision/vocabulary.ts'
-import { addressedEntry } from '../../../../core/wire/gateway/addressed-entry.ts'
-import { FIELD_ADDITIONS } from '../../../../core/wire/gateway/field-additions.ts'
 import type { PermissionEntry } from '../../../../core/wire/gateway/sync.ts'
 import fc from '../../../support/fast-check.ts'
 import { buildPermissionIndex } from '../../../support/permission-index.ts'
@@ -16,7 +13,7 @@ type Row = [pattern: string, decision: PermissionEntry['decision'], agent?: stri
 function entries(rows: Row[], connector = 'codehost'): PermissionEntry[] {
   return rows.map(([action_pattern, decision, agent = '*', id], n) => ({
     id: id ?? `perm_${String(n).padStart(4, '0')}`,
-    ...agentFields(agent),
+    agent,
     connector_type: connector,
     action_pattern,
     decision,
@@ -76,22 +73,6 @@ describe('permission look-up', () => {
     expect(of('other/run-2')).toBe('codehost.* deny')
     expect(of('run-2')).toBe('codehost.* deny')
     expect(winner(rows.slice(2, 3), 'team/runner', 'codehost.pr.merge')).toBeNull()
-  })
-
-  test.each([
-    ['team/run-*', { agent: 'team/*', agentPrefix: 'team/run-' }],
-    ['run-*', { agent: '*', agentPrefix: 'run-' }],
-    ['team/*', { agent: 'team/*' }],
-    ['team/bot', { agent: 'team/bot' }],
-    ['*', { agent: '*' }],
-  ])('the agents %s are sent so that an older gateway denies at least as much', (pattern, fields) => {
-    expect(agentFields(pattern)).toEqual(fields)
-    expect(agentsOf(agentFields(pattern))).toBe(pattern)
-    const [entry] = entries([['codehost.*', 'allow', pattern]])
-    const sent = addressedEntry(entry, 'permissions', { protocol: 3, additions: FIELD_ADDITIONS })
-    const critical = 'agentPrefix' in fields ? ['agentPrefix'] : undefined
-    expect(sent).toMatchObject({ agent: fields.agent })
-    expect((sent as { critical?: unknown }).critical).toEqual(critical)
   })
 
   test.each(['*', 'team/*', 'run-*', 'team/run-*', 'bot', 'team/bot', 'a bot'])('%j names agents', (text) => {
