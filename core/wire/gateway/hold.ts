@@ -17,11 +17,15 @@ const Asker = z.string().min(1).max(64)
  */
 export const HeldBy = z.object({
   /**
-   * Hex SHA-256 of the header fields on the card (secret values included), the effect classes and the environment, which
-   * all requests of a grant have in common. Absent on the card of an access request, for which no request waits.
+   * Hex SHA-256 of the facts that all requests of a grant have in common: the id of the Connector, the method, scheme, host and
+   * port (with MCP the path, too), the header fields on the card (secret values included), the effect classes and the
+   * environment. Absent on the card of an access request, for which no request waits.
    */
   common_sha256: z.string().length(64).optional(),
-  /** Hex SHA-256 of the same facts with only those header fields that select the account (`ACCOUNT_HEADERS`). */
+  /**
+   * Hex SHA-256 of the Connector, the effect classes, the environment, and the header fields that select the account
+   * (`ACCOUNT_HEADERS`).
+   */
   account_sha256: z.string().length(64),
   source: z.string().max(64),
   permission: z.string().max(100).nullable(),

@@ -17,35 +17,55 @@ const SOURCES: ReadonlySet<string> = new Set(['permission', 'policy', 'default']
  * with several or undetermined actions, with a body that is unread or still open, or with hosts that the provider reaches.
  */
 export function heldBy(exchange: Exchange, headers: readonly BoundHeader[]): HeldBy | undefined {
-  const { actions = [], named, decision, isOpenEnded } = exchange
+  const { actions = [], named, decision, isOpenEnded, connector } = exchange
   const input = primaryInput(exchange)
   if (decision === undefined || input === null || !SOURCES.has(decision.source)) return undefined
+  if (connector === undefined) return undefined
   if (actions.length !== 1 || isOpenEnded === true) return undefined
   if (named?.kind !== 'actions' || named.announces !== undefined) return undefined
   if (describeUnread(exchange) !== null || input.reach !== undefined) return undefined
-  const type = exchange.connector?.connector.name ?? ''
+  const type = connector.connector.name
   // The idempotency key is new for each request, and selects nothing but an earlier answer to the same request.
   const common = effectiveHeaders(type, headers).filter(({ name }) => name !== 'idempotency-key')
-  return rulesHolding(decision, { input, headers: common })
+  return rulesHolding(decision, {
+    input,
+    connectorId: connector.entry.id,
+    request: { headers: common, endpoint: endpointOf(exchange, type) },
+  })
+}
+
+/**
+ * Returns the server of the request, and how it is addressed. Several MCP servers may share a host, and no name or parameter
+ * of an MCP action has its path.
+ */
+function endpointOf({ request, raw }: Exchange, type: string): readonly unknown[] {
+  const address = [raw.method, request?.scheme, request?.host, request?.port, request?.isUpgrade]
+  return type === 'mcp' ? [...address, request?.rawPath] : address
 }
 
 type Common = {
   readonly input: DecisionInput
-  /** Header fields that may change the effect of the request; null without a request. */
-  readonly headers: readonly BoundHeader[] | null
+  /** Id of the Connector. A Connector that was created again has another one. */
+  readonly connectorId: string
+  /** Server of the request, and header fields that may change its effect; null without a request. */
+  readonly request: {
+    readonly headers: readonly BoundHeader[]
+    readonly endpoint: readonly unknown[]
+  } | null
 }
 
 /** Returns the rules of a decision to hold, with the hashes of the facts that requests of one grant have in common. */
-export function rulesHolding(decision: Decision, { input, headers }: Common): HeldBy {
+export function rulesHolding(decision: Decision, { input, connectorId, request }: Common): HeldBy {
   const policies = decision.requiredGroups.map(({ policyId, policy, groups, distinct }) => {
     const ref = decision.policies.find((each) => each.startsWith(`${policyId}@`)) ?? policyId
     return { ref, rule: policy, groups: [...groups], distinct }
   })
-  const hashWith = (fields: readonly BoundHeader[]) =>
-    sha256Hex(JSON.stringify([fields, effectNames([input.action]), shownEnvironment(input)]))
+  const facts = [connectorId, effectNames([input.action]), shownEnvironment(input)]
+  const hashWith = (...more: readonly unknown[]) => sha256Hex(JSON.stringify([...facts, ...more]))
+  const account = (request?.headers ?? []).filter(({ name }) => ACCOUNT_HEADERS.has(name))
   return {
-    ...(headers === null ? {} : { common_sha256: hashWith(headers) }),
-    account_sha256: hashWith((headers ?? []).filter(({ name }) => ACCOUNT_HEADERS.has(name))),
+    ...(request === null ? {} : { common_sha256: hashWith(request.headers, request.endpoint) }),
+    account_sha256: hashWith(account),
     source: decision.source,
     permission: decision.permission,
     policies,

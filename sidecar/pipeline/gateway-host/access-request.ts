@@ -45,6 +45,8 @@ export function accessRequest({ input, bound, decision, agent, target, ...given 
     body_sha256: null,
     unread_body: null,
     access_request: true,
-    ...(decision.verdict === 'hold' ? { held_by: rulesHolding(decision, { input, headers: null }) } : {}),
+    ...(decision.verdict === 'hold'
+      ? { held_by: rulesHolding(decision, { input, connectorId: bound.entry.id, request: null }) }
+      : {}),
   }
 }
