@@ -6,7 +6,7 @@ type Explained = { readonly gatewayId: string; readonly agent: string; readonly 
 
 /**
  * Returns one line for each grant that may approve a held request. Empty for other verdicts, because a grant changes none of
- * them.
+ * them. Names of compared parameters only: their values are on the card, which fewer users may read.
  */
 export async function grantLines(
   { grantsFor }: Pick<Approvals, 'grantsFor'>,
@@ -23,8 +23,9 @@ export async function grantLines(
     target,
   })
   return found.map(({ id, parameters, isExact, uses, maxUses, expiresAt, heldBy }) => {
-    const same = Object.entries(parameters).map(([name, value]) => `${name} is ${JSON.stringify(value)}`)
     const rules = heldBy.policies.map(({ rule }) => `"${rule}"`).join(', ') || 'the permission'
+    const names = Object.keys(parameters)
+    const same = names.length === 0 ? [] : [`${names.join(', ')} have the approved values`]
     const conditions = [...same, ...(isExact ? ['nothing else differs'] : [])]
     const when = conditions.length === 0 ? '' : ` if ${conditions.join(' and ')}`
     return `${'grant'.padEnd(11)} ${id} approves holds of ${rules}${when}: ${maxUses - uses} of ${maxUses} uses left, until ${expiresAt.toISOString()}`
