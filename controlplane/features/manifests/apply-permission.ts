@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { idlePermission, unreadSockets } from '../../../core/decision/permissions/permission-warnings.ts'
 import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
-import { endGrantOfObject, judgeGrantObject } from '../approvals/grants/grant-objects.ts'
+import { judgeGrantObject } from '../approvals/grants/grant-objects.ts'
 import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
 import type { BindableGateway } from '../gateways/rows.ts'
 import type { PermissionInput } from '../permissions/service.ts'
@@ -49,14 +49,7 @@ export const permissionApplier: Applier<'Permission'> = {
     return (await reads.permissions(key)).length === 0 ? 'nothing' : 'last_good'
   },
 
-  async remove(context, key) {
-    const isReplaced = await replace(context, key, [])
-    // Events of collected writes precede the event of the revoked grant.
-    await context.writes.flush()
-    const { q, orgId } = context
-    await endGrantOfObject(q, { ...key, orgId, actor: MANIFESTS_ACTOR })
-    return isReplaced
-  },
+  remove: (context, key) => replace(context, key, []),
 }
 
 /** Accepts the Permission of a grant. It has no rules in force, because the grant itself approves requests. */

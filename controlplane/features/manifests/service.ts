@@ -43,6 +43,7 @@ import {
   statesFor,
   surplusRows,
 } from './change-set.ts'
+import { endDeletedGrants } from './deleted-grants.ts'
 import { withClaims } from './hosts/host-claims.ts'
 import { createObjectCache } from './object-cache.ts'
 import { createPolicyChecks } from './policy/cached-check.ts'
@@ -156,15 +157,16 @@ export function createManifests(deps: ManifestsDeps): Manifests {
       return row && replyOf(contextOf(db), row, await currentVersion(db))
     },
     async remove(key) {
-      if ((await getManifest(db, key)) === undefined) return false
+      const isStored = (await getManifest(db, key)) !== undefined
       await inTransaction(async (context) => {
+        await endDeletedGrants(context, [key])
         const row = await context.objects.get(key)
         if (row === undefined) return
         const isRemoved = await removeAll(context, [row])
         const isAffected = await applyOthers(context, [row])
         if (isRemoved || isAffected) await bumpVersion(context.q)
       })
-      return true
+      return isStored
     },
     async sweep(body) {
       const { removed, missing } = await change({ ...body, objects: [], removed: [] })
@@ -190,6 +192,7 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
   const set = explain(body, known)
   const surplus = await surplusRows(context, set, known)
   const isRemoved = await removeAll(context, surplus)
+  if (set.source === 'kubernetes') await endDeletedGrants(context, [...set.removed, ...surplus])
   await objects.prefetch(set.objects.map(keyOf))
   const { rows, changed } = await putAll(context, inApplyOrder(set.objects))
   const isAffected = await applyOthers(context, [...surplus, ...changed])
@@ -252,6 +255,8 @@ async function putOne(
 }> {
   const known = await context.objects.get(keyOf(body))
   if (known !== undefined && isOlder(body, known)) return { row: known, known, isChanged: false }
+  // An object with another uid replaces an object that was deleted.
+  if (known !== undefined && known.uid !== body.uid) await endDeletedGrants(context, [known])
   const wanted = await withClaims(context.q, rowOfPush(context, body, known), known)
   context.reads.claimsChanged(wanted)
   const applied = await applyOne(context, wanted)

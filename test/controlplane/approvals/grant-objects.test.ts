@@ -33,6 +33,8 @@ async function objectOf(id: string): Promise<GrantObject | undefined> {
   return (body['grants'] as GrantObject[]).find(({ labels }) => labels['chaperone.dev/grant'] === id)
 }
 
+const MADE = { createdAt: '2026-01-01T00:00:00Z' }
+
 const ofAgent = async (agent: string) =>
   (await manifests.permissions(gateway)).filter((permission) => permission.agent === agent)
 
@@ -96,6 +98,35 @@ test('deleting the Permission revokes the grant, with an event', async () => {
     [grant.id],
   )
   expect(rows).toHaveLength(1)
+})
+
+test('deleting the Permission before the operator has pushed it revokes the grant', async () => {
+  const { grant, path } = await granted('team/unpushed')
+  await manifests.remove('Permission', path)
+  expect(await objectOf(grant.id)).toBeUndefined()
+  expect(await grantStatus(replica, grant.id)).toMatchObject({
+    revoked_by: `kubernetes Permission ${path}`,
+  })
+})
+
+test('a Permission that was deleted and created again under its name revokes the grant', async () => {
+  const { grant, spec, path } = await granted('team/replaced')
+  await manifests.apply('Permission', path, spec, undefined, { ...MADE, uid: 'uid-first' })
+  await manifests.apply('Permission', path, spec, undefined, { ...MADE, uid: 'uid-first' })
+  expect(await grantStatus(replica, grant.id)).toMatchObject({ status: 'active' })
+  await manifests.apply('Permission', path, spec, undefined, { ...MADE, uid: 'uid-second' })
+  expect(await grantStatus(replica, grant.id)).toMatchObject({ status: 'revoked' })
+  expect(await ofAgent('team/replaced')).toEqual([])
+  expect(await grant.again()).toBe('created')
+})
+
+test('the removal of a manifest file with the name of a Permission of the cluster revokes no grant', async () => {
+  const { grant, path } = await granted('team/of-file')
+  const [namespace, name] = path.split('/')
+  const removed = [{ kind: 'Permission', namespace, name }]
+  const body = { source: 'file', objects: [], removed }
+  expect((await replica.operator('POST', '/api/operator/changes', body)).status).toBe(200)
+  expect(await grantStatus(replica, grant.id)).toMatchObject({ status: 'active' })
 })
 
 test('the Permission of a revoked grant is offered no more, and has no rules in force while it exists', async () => {

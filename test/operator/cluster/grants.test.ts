@@ -81,6 +81,46 @@ describe.skipIf(kubeAssets() === null)(`grants of a cluster (${KUBE_ASSETS_HINT}
     expect(await grant.again()).toBe('created')
   })
 
+  test('deleting a Permission that a finalizer keeps revokes the grant at once', async () => {
+    const grant = await granted('team/kept')
+    const { metadata } = await accepted(await shown(grant.id))
+    const finalizers = (names: readonly string[]) =>
+      world.cluster.patch('Permission', 'team', metadata.name, { metadata: { finalizers: names } })
+    await finalizers(['tenant.example/keep'])
+    await world.cluster.remove('Permission', 'team', metadata.name)
+    await eventually('the grant is revoked', async () =>
+      (await grantStatus(world.replica, grant.id))?.['status'] === 'revoked' ? true : null,
+    )
+    expect((await permissionOf(grant.id))?.metadata.deletionTimestamp).toBeDefined()
+    expect(await grant.again()).toBe('created')
+    await finalizers([])
+    await gone(grant.id)
+  })
+
+  test('deleting a Permission revokes the grant, although another one is created at once under its name', async () => {
+    const grant = await granted('team/replaced')
+    const { metadata } = await accepted(await shown(grant.id))
+    const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.pr.merge', decision: 'allow' }]
+    await world.cluster.remove('Permission', 'team', metadata.name)
+    await world.cluster.create('Permission', 'team', metadata.name, {
+      gatewayRefs: [{ name: 'prod' }],
+      rules,
+    })
+    await eventually('the grant is revoked', async () =>
+      (await grantStatus(world.replica, grant.id))?.['status'] === 'revoked' ? true : null,
+    )
+  })
+
+  test('a Permission without the label of its grant gets it again, and keeps labels of others', async () => {
+    const grant = await granted('team/unlabelled')
+    const { metadata } = await accepted(await shown(grant.id))
+    const labels = { 'chaperone.dev/grant': null, 'tenant.example/cost-centre': '7' }
+    await world.cluster.patch('Permission', 'team', metadata.name, { metadata: { labels } })
+    const again = await shown(grant.id)
+    expect(again.metadata.labels).toMatchObject({ 'tenant.example/cost-centre': '7' })
+    expect(await grant.again()).toBe('approved')
+  })
+
   test('the Permission goes when the grant is revoked, and other Permissions stay', async () => {
     const grant = await granted('team/revoked')
     await accepted(await shown(grant.id))

@@ -1,6 +1,5 @@
 import {
   type ClusterGrant,
-  GRANT_NAME_PREFIX,
   grantPermission,
   hasGrantFields,
   isOfGrant,
@@ -36,15 +35,15 @@ export async function judgeGrantObject(
   return isOfGrant(object.spec, clusterGrant(grant)) ? 'grant' : { warning: differing(grant) }
 }
 
-/** Revokes the grant of a deleted Permission, if it is still active. Returns false if there is none. */
+/** Revokes the grant of a deleted Permission, if it is still active. */
 export async function endGrantOfObject(
   q: Query,
   object: ObjectName & { readonly orgId: string; readonly actor: Actor },
-): Promise<boolean> {
+): Promise<void> {
   const { namespace, name, orgId, actor } = object
-  const grant = name.startsWith(GRANT_NAME_PREFIX) ? await findGrantOfObject(q, object) : undefined
-  if (grant?.status !== 'active') return false
-  return endGrant(q, { id: grant.id, orgId, by: `kubernetes Permission ${namespace}/${name}`, actor })
+  const grant = await findGrantOfObject(q, object)
+  if (grant?.status !== 'active') return
+  await endGrant(q, { id: grant.id, orgId, by: `kubernetes Permission ${namespace}/${name}`, actor })
 }
 
 const EFFECT = 'both have no effect: the rules stay in force without an end, and the object releases no hold'
