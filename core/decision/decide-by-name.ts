@@ -1,5 +1,6 @@
-import { actionFromSpec } from '../action/spec.ts'
+import { actionFromSpec, type KnownAction } from '../action/spec.ts'
 import { createCatalogue } from '../connectors/catalogue.ts'
+import { knownByName } from '../connectors/known-action.ts'
 import { once } from '../connectors/once.ts'
 import type { BoundConnector } from '../connectors/registry.ts'
 import type { Sliced } from '../sliced.ts'
@@ -40,11 +41,18 @@ function namesOfType(type: string): readonly string[] {
 
 /**
  * Decides an action by its name, before any request exists. The request may be decided otherwise, because conditions read
- * its parameters, header fields and path. Null if the gateway has no Connector of the type.
+ * its parameters, header fields and path. `no_connector`: the gateway has no Connector of the type. `unknown_action`: neither
+ * the catalogue nor the Connector has the action.
  */
-export function decideByName(question: NamedQuestion): NamedAnswer | null {
-  const bound = connectorOfType(question.snapshot, providerOf(question.type))
-  return bound === null ? null : answerAt(bound, question)
+export function decideByName(question: NamedQuestion): NamedAnswer | 'no_connector' | 'unknown_action' {
+  const { snapshot, type } = question
+  const bound = connectorOfType(snapshot, providerOf(type), type)
+  if (bound === null) return 'no_connector'
+  return knownAction(type, bound) === null ? 'unknown_action' : answerAt(bound, question)
+}
+
+function knownAction(type: string, bound: BoundConnector): KnownAction | null {
+  return knownByName(type, catalogue().knownAction, [bound])
 }
 
 /**
@@ -74,7 +82,7 @@ function answerAt(
 ): NamedAnswer {
   const provider = providerOf(type)
   const resource = target === undefined ? { provider } : { provider, target }
-  const action = actionFromSpec({ type, resource }, catalogue().knownAction(type))
+  const action = actionFromSpec({ type, resource }, knownAction(type, bound))
   const { id, name, environment, runtime, status } = agent
   const { permissions, policies, gateway } = snapshot
   const rules = { permissions, policies, level: gateway.level, defaultVerdict: gateway.defaultVerdict }
@@ -90,11 +98,13 @@ function answerAt(
   return { input, bound, decision: withCredential(decide(rules, input), bound, snapshot) }
 }
 
-function connectorOfType({ hosts }: Snapshot, type: string): BoundConnector | null {
-  for (const index of [hosts.exact, hosts.wildcards])
-    for (const owners of index.values())
-      for (const { bound } of owners) if (bound.connector.name === type) return bound
-  return null
+/** Returns the Connector of the type that declares the action; if none does, the first Connector of the type. */
+function connectorOfType({ hosts }: Snapshot, type: string, action?: string): BoundConnector | null {
+  const owners = [hosts.exact, hosts.wildcards].flatMap((index) => [...index.values()].flat())
+  const ofType = owners.filter(({ bound }) => bound.connector.name === type)
+  const declares = ({ bound }: (typeof ofType)[number]) =>
+    bound.entry.actions.some((row) => row.action === action)
+  return (ofType.find(declares) ?? ofType[0])?.bound ?? null
 }
 
 function named({ name, environment }: { readonly name: string; readonly environment?: string | undefined }) {

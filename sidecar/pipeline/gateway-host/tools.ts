@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
-import { decideByName, decideNamesOfType, type NamedAnswer } from '../../../core/decision/decide-by-name.ts'
+import { decideByName, decideNamesOfType } from '../../../core/decision/decide-by-name.ts'
 import type { AgentFacts } from '../../../core/decision/decision.ts'
 import { LOG_DECISION } from '../../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
@@ -21,8 +21,10 @@ export type ToolResult = { readonly text: string; readonly isError: boolean }
 
 const ActionName = z
   .string()
-  .regex(/^[a-z_]{1,32}\.[A-Za-z0-9._/-]{1,200}$/, 'a name such as codehost.pr.merge')
+  .regex(/^[a-z_]{1,32}\.[A-Za-z0-9._~/-]{1,290}$/, 'must be a name such as codehost.pr.merge')
 const Target = z.string().max(500).optional()
+
+const REASON = 'must have 1 to 500 characters, which tell the approver why the agent needs the action'
 
 const INPUTS = {
   what_may_i_do: z.object({ connector_type: z.string().regex(/^[a-z_]{1,32}$/) }),
@@ -30,7 +32,7 @@ const INPUTS = {
   request_access: z.object({
     action: ActionName,
     target: Target,
-    reason: z.string().min(1).max(500),
+    reason: z.string('must be a text').min(1, REASON).max(500, REASON),
     duration: z.enum(['once', '15m', '1h', 'today', 'permanent']).default('1h'),
   }),
 } as const
@@ -103,7 +105,7 @@ function explain(
   context: ToolContext,
 ): ToolResult {
   const found = decisionOn(action, target, context)
-  if (found === null) return failed(noConnector(action))
+  if (typeof found === 'string') return failed(UNDECIDED[found](action))
   const { verdict, reason } = found.decision
   return { text: `${LOG_DECISION[verdict]}: ${reason}`, isError: false }
 }
@@ -112,7 +114,7 @@ type Asked = z.output<(typeof INPUTS)['request_access']>
 
 async function requestAccess(asked: Asked, context: ToolContext): Promise<ToolResult> {
   const found = decisionOn(asked.action, asked.target, context)
-  if (found === null) return failed(noConnector(asked.action))
+  if (typeof found === 'string') return failed(UNDECIDED[found](asked.action))
   const { agent, ports } = context
   const target = canonicalTarget(found.input.action.connector, found.input.action.resource) ?? null
   try {
@@ -129,8 +131,8 @@ async function requestAccess(asked: Asked, context: ToolContext): Promise<ToolRe
     const text = `The request has the id ${approval.id} and waits for an approver until ${approval.expires_at}. Nothing is granted yet.`
     return { text, isError: false }
   } catch (error) {
-    if (error instanceof ChaperoneError) return failed(error.message)
-    throw error
+    if (!(error instanceof ChaperoneError)) throw error
+    return failed(error.code === 'too_many_holds' ? TOO_MANY : error.message)
   }
 }
 
@@ -138,13 +140,18 @@ function decisionOn(
   type: string,
   target: string | undefined,
   { snapshot, agent, ports }: ToolContext,
-): NamedAnswer | null {
+): ReturnType<typeof decideByName> {
   return decideByName({ snapshot, agent, type, target, nowMs: ports.clock.nowMs() })
 }
 
-function noConnector(action: string): string {
-  return `This gateway has no connector of type ${action.split('.', 1)[0]}.`
-}
+const TOO_MANY =
+  'This agent has as many open requests as one agent may have. Ask again when an approver has answered one of them.'
+
+const UNDECIDED = {
+  no_connector: (action: string) => `This gateway has no connector of type ${action.split('.', 1)[0]}.`,
+  unknown_action: (action: string) =>
+    `There is no action ${action}. Check the name: a refusal has it as action_type.`,
+} as const
 
 function failed(text: string): ToolResult {
   return { text, isError: true }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { decideNamesOfType } from '../../../core/decision/decide-by-name.ts'
 import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
-import { start } from './pipeline-world.ts'
+import { JSON_BODY, start } from './pipeline-world.ts'
 import { killAll, type Rules, snapshotOf, type World } from './test-world.ts'
 
 const RULES: Rules = {
@@ -101,10 +101,46 @@ test('a request for access opens a card that no request waits for, and grants no
   expect(world.upstream.connections).toBe(0)
 })
 
+test('a request for access to a tool, or to an action that a Connector declares, has the risk and effects of the action', async () => {
+  const declared = { method: 'POST', path: '/sites/{site}', action: 'generic.site.publish' } as const
+  const world = await start({
+    connectors: [
+      { type: 'mcp', name: 'tools', domains: ['tools.example'], auth: { type: 'bearer' } },
+      {
+        ...{ id: 'conn_0', type: 'generic', name: 'other', domains: ['other.example'] },
+        auth: { type: 'bearer' },
+      },
+      {
+        ...{ id: 'conn_2', type: 'generic', name: 'sites', domains: ['sites.example'] },
+        auth: { type: 'bearer' },
+        actions: [{ ...declared, effect: 'write', risk: 'low', effects: ['publish'] }],
+      },
+    ],
+    permissions: [
+      ['mcp.*', 'require_approval'],
+      ['generic.*', 'require_approval'],
+    ],
+  })
+  const json = { method: 'POST', headers: JSON_BODY } as const
+  const params = { name: 'deploy', arguments: {} }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  await world.send({ ...json, host: 'tools.example', target: '/mcp', body })
+  await world.send({ ...json, host: 'sites.example', target: '/sites/acme', body: '{}' })
+  await call(world, 'request_access', { action: 'mcp.tools.deploy', target: 'deploy', reason: 'x' })
+  const target = 'sites.example/sites/acme'
+  await call(world, 'request_access', { action: declared.action, target, reason: 'x' })
+  const facts = world.holds.map(({ connector_name, target, risk_score, held_by }) => [
+    ...[connector_name, target, risk_score, held_by?.account_sha256],
+  ])
+  expect(facts).toHaveLength(4)
+  expect(facts.slice(2)).toEqual(facts.slice(0, 2))
+})
+
 test.each([
   ['a long reason', { action: 'codehost.pr.merge', reason: 'x'.repeat(501) }],
   ['no reason', { action: 'codehost.pr.merge', reason: '' }],
   ['a name that is none', { action: '<b>', reason: 'x' }],
+  ['a name of no action', { action: 'codehost.pr.mergee', reason: 'x' }],
   ['another duration', { action: 'codehost.pr.merge', reason: 'x', duration: 'for ever' }],
 ])('a request for access with %s opens no card', async (_, input) => {
   const world = await start(RULES)
