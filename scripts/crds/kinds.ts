@@ -17,8 +17,8 @@ function column(name: string, jsonPath: string, type = 'string'): PrinterColumn 
 }
 
 /** Returns a printer column that only `kubectl get -o wide` shows (priority 1). */
-function wide(name: string, jsonPath: string): PrinterColumn {
-  return { ...column(name, jsonPath, 'integer'), priority: 1 }
+function wide(name: string, jsonPath: string, type = 'integer'): PrinterColumn {
+  return { ...column(name, jsonPath, type), priority: 1 }
 }
 
 const PROGRAMMED = condition('Programmed', 'Programmed', 1)
@@ -79,6 +79,8 @@ export const KINDS: readonly CrdSource[] = [
       column('Gateway', '.spec.gatewayRefs[*].name'),
       column('Rules', '.status.rules', 'integer'),
       condition('Accepted', 'Accepted'),
+      wide('Expires', '.spec.expiresAt', 'string'),
+      wide('Max-Uses', '.spec.maxUses'),
       condition('Refs', 'ResolvedRefs', 1),
       PROGRAMMED,
     ],

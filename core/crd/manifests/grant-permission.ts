@@ -1,3 +1,4 @@
+import { beginning } from '../../excerpt.ts'
 import { ConnectorType } from '../connector-fields.ts'
 import type { PermissionSpec } from '../schemas.ts'
 
@@ -53,9 +54,9 @@ export function grantPermission(grant: ClusterGrant): GrantPermission {
       rules: [
         {
           connectorType: typeOf(actionType),
-          actionPattern: actionType,
+          actionPattern: patternOf(actionType),
           decision: 'require_approval',
-          reason: reasonOf(grant).slice(0, MAX_REASON),
+          reason: beginning(reasonOf(grant), MAX_REASON),
         },
       ],
       expiresAt,
@@ -92,6 +93,12 @@ function textOf({ gatewayRefs, agents, rules, expiresAt, maxUses }: PermissionSp
 }
 
 const MAX_REASON = 500
+const MAX_PATTERN = 300
+
+/** Returns the action as a pattern. Names of tools may be longer than a pattern: the prefix that has room names them. */
+function patternOf(actionType: string): string {
+  return actionType.length <= MAX_PATTERN ? actionType : `${actionType.slice(0, MAX_PATTERN - 1)}*`
+}
 
 /** Names of parameters only: their values may be confidential, and more users read Permissions than cards. */
 function reasonOf({ createdBy, approvalId, anyTarget, target, parameterNames }: ClusterGrant): string {
