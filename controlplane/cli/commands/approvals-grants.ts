@@ -1,8 +1,14 @@
-import { GRANT_DURATIONS, GrantBody, GrantList, type GrantView } from '../../../core/wire/grants.ts'
+import {
+  GRANT_DURATIONS,
+  GrantBody,
+  GrantList,
+  type GrantView,
+  MAX_GRANT_USES,
+} from '../../../core/wire/grants.ts'
 import { usageError } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
-import { table } from '../terminal/table.ts'
+import { printable, table } from '../terminal/table.ts'
 
 const PATH = '/api/dashboard/grants'
 
@@ -24,7 +30,10 @@ export function grantOf(command: Command, invocation: Invocation, verb: string):
     parameters,
   })
   if (parsed.success) return parsed.data
-  throw usageError(command, `Give --for ${GRANT_DURATIONS.join(', ')} and --uses a number from 1 to 100.`)
+  throw usageError(
+    command,
+    `Give --for one of ${GRANT_DURATIONS.join(', ')}, and --uses a number from 1 to ${MAX_GRANT_USES}.`,
+  )
 }
 
 export async function printGrants(invocation: Invocation, api: ApiClient): Promise<number> {
@@ -45,6 +54,34 @@ function row(grant: GrantView): unknown[] {
   const { id, status, agent, action_type, any_target, target, uses, max_uses, expires_at, created_by } = grant
   const used = `${uses}/${max_uses}`
   return [id, status, agent, action_type, any_target ? '*' : target, used, expires_at, created_by]
+}
+
+/** Returns a sentence about what a new grant approves. The user may lack the right to list grants. */
+export async function grantSentence(api: ApiClient, id: string): Promise<string> {
+  const grant = await api.call('GET', PATH).then(
+    (reply) => GrantList.parse(reply).grants.find((each) => each.id === id),
+    () => undefined,
+  )
+  const end = `chaperone approvals revoke ${id} ends it.`
+  if (grant === undefined) return `Grant ${id} approves later requests. ${end}`
+  const { max_uses, action_type, agent, expires_at } = grant
+  const requests = max_uses === 1 ? 'one more request' : `${max_uses} more requests`
+  return printable(
+    `Grant ${id} approves ${requests} of ${agent} with ${action_type}${targetText(grant)} until ${expires_at}, ${conditionText(grant)}. ${end}`,
+  )
+}
+
+function targetText({ any_target, target }: GrantView): string {
+  if (any_target) return ' on any target'
+  return target === null ? '' : ` on ${target}`
+}
+
+function conditionText({ exact, parameters }: GrantView): string {
+  if (exact) return 'with the same parameters, body and query'
+  const names = Object.keys(parameters)
+  return names.length === 0
+    ? 'with any parameters, body and query'
+    : `with the same ${names.join(', ')} and any other parameters, body and query`
 }
 
 export async function revokeGrant(invocation: Invocation, api: ApiClient, id: string): Promise<number> {

@@ -13,7 +13,7 @@ import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { printable, table } from '../terminal/table.ts'
-import { grantOf, printGrants, revokeGrant } from './approvals-grants.ts'
+import { grantOf, grantSentence, printGrants, revokeGrant } from './approvals-grants.ts'
 
 const PATH = '/api/dashboard/proxy-approvals'
 export const PENDING_PATH = `${PATH}?status=pending`
@@ -23,6 +23,7 @@ const Answered = z.looseObject({
   status: z.string(),
   answered_groups: z.array(z.string()).optional(),
   grant_id: z.string().optional(),
+  access_request: z.boolean().optional(),
 })
 
 export const approvals: Command = {
@@ -104,7 +105,12 @@ async function answer(invocation: Invocation, api: ApiClient, { verb, id }: Aske
   const note = text(invocation, 'note')
   const grant = grantOf(approvals, invocation, verb)
   const answered = Answered.parse(await respond(api, id, { approved: verb === 'approve', note, grant }))
-  invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(answered) : answerLine(answered))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(answered))
+  else {
+    print(answerLine(answered))
+    if (answered.grant_id !== undefined) print(await grantSentence(api, answered.grant_id))
+  }
   return EXIT.ok
 }
 
@@ -209,9 +215,14 @@ function bodyLines({ unread_body, body_sha256 }: ApprovalCard): string[] {
   ]
 }
 
-function answerLine({ id, status, answered_groups, grant_id }: z.infer<typeof Answered>): string {
-  const granted = grant_id === undefined ? '' : ` Grant ${grant_id} approves later requests like it.`
-  if (status !== 'pending') return `${id} is ${status}.${granted}`
+const NOTHING_GRANTED =
+  'No request waited, so nothing was sent, and the agent has no more access than before. For access, approve its next request for access with --for, or add a permission.'
+
+function answerLine(reply: z.infer<typeof Answered>): string {
+  const { id, status, answered_groups, grant_id, access_request: isAccess } = reply
+  if (status === 'approved' && isAccess === true && grant_id === undefined)
+    return `${id} is ${status}. ${NOTHING_GRANTED}`
+  if (status !== 'pending') return `${id} is ${status}.`
   const answered = answered_groups?.join(', ') || 'your answer'
   return `${id} is still pending: ${answered} was counted, and other groups must approve too.`
 }

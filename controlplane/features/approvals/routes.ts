@@ -55,7 +55,7 @@ export function createApprovalRoutes({
       response: AnswerReply,
       handler: async ({ principal, body }) => {
         const user = userOf(principal)
-        const { id, status, answeredGroups, grantId } = await approvals.respond({
+        const { id, status, answeredGroups, grantId, approval } = await approvals.respond({
           id: body.id,
           kinds: ['action', 'hold'],
           approved: body.approved,
@@ -70,6 +70,7 @@ export function createApprovalRoutes({
           status,
           ...(status === 'pending' ? { answered_groups: answeredGroups } : {}),
           ...(grantId === undefined ? {} : { grant_id: grantId }),
+          ...(approval.card.access_request === true ? { access_request: true as const } : {}),
         }
       },
     }),

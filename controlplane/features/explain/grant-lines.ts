@@ -25,7 +25,7 @@ export async function grantLines(
   return found.map(({ id, parameters, isExact, uses, maxUses, expiresAt, heldBy }) => {
     const rules = heldBy.policies.map(({ rule }) => `"${rule}"`).join(', ') || 'the permission'
     const names = Object.keys(parameters)
-    const same = names.length === 0 ? [] : [`${names.join(', ')} have the approved values`]
+    const same = names.length === 0 ? [] : [`the request has the approved values of ${names.join(', ')}`]
     const conditions = [...same, ...(isExact ? ['nothing else differs'] : [])]
     const when = conditions.length === 0 ? '' : ` if ${conditions.join(' and ')}`
     return `${'grant'.padEnd(11)} ${id} approves holds of ${rules}${when}: ${maxUses - uses} of ${maxUses} uses left, until ${expiresAt.toISOString()}`

@@ -18,6 +18,6 @@ test('explain shows the names of compared parameters, and not their values, whic
     { gatewayId: 'gw_1', agent: 'team/bot', explained },
   ] as unknown as Given
   expect(await grantLines(approvals, asked)).toEqual([
-    'grant       grt_1 approves holds of "merges" if number, commit_title have the approved values and nothing else differs: 2 of 3 uses left, until 2030-01-31T12:00:00.000Z',
+    'grant       grt_1 approves holds of "merges" if the request has the approved values of number, commit_title and nothing else differs: 2 of 3 uses left, until 2030-01-31T12:00:00.000Z',
   ])
 })

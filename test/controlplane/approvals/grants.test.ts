@@ -431,6 +431,16 @@ test('an access request is a card of which an agent has at most three, uses no g
   expect((await replica.gateway(gateway, 'POST', '/api/gateway/holds', more)).status).toBe(429)
 })
 
+test('an access request without a target gets a grant for any target only', async () => {
+  const agent = await agentOf()
+  const asked = await hold(agent, { access_request: true, parameters: {}, target: null })
+  const refused = await answer(asked.id, admin())
+  expect(refused).toMatchObject({ status: 409 })
+  expect(JSON.stringify(refused.body)).toContain('--any-target')
+  expect(await answer(asked.id, admin(), { ...GRANT, target: 'any' })).toMatchObject({ status: 200 })
+  expect((await hold(agent)).outcome).toBe('approved')
+})
+
 test('the grant of an access request releases requests as gateways hold them, for the account of no header field', async () => {
   const sidecar = await start({ permissions: [['codehost.*', 'require_approval']] })
   const asked = { action: 'codehost.pr.merge', target: 'acme/site', reason: 'The release is due' }

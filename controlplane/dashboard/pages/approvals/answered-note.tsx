@@ -63,6 +63,8 @@ export function AnsweredNote(props: {
   )
 }
 
+const ACCESS_APPROVED =
+  'No request waited, so nothing was sent. A grant or permission that you made covers later requests; without one, the agent has no more access than before.'
 const UNDONE = 'The approval is withdrawn. Nothing passes by it.'
 
 /** A gateway with a waiting request uses the approval at once; other approvals wait for the agent. */
@@ -70,7 +72,8 @@ function isUndoable({ left_at: leftAt, kind, access_request: isAccess }: Approva
   return kind === 'action' || leftAt != null || isAccess === true
 }
 
-function outcomeText({ left_at: leftAt, kind }: ApprovalCard, approved: boolean): string {
+function outcomeText({ left_at: leftAt, kind, access_request: isAccess }: ApprovalCard, approved: boolean) {
+  if (isAccess === true) return approved ? ACCESS_APPROVED : 'The agent got nothing, and can ask again.'
   if (!approved) return 'The agent received the denial and your reason. Nothing was sent.'
   if (kind === 'action') return 'The agent can now execute the action once.'
   if (leftAt != null)

@@ -1,4 +1,5 @@
 import {
+  comparableNames,
   comparedValues,
   grantObstacle,
   orderedHeldBy,
@@ -36,7 +37,7 @@ export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
   const { card, gatewayId, agentId } = row
   if (gatewayId === null || agentId === null)
     throw refused(`Agent ${row.agent} or its gateway no longer exists.`)
-  const held = coverable(row)
+  const held = coverable(row, grant.request)
   const { allowsGrants, obstacle } = await holdingPolicies(q, held, given.platformNamespaces)
   if (obstacle !== null) throw refused(obstacle)
   if (!grant.mayWritePermissions && !allowsGrants) throw notPermitted()
@@ -70,18 +71,19 @@ export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
   return stored
 }
 
-/** Returns the rules that hold the request. Throws `conflict` if no grant can cover it. */
-function coverable({ kind, card }: ApprovalRow): HeldBy {
+/** Returns the rules that hold the request. Throws `conflict` if no grant, or not the requested one, can cover it. */
+function coverable({ kind, card }: ApprovalRow, { target }: GrantRequest): HeldBy {
   const obstacle = kind === 'hold' ? grantObstacle(card) : 'Grants cover requests through a gateway.'
   if (obstacle !== null || card.held_by === undefined)
     throw refused(obstacle ?? 'No rule holds this request.')
+  if (card.access_request === true && card.target === null && target === 'same') throw refused(NO_TARGET)
   return card.held_by
 }
 
 /** Returns the values that the grant compares. Throws for parameters that the request does not have. */
 function valuesOf({ card }: ApprovalRow, { parameters }: GrantRequest) {
   const { missing, incomparable, ...compared } = comparedValues(card, parameters)
-  if (missing.length > 0) throw notComparable(missing)
+  if (missing.length > 0) throw notComparable(missing, comparableNames(card.parameters))
   if (incomparable.length > 0) throw notExact(incomparable)
   return { ...compared, query: compared.isExact ? queryOf(card.path) : null }
 }
@@ -103,6 +105,9 @@ export function detailsOf(grant: GrantRow): Readonly<Record<string, unknown>> {
   }
 }
 
+const NO_TARGET =
+  'The agent asked for no target, so a grant for the same target would cover no request. Grant any target (`--any-target`, field `grant.target`: `any`), or deny, so that the agent can ask again with a target.'
+
 function refused(detail: string): ChaperoneError {
   return new ChaperoneError('conflict', { error: 'No grant possible', detail })
 }
@@ -121,9 +126,10 @@ function notInEveryGroup(): ChaperoneError {
   })
 }
 
-function notComparable(names: readonly string[]): ChaperoneError {
+function notComparable(names: readonly string[], comparable: readonly string[]): ChaperoneError {
+  const has = comparable.length === 0 ? 'It has none' : `It has ${comparable.join(', ')}`
   return new ChaperoneError('validation', {
-    detail: `grant.parameters: the request has no comparable parameter ${names.join(', ')}. Use names of the card's \`grant.parameters\`.`,
+    detail: `grant.parameters: the request has no parameter ${names.join(', ')} that a grant can compare. ${has}.`,
   })
 }
 

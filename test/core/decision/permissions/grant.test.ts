@@ -40,8 +40,10 @@ function manyFields(): Record<string, string> {
   return Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`f${at}`, 'x']))
 }
 
-test('an access request for an action that the rules refuse gets no grant, and says why', () => {
+test('an access request for an action that no rule holds gets no grant, and says why', () => {
   const facts = { risk_score: 0.5, target: null, parameters: {}, path: null, body_sha256: null }
-  expect(grantObstacle({ ...facts, access_request: true })).toMatch(/^The rules refuse this action/)
+  expect(grantObstacle({ ...facts, access_request: true })).toMatch(
+    /^The rules do not hold this action by its name/,
+  )
   expect(grantObstacle(facts)).toMatch(/^A grant covers requests with one action/)
 })

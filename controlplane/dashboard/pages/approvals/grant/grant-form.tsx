@@ -25,7 +25,9 @@ export function GrantForm({ card, onAnswered }: Props) {
   const names = card.grant?.parameters ?? []
   const [duration, setDuration] = useState<GrantBody['duration']>('15m')
   const [uses, setUses] = useState(10)
-  const [target, setTarget] = useState<'same' | 'any'>('same')
+  // A grant for the same target of an access request without a target would cover no request.
+  const isForAnyTarget = card.access_request === true && card.target === null
+  const [target, setTarget] = useState<'same' | 'any'>(isForAnyTarget ? 'any' : 'same')
   const [parameters, setParameters] = useState<readonly string[]>(names)
   const answer = useMutation(async () => {
     const grant = { duration, max_uses: uses, target, parameters: [...parameters] }
@@ -35,8 +37,10 @@ export function GrantForm({ card, onAnswered }: Props) {
   return (
     <Stack gap="md">
       <Text size="sm" component="div">
-        Approves this request, and later requests of <UntrustedText text={card.agent} /> with{' '}
-        {card.action_type} that the same rules hold. Denials, kill switches and other rules stay in force.
+        Approves {card.access_request === true ? '' : 'this request, and '}later requests of{' '}
+        <UntrustedText text={card.agent} /> with {card.action_type} that the same rules hold
+        {isForAnyTarget ? ', on any target, because the agent asked for none' : ''}. Denials, kill switches
+        and other rules stay in force.
       </Text>
       <Radio.Group
         label="Valid"
