@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
+import type * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import { COMMON_OPTIONS, type Command, type Invocation, type OptionSpec } from './command.ts'
+import { COMMON_OPTIONS, type Command, type Invocation, type OptionSpec, text } from './command.ts'
+import { printable } from './terminal/table.ts'
 
 export type ParsedArguments = Pick<Invocation, 'options' | 'positionals' | 'rest'>
 
@@ -54,14 +56,73 @@ function check(
 
 function rejectExtraArgument(command: Command, positionals: readonly string[]): void {
   const extra = positionals[command.maxArguments ?? 0]
-  if (extra === undefined) return
+  if (extra !== undefined) throw unexpectedArgument(command, extra)
+}
+
+function unexpectedArgument(command: Command, extra: string): ChaperoneError {
   const usage = command.usage.map((line) => `  chaperone ${line}`).join('\n')
-  throw usageError(command, `The argument ${extra} is not expected. Usage:\n${usage}`)
+  return usageError(command, `The argument ${extra} is not expected. Usage:\n${usage}`)
 }
 
 /** Returns a usage error, which ends the command with exit code 2. */
 export function usageError(command: Pick<Command, 'name'>, problem: string): ChaperoneError {
   return new ChaperoneError('validation', { detail: `${problem}\nSee: chaperone ${command.name} --help` })
+}
+
+/** Verbs of a command, each with the placeholder of its argument; null for a verb without an argument. */
+type Verbs = Readonly<Record<string, string | null>>
+
+/**
+ * Returns the verb, which is the first argument, and its argument; an empty text for a verb without one. `ls` and `list` are
+ * synonyms. Throws a usage error for any other verb, and for a missing or an extra argument.
+ *
+ * @param preset Verb without arguments.
+ */
+export function verbOf<V extends Verbs>(
+  command: Command,
+  positionals: readonly string[],
+  verbs: V,
+  preset?: string & keyof V,
+): { readonly verb: string & keyof V; readonly argument: string } {
+  const [given = preset, argument] = positionals
+  const known = Object.keys(verbs).join(', ')
+  if (given === undefined) throw usageError(command, `Give one of ${known}.`)
+  const verb = [given, SYNONYMS[given]].find((name) => name !== undefined && Object.hasOwn(verbs, name))
+  if (verb === undefined) throw usageError(command, `${command.name} ${given} is not one of ${known}.`)
+  const placeholder = verbs[verb] ?? null
+  if (placeholder === null && argument !== undefined) throw unexpectedArgument(command, argument)
+  if (placeholder !== null && argument === undefined)
+    throw usageError(command, `Give ${placeholder}: chaperone ${command.name} ${verb} ${placeholder}.`)
+  return { verb, argument: argument ?? '' }
+}
+
+const SYNONYMS: Readonly<Record<string, string | undefined>> = { ls: 'list', list: 'ls' }
+
+/**
+ * Returns the value that a user gave. Throws a usage error when the schema of the API does not accept it.
+ *
+ * @param label Name of the value in the error, for example `--from`; empty for an argument.
+ */
+export function checkedValue(
+  command: Pick<Command, 'name'>,
+  schema: z.ZodType,
+  value: string,
+  label = '',
+): string {
+  const [issue] = schema.safeParse(value).error?.issues ?? []
+  if (issue === undefined) return value
+  throw usageError(command, `${label === '' ? '' : `${label} `}${printable(value)} ${issue.message}.`)
+}
+
+/** Returns the value of an option as `checkedValue` does; undefined for an absent option. */
+export function checkedOption(
+  command: Command,
+  invocation: Pick<Invocation, 'options'>,
+  name: string,
+  schema: z.ZodType,
+): string | undefined {
+  const value = text(invocation, name)
+  return value === undefined ? undefined : checkedValue(command, schema, value, `--${name}`)
 }
 
 /** Parses the value of a port option; 0 selects any free port. Throws `validation` for any other text. */

@@ -13,7 +13,8 @@ export type CliContext = Pick<Invocation, 'env' | 'cwd' | 'terminal'>
 /** Runs one command line and resolves to its exit code. Writes failures to standard error; never rejects. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
   const { name, data, args } = commandOf(argv)
-  if (name === undefined && data.length > 0) return missingCommand(data, context)
+  const problem = dataProblem(data, name)
+  if (problem !== null) return usageProblem(problem, context)
   if (name === undefined || name === '--help' || name === '-h' || name === 'help')
     return help(args[0], context)
   if (name === '--version' || name === '-v') return version(context)
@@ -81,8 +82,16 @@ async function help(name: string | undefined, context: CliContext): Promise<numb
   return EXIT.ok
 }
 
-function missingCommand(data: readonly string[], context: CliContext): number {
-  context.terminal.warn(`chaperone: Give a command after ${data.join(' ')}. See: chaperone --help`)
+/** Returns what is missing behind a leading `--data`; null if nothing is. An option behind `--data` is not a folder. */
+function dataProblem(data: readonly string[], name: string | undefined): string | null {
+  const [option, folder = option?.slice('--data='.length) ?? ''] = data
+  if (option === undefined) return null
+  if (folder === '' || folder.startsWith('-')) return '--data needs a value: --data DIR.'
+  return name === undefined ? `Give a command after ${data.join(' ')}.` : null
+}
+
+function usageProblem(problem: string, context: CliContext): number {
+  context.terminal.warn(`chaperone: ${problem} See: chaperone --help`)
   return EXIT.usage
 }
 

@@ -59,7 +59,7 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   help: { type: 'boolean', short: 'h', help: 'print this text' },
 }
 
-export function text(invocation: Invocation, name: string): string | undefined {
+export function text(invocation: Pick<Invocation, 'options'>, name: string): string | undefined {
   const value = invocation.options[name]
   return typeof value === 'string' ? value : undefined
 }

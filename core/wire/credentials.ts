@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Id, Ok } from './fields.ts'
 
 /** Name of a credential of the encrypted store, or of a Connector. */
-const Name = z
+export const CredentialName = z
   .string()
   .min(1)
   .max(253)
@@ -43,15 +43,15 @@ export const CredentialView = z.object({
 })
 export const CredentialList = z.object({ credentials: z.array(CredentialView) })
 
-export const SetCredentialBody = z.strictObject({ name: Name, secret: Secret })
-export const RemoveCredentialQuery = z.strictObject({ name: Name })
+export const SetCredentialBody = z.strictObject({ name: CredentialName, secret: Secret })
+export const RemoveCredentialQuery = z.strictObject({ name: CredentialName })
 export const ChangeCredentialReply = Ok.extend({
   name: z.string(),
   /** Names of the Connectors that use the credential. */
   connectors: z.array(z.string()),
 })
 
-export const RotateCredentialBody = z.strictObject({ name: Name })
+export const RotateCredentialBody = z.strictObject({ name: CredentialName })
 
 export const TestCredentialBody = z.strictObject({ connector_id: Id })
 export const TestCredentialReply = z.object({

@@ -254,7 +254,7 @@ describe('the command line', () => {
   const wrongUses: ReadonlyArray<readonly [args: string[], message: RegExp]> = [
     [['status', '--jsno'], /--jsno is not an option of chaperone status\. Did you mean --json\?/],
     [['get', 'polices'], /Did you mean policies\?/],
-    [['kill'], /Give on, off or status/],
+    [['kill'], /Give one of on, off, status/],
     [['agent'], /Give one of create, list/],
     [['run'], /chaperone run -- python agent\.py/],
     [['traffic', '--limit', '0'], /--limit must be a number from 1 to 500/],

@@ -11,12 +11,14 @@ import { type DataFolder, dataFolder, readRunFile } from '../state/data-folder.t
  */
 export function allowedPorts(
   texts: readonly string[],
-  { folder, env }: { readonly folder: DataFolder; readonly env: NodeJS.ProcessEnv },
+  place: { readonly folder: DataFolder; readonly env: NodeJS.ProcessEnv },
 ): readonly number[] {
-  if (texts.length === 0) return []
+  const ports = [...new Set(texts.map(portIn))]
+  if (ports.length === 0) return []
+  // The data folder is located after the check of the ports.
+  const { folder, env } = place
   const taken = new Set<number>(Object.values(POD_PORTS))
   const own = new Set([folder, ...installationFolders(env).map(dataFolder)].flatMap(portsOf))
-  const ports = [...new Set(texts.map(portIn))]
   for (const port of ports) {
     if (own.has(port)) throw refusal(port, 'belongs to an installation of Chaperone')
     if (taken.has(port)) throw refusal(port, 'is used by the capture')

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { usageError } from '../arguments.ts'
+import { NewAgentName } from '../../../core/wire/fields.ts'
+import { checkedValue, verbOf } from '../arguments.ts'
 import { listAgents } from '../client/agents.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
@@ -10,7 +11,10 @@ import { table } from '../terminal/table.ts'
 
 const Created = z.looseObject({ agent_id: z.string(), api_key: z.string() })
 const Rotated = z.looseObject({ api_key: z.string() })
-const VERBS = ['create', 'list', 'suspend', 'activate', 'revoke', 'rotate'] as const
+const VERBS = {
+  ...{ create: 'NAME', list: null },
+  ...{ suspend: 'NAME', activate: 'NAME', revoke: 'NAME', rotate: 'NAME' },
+} as const
 
 export const agent: Command = {
   name: 'agent',
@@ -50,19 +54,9 @@ export const agent: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const [verb, name] = invocation.positionals
-  const api = userClient(invocation)
-  if (verb === 'list' || verb === 'ls') return await printAgents(invocation, api)
-  if (!VERBS.some((known) => known === verb))
-    throw usageError(
-      agent,
-      verb === undefined
-        ? `Give one of ${VERBS.join(', ')}.`
-        : `agent ${verb} is not one of ${VERBS.join(', ')}.`,
-    )
-  if (name === undefined) throw usageError(agent, `Give the name of the agent: chaperone agent ${verb} NAME.`)
-  if (verb === 'create') return await create(invocation, api, name)
-  return await change(invocation, api, verb as 'suspend' | 'activate' | 'revoke' | 'rotate', name)
+  const { verb, argument: name } = verbOf(agent, invocation.positionals, VERBS)
+  if (verb === 'list') return await printAgents(invocation, userClient(invocation))
+  return verb === 'create' ? await create(invocation, name) : await change(invocation, verb, name)
 }
 
 async function printAgents(invocation: Invocation, api: ApiClient): Promise<number> {
@@ -85,14 +79,14 @@ async function printAgents(invocation: Invocation, api: ApiClient): Promise<numb
   return EXIT.ok
 }
 
-async function create(invocation: Invocation, api: ApiClient, name: string): Promise<number> {
+async function create(invocation: Invocation, name: string): Promise<number> {
   const body = {
-    name,
+    name: checkedValue(agent, NewAgentName, name),
     runtime: text(invocation, 'runtime') ?? 'local',
     environment: text(invocation, 'environment') ?? 'development',
     capabilities: [...list(invocation, 'capability')],
   }
-  const created = Created.parse(await api.call('POST', '/api/dashboard/agents', body))
+  const created = Created.parse(await userClient(invocation).call('POST', '/api/dashboard/agents', body))
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(created))
   else {
@@ -106,10 +100,10 @@ async function create(invocation: Invocation, api: ApiClient, name: string): Pro
 
 async function change(
   invocation: Invocation,
-  api: ApiClient,
   verb: 'suspend' | 'activate' | 'revoke' | 'rotate',
   name: string,
 ): Promise<number> {
+  const api = userClient(invocation)
   const found = (await listAgents(api)).filter((row) => row.name === name || row.agent_id === name)
   const row = found.find((candidate) => candidate.status !== 'revoked') ?? found[0]
   if (row === undefined)

@@ -22,7 +22,7 @@ export function grantOf(command: Command, invocation: Invocation, verb: string):
     if (uses === undefined && parameters.length === 0 && !isAnyTarget) return undefined
     throw usageError(command, '--uses, --any-target and --parameter belong to a grant: add --for.')
   }
-  if (verb !== 'approve') throw usageError(command, '--for belongs to approve: a denial grants nothing.')
+  if (verb !== 'approve') throw usageError(command, '--for belongs to approve.')
   const parsed = GrantBody.safeParse({
     duration,
     ...(uses === undefined ? {} : { max_uses: Number(uses) }),

@@ -8,7 +8,7 @@ import { instanceText } from '../../../core/wire/gateway/instance.ts'
 import { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 import type { GrantBody } from '../../../core/wire/grants.ts'
-import { usageError } from '../arguments.ts'
+import { verbOf } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
@@ -72,38 +72,22 @@ export const approvals: Command = {
   run,
 }
 
+/** Verbs with their arguments. */
+const VERBS = {
+  ...{ ls: null, watch: null, approve: 'ID', deny: 'ID', withdraw: 'ID' },
+  ...{ grants: null, revoke: 'GRANT' },
+} as const
+
 async function run(invocation: Invocation): Promise<number> {
-  const [verb, id] = invocation.positionals
+  const { verb, argument: id } = verbOf(approvals, invocation.positionals, VERBS, 'ls')
+  const grant = grantOf(approvals, invocation, verb)
   const api = userClient(invocation)
-  if (verb === undefined || verb === 'ls' || verb === 'list') return await printList(invocation, api)
+  if (verb === 'ls') return await printList(invocation, api)
   if (verb === 'watch') return await watch(invocation, api)
   if (verb === 'grants') return await printGrants(invocation, api)
-  return await answer(invocation, api, { verb, id })
-}
-
-/** Verbs that take an id. */
-const VERBS: ReadonlySet<string> = new Set(['approve', 'deny', 'withdraw', 'revoke'])
-
-/** Commands that list the ids of a verb; `ls` for the others. */
-const LISTS: Readonly<Record<string, string>> = { revoke: 'grants', withdraw: 'ls --all' }
-
-type Asked = { readonly verb: string; readonly id: string | undefined }
-
-async function answer(invocation: Invocation, api: ApiClient, { verb, id }: Asked): Promise<number> {
-  if (!VERBS.has(verb))
-    throw usageError(
-      approvals,
-      `approvals ${verb} is not one of ls, watch, approve, deny, withdraw, grants, revoke.`,
-    )
-  if (id === undefined)
-    throw usageError(
-      approvals,
-      `Give an id: chaperone approvals ${verb} ID (chaperone approvals ${LISTS[verb] ?? 'ls'} lists the ids).`,
-    )
   if (verb === 'withdraw') return await withdraw(invocation, api, id)
   if (verb === 'revoke') return await revokeGrant(invocation, api, id)
   const note = text(invocation, 'note')
-  const grant = grantOf(approvals, invocation, verb)
   const answered = Answered.parse(await respond(api, id, { approved: verb === 'approve', note, grant }))
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(answered))

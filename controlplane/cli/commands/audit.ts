@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { usageError } from '../arguments.ts'
+import { Moment } from '../../../core/wire/fields.ts'
+import { checkedValue, verbOf } from '../arguments.ts'
 import { listAgents } from '../client/agents.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
@@ -32,16 +33,15 @@ export const audit: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const [verb] = invocation.positionals
-  if (verb !== 'export')
-    throw usageError(audit, verb === undefined ? 'Give export.' : `audit ${verb} is not export.`)
+  verbOf(audit, invocation.positionals, { export: null })
+  const [from, to] = [momentOf(invocation, 'from'), momentOf(invocation, 'to')]
   const api = userClient(invocation)
   const query = new URLSearchParams()
   const add = (name: string, value: string | undefined) => value !== undefined && query.set(name, value)
   add('event_type', text(invocation, 'type'))
   add('agent_id', await agentIdOf(api, text(invocation, 'agent')))
-  add('from', momentOf(text(invocation, 'from')))
-  add('to', momentOf(text(invocation, 'to')))
+  add('from', from)
+  add('to', to)
   add('q', text(invocation, 'search'))
   add('action_request_id', text(invocation, 'request'))
   await api.lines(`/api/dashboard/audit-export?${query}`, invocation.terminal.print)
@@ -57,6 +57,9 @@ async function agentIdOf(api: ApiClient, name: string | undefined): Promise<stri
   return row.agent_id
 }
 
-function momentOf(given: string | undefined): string | undefined {
-  return given !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given
+function momentOf(invocation: Invocation, name: 'from' | 'to'): string | undefined {
+  const given = text(invocation, name)
+  if (given === undefined) return undefined
+  const moment = /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given
+  return checkedValue(audit, Moment, moment, `--${name}`)
 }

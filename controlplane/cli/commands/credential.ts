@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { usageError } from '../arguments.ts'
+import { CredentialName } from '../../../core/wire/credentials.ts'
+import { checkedValue, verbOf } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
@@ -8,7 +9,7 @@ import { readSecret } from '../terminal/read-secret.ts'
 import { printable, table } from '../terminal/table.ts'
 
 const PATH = '/api/dashboard/credentials'
-const VERBS = ['set', 'ls', 'test', 'rotate', 'rm'] as const
+const VERBS = { set: 'NAME', ls: null, test: 'NAME', rotate: 'NAME', rm: 'NAME' } as const
 
 const Listed = z.object({
   credentials: z.array(
@@ -64,16 +65,14 @@ export const credential: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const [verb = 'ls', name] = invocation.positionals
+  const { verb, argument } = verbOf(credential, invocation.positionals, VERBS, 'ls')
+  if (verb === 'ls') return await list(invocation, userClient(invocation))
+  // `test` and `rotate` also take the name of a variable, file or command, which the store does not accept.
+  if (verb === 'test') return await test(invocation, userClient(invocation), argument)
+  if (verb === 'rotate') return await rotate(invocation, userClient(invocation), argument)
+  const name = checkedValue(credential, CredentialName, argument)
   const api = userClient(invocation)
-  if (verb === 'ls' || verb === 'list') return await list(invocation, api)
-  if (!VERBS.some((known) => known === verb))
-    throw usageError(credential, `credential ${verb} is not one of ${VERBS.join(', ')}.`)
-  if (name === undefined)
-    throw usageError(credential, `Give the name of the credential: chaperone credential ${verb} NAME.`)
-  if (verb === 'set') return await set(invocation, api, name)
-  if (verb === 'rotate') return await rotate(invocation, api, name)
-  return verb === 'test' ? await test(invocation, api, name) : await remove(invocation, api, name)
+  return verb === 'set' ? await set(invocation, api, name) : await remove(invocation, api, name)
 }
 
 async function list(invocation: Invocation, api: ApiClient): Promise<number> {

@@ -40,6 +40,8 @@ async function run(invocation: Invocation): Promise<number> {
   const agent = text(invocation, 'agent') ?? DEFAULT_AGENT
   const query = new URLSearchParams({ method: method.toUpperCase(), url, agent })
   const headers = list(invocation, 'header')
+  const wrong = headers.find((line) => !/^[^:]+:/.test(line))
+  if (wrong !== undefined) throw usageError(explain, `--header ${printable(wrong)} is not NAME: VALUE.`)
   if (headers.length > 0) query.set('headers', headers.join('\n'))
   const api = controlPlane(invocation)
   const [answered, agents] = await Promise.all([

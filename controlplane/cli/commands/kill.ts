@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { usageError } from '../arguments.ts'
+import { KillScope } from '../../../core/wire/gateway/internal.ts'
+import { checkedOption, verbOf } from '../arguments.ts'
 import { type ApiClient, controlPlane } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
@@ -68,21 +69,20 @@ export const kill: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const [verb] = invocation.positionals
+  const { verb } = verbOf(kill, invocation.positionals, { on: null, off: null, status: null })
+  const scope = checkedOption(kill, invocation, 'scope', KillScope)
   // Activation does not use the session of `chaperone login`, because it must also work when the session has expired. Lifting
   // uses the session if there is one.
   const api = verb === 'off' ? userClient(invocation) : controlPlane(invocation)
   if (verb === 'status') return printState({ invocation, api }, await stateNow(api))
-  if (verb !== 'on' && verb !== 'off')
-    throw usageError(
-      kill,
-      verb === undefined ? 'Give on, off or status.' : `kill ${verb} is not one of on, off, status.`,
-    )
-  return await toggle(invocation, api, verb === 'on')
+  return await toggle(invocation, api, { active: verb === 'on', scope })
 }
 
-async function toggle(invocation: Invocation, api: ApiClient, active: boolean): Promise<number> {
-  const scope = text(invocation, 'scope')
+async function toggle(
+  invocation: Invocation,
+  api: ApiClient,
+  { active, scope }: Omit<Toggled, 'elapsedMs'>,
+): Promise<number> {
   const reason = text(invocation, 'reason')
   const started = performance.now()
   const body = {

@@ -25,8 +25,8 @@ export const logs: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const files = chosenLogs(invocation)
   const count = lineCount(invocation)
+  const files = chosenLogs(invocation)
   const { print } = invocation.terminal
   const asJson = flag(invocation, 'json')
   // With `--json`, every log line is printed as a string, because lines of PostgreSQL are not JSON.
@@ -40,11 +40,13 @@ async function run(invocation: Invocation): Promise<number> {
   return EXIT.ok
 }
 
-function chosenLogs({ positionals, folder }: Invocation): ReadonlyArray<{ name: string; file: string }> {
-  const [name] = positionals
+function chosenLogs(invocation: Invocation): ReadonlyArray<{ name: string; file: string }> {
+  const [name] = invocation.positionals
   if (name !== undefined && !NAMES.some((known) => known === name)) {
     throw usageError(logs, `${name} is not one of ${NAMES.join(', ')}.`)
   }
+  // The data folder is located after the check of the arguments.
+  const { folder } = invocation
   const files = (name === undefined ? NAMES : [name])
     .map((each) => ({ name: each, file: join(folder.logs, `${each}.log`) }))
     .filter(({ file }) => existsSync(file))

@@ -1,6 +1,7 @@
 import { nearest } from '../../../core/nearest.ts'
+import { PlainUrl } from '../../../core/wire/fields.ts'
 import { PLAIN_SETTINGS, SETTING_KEYS, SettingsReply } from '../../../core/wire/settings.ts'
-import { usageError } from '../arguments.ts'
+import { checkedValue, usageError } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
@@ -39,12 +40,13 @@ async function run(invocation: Invocation): Promise<number> {
         : `settings ${verb} is not one of get, set, unset.`,
     )
   requireKey(key, verb)
-  const api = userClient(invocation)
   if (verb === 'unset') {
     if (value !== undefined) throw usageError(settings, `The argument ${value} is not expected.`)
-    return await store(invocation, api, { key, value: '' })
+    return await store(invocation, userClient(invocation), { key, value: '' })
   }
-  return await store(invocation, api, { key, value: await givenValue(key, value) })
+  requireValue(key, value)
+  const api = userClient(invocation)
+  return await store(invocation, api, { key, value: value ?? (await readSecret(`${key}: `)) })
 }
 
 async function printSettings(invocation: Invocation, api: ApiClient): Promise<number> {
@@ -74,7 +76,8 @@ function requireKey(key: string | undefined, verb: string): asserts key is strin
   throw usageError(settings, `${key} is not a setting that can be changed. ${hint}`)
 }
 
-async function givenValue(key: string, value: string | undefined): Promise<string> {
+/** Throws a usage error for a plain setting without a value, for a wrong address, and for a secret in an argument. */
+function requireValue(key: string, value: string | undefined): void {
   const isPlain = PLAIN_SETTINGS.has(key)
   if (isPlain && value === undefined)
     throw usageError(settings, `Give the value: chaperone settings set ${key} VALUE.`)
@@ -83,7 +86,7 @@ async function givenValue(key: string, value: string | undefined): Promise<strin
       settings,
       `${key} is a secret, which other programs could read in an argument. Give it on standard input: chaperone settings set ${key}`,
     )
-  return value ?? (await readSecret(`${key}: `))
+  if (key === 'gateway_url') checkedValue(settings, PlainUrl, value ?? '', key)
 }
 
 async function store(

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { RecordSchema } from '../../../core/record.ts'
+import { Moment } from '../../../core/wire/fields.ts'
 import { instanceText } from '../../../core/wire/gateway/instance.ts'
-import { usageError } from '../arguments.ts'
+import { checkedOption, usageError } from '../arguments.ts'
 import { type ApiClient, controlPlane } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { printable } from '../terminal/table.ts'
@@ -13,6 +14,14 @@ const Page = z.object({
   ),
 })
 type Shown = z.infer<typeof Page>['traffic'][number]
+/** Schemas of filters that are not any text. The API accepts decisions in lower case. */
+const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  decision: z
+    .string()
+    .toUpperCase()
+    .pipe(z.enum(['ALLOW', 'HOLD', 'DENY'], 'is not ALLOW, HOLD or DENY')),
+  ...{ from: Moment, to: Moment },
+}
 const FILTERS = ['agent', 'instance', 'connector', 'decision', 'action_type', 'from', 'to', 'q'] as const
 
 export const traffic: Command = {
@@ -63,8 +72,8 @@ async function run(invocation: Invocation): Promise<number> {
 function queryOf(invocation: Invocation): URLSearchParams {
   const query = new URLSearchParams()
   for (const name of FILTERS) {
-    const value = text(invocation, name.replace('_', '-'))
-    if (value !== undefined) query.set(name, name === 'decision' ? value.toUpperCase() : value)
+    const value = checkedOption(traffic, invocation, name.replace('_', '-'), SCHEMAS[name] ?? z.string())
+    if (value !== undefined) query.set(name, value)
   }
   const limit = text(invocation, 'limit') ?? '50'
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 500)

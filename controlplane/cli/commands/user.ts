@@ -1,14 +1,24 @@
+import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { ROLES } from '../../../core/wire/access/rights.ts'
+import { Email } from '../../../core/wire/fields.ts'
 import { type InvitationView, UserActionReply, UserList } from '../../../core/wire/users.ts'
-import { usageError } from '../arguments.ts'
+import { checkedOption, checkedValue, verbOf } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
-import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
+import { type Command, EXIT, flag, type Invocation } from '../command.ts'
 import { resetUserPassword } from '../sign-in/password-reset.ts'
 import { printable, table } from '../terminal/table.ts'
 
 const PATH = '/api/dashboard/users'
-const VERBS = ['list', 'invite', 'invitations', 'revoke-invitation', 'reset-password'] as const
+const VERBS = {
+  list: null,
+  invite: 'EMAIL',
+  invitations: null,
+  'revoke-invitation': 'EMAIL',
+  'reset-password': 'EMAIL',
+} as const
+const Role = z.enum(ROLES, `is not one of ${ROLES.join(', ')}`)
 
 export const user: Command = {
   name: 'user',
@@ -37,21 +47,12 @@ export const user: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const [verb, email] = invocation.positionals
-  if (!VERBS.some((known) => known === verb))
-    throw usageError(
-      user,
-      verb === undefined
-        ? `Give one of ${VERBS.join(', ')}.`
-        : `user ${verb} is not one of ${VERBS.join(', ')}.`,
-    )
+  const { verb, argument } = verbOf(user, invocation.positionals, VERBS)
   if (verb === 'list') return await printUsers(invocation, userClient(invocation))
   if (verb === 'invitations') return await printInvitations(invocation, userClient(invocation))
-  if (email === undefined)
-    throw usageError(user, `Give the e-mail address of the user: chaperone user ${verb} EMAIL.`)
-  if (verb === 'reset-password') return await resetUserPassword(invocation, email)
-  const api = userClient(invocation)
-  return verb === 'invite' ? await invite(invocation, api, email) : await revoke(invocation, api, email)
+  if (verb === 'revoke-invitation') return await revoke(invocation, userClient(invocation), argument)
+  const email = checkedValue(user, Email, argument)
+  return verb === 'invite' ? await invite(invocation, email) : await resetUserPassword(invocation, email)
 }
 
 async function printUsers(invocation: Invocation, api: ApiClient): Promise<number> {
@@ -76,13 +77,14 @@ async function printInvitations(invocation: Invocation, api: ApiClient): Promise
   return EXIT.ok
 }
 
-async function invite(invocation: Invocation, api: ApiClient, email: string): Promise<number> {
-  const body = { action: 'invite', email, role: text(invocation, 'role') ?? 'viewer' }
-  const reply = UserActionReply.parse(await api.call('POST', PATH, body))
+async function invite(invocation: Invocation, email: string): Promise<number> {
+  const role = checkedOption(user, invocation, 'role', Role) ?? 'viewer'
+  const body = { action: 'invite', email, role }
+  const reply = UserActionReply.parse(await userClient(invocation).call('POST', PATH, body))
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(reply))
   else {
-    print(`${email} is invited with the role ${body.role}. Send this link, which is shown only once:`)
+    print(`${email} is invited with the role ${role}. Send this link, which is shown only once:`)
     print(reply.invite_link ?? '')
   }
   return EXIT.ok

@@ -1,3 +1,4 @@
+import { COMMON_OPTIONS } from '../command.ts'
 import { shellQuote } from '../terminal/shell-quote.ts'
 import type { CompletedCommand, CompletedOption } from './completion-words.ts'
 
@@ -8,17 +9,23 @@ export function bashScript(commands: readonly CompletedCommand[]): string {
       `    ${name}) words='${words.join(' ')}' options='${flags(options).join(' ')}' ;;`,
   )
   return `_chaperone() {
-  local current=\${COMP_WORDS[COMP_CWORD]} words='' options='' index
+  local current=\${COMP_WORDS[COMP_CWORD]} words='' options='' at=1 index
   COMPREPLY=()
-  for ((index = 2; index < COMP_CWORD; index++)); do
+  # The command stands at index $at. Bash splits --data=DIR into three words.
+  if ((COMP_CWORD > 1)) && [[ \${COMP_WORDS[1]} == --data ]]; then
+    at=3
+    [[ \${COMP_WORDS[2]} == = ]] && at=4
+    ((COMP_CWORD < at)) && return
+  fi
+  for ((index = at + 1; index < COMP_CWORD; index++)); do
     [[ \${COMP_WORDS[index]} == -- ]] && return
   done
-  case \${COMP_WORDS[1]} in
+  case \${COMP_WORDS[at]} in
 ${cases.join('\n')}
   esac
-  if ((COMP_CWORD == 1)); then
-    words='${names(commands)}' options='--help --version'
-  elif ((COMP_CWORD > 2)); then
+  if ((COMP_CWORD == at)); then
+    words='${names(commands)}' options='--data --help --version'
+  elif ((COMP_CWORD > at + 1)); then
     words=''
   fi
   [[ $current == -* ]] && words=$options
@@ -38,6 +45,17 @@ export function zshScript(commands: readonly CompletedCommand[]): string {
   return `#compdef chaperone
 _chaperone() {
   local -a commands values options
+  if ((CURRENT > 2)) && [[ $words[2] == --data ]]; then
+    if ((CURRENT == 3)); then
+      _files -/
+      return
+    fi
+    words[2,3]=()
+    ((CURRENT -= 2))
+  elif ((CURRENT > 2)) && [[ $words[2] == --data=* ]]; then
+    words[2]=()
+    ((CURRENT -= 1))
+  fi
   commands=(${commands.map(({ name, summary }) => described(name, summary)).join(' ')})
   if ((CURRENT == 2)); then
     _describe command commands
@@ -65,15 +83,29 @@ compdef _chaperone chaperone
 /** Returns the completion script for fish. */
 export function fishScript(commands: readonly CompletedCommand[]): string {
   const lines = commands.flatMap(({ name, summary, words, options }) => {
-    const first = `__fish_is_nth_token 2; and __fish_seen_subcommand_from ${name}`
+    const first = `__chaperone_has 2; and __fish_seen_subcommand_from ${name}`
     return [
-      `complete -c chaperone -n __fish_use_subcommand -f -a ${name} -d ${shellQuote(summary)}`,
+      `complete -c chaperone -n '__chaperone_has 1' -f -a ${name} -d ${shellQuote(summary)}`,
       ...(words.length === 0 ? [] : [`complete -c chaperone -n '${first}' -f -a '${words.join(' ')}'`]),
       ...options.map((option) => fishOption(name, option)),
     ]
   })
-  return `${lines.join('\n')}\n`
+  return `${FISH_WORDS}${lines.join('\n')}\n`
 }
+
+/** Counts the words before the cursor without the option `--data` that precedes the command. */
+const FISH_WORDS = `function __chaperone_has
+  set -l words (commandline -opc)
+  if test "$words[2]" = --data
+    set -e words[2]
+    set -e words[2]
+  else if string match -q -- '--data=*' "$words[2]"
+    set -e words[2]
+  end
+  test (count $words) -eq $argv[1]
+end
+complete -c chaperone -n '__chaperone_has 1' -l data -r -d ${shellQuote(COMMON_OPTIONS['data']?.help ?? '')}
+`
 
 function fishOption(command: string, { name, short, help, hasValue }: CompletedOption): string {
   const brief = short === undefined ? '' : ` -s ${short}`

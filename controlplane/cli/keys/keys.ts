@@ -6,7 +6,7 @@ import { getOrg } from '../../db/orgs.ts'
 import type { Db } from '../../db/query.ts'
 import { createRotation } from '../../features/master-key/rotation.ts'
 import { keyStatus, withMasterKeysLocked } from '../../features/master-key/service.ts'
-import { usageError } from '../arguments.ts'
+import { verbOf } from '../arguments.ts'
 import { withDatabase } from '../backup/database.ts'
 import { environmentKey, installationKey, namedKeys } from '../backup/master-key.ts'
 import { refuseInsideCapture } from '../capture/refuse-inside-capture.ts'
@@ -34,9 +34,7 @@ export const keys: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const [verb = 'status'] = invocation.positionals
-  if (verb !== 'status' && verb !== 'rotate')
-    throw usageError(keys, `keys ${verb} is not one of status, rotate.`)
+  const { verb } = verbOf(keys, invocation.positionals, { status: null, rotate: null }, 'status')
   refuseInsideCapture(`keys ${verb}`)
   const { folder, env } = invocation
   if (!env['DATABASE_URL'] && !existsSync(folder.postgres)) {

@@ -85,13 +85,14 @@ async function start(invocation: Invocation): Promise<number> {
   const { env, terminal } = invocation
   const inside = await runNamespaceProcess(invocation.rest, env)
   if (inside !== null) return inside
-  const { folder } = invocation
-  const localPorts = allowedPorts(list(invocation, 'allow-local'), { folder, env })
-  if (localPorts.length > 0 && !flag(invocation, 'capture'))
+  const given = list(invocation, 'allow-local')
+  if (given.length > 0 && !flag(invocation, 'capture'))
     throw usageError(
       run,
       '--allow-local requires --capture. Without --capture, every local port is accessible.',
     )
+  const localPorts = allowedPorts(given, invocation)
+  const { folder } = invocation
   const name = text(invocation, 'agent') ?? DEFAULT_AGENT
   const api = controlPlane(invocation)
   await assertUsable(await listAgents(api), name)

@@ -91,19 +91,23 @@ async function startUnlessStopped(
 
 function upOptions(invocation: Invocation): InstallationOptions {
   const { env, cwd, terminal } = invocation
+  // The data folder is located after the check of the options.
+  const checked = {
+    port: portOption(up, 'port', text(invocation, 'port'), 3000),
+    gatewayPort: portOption(up, 'gateway-port', text(invocation, 'gateway-port'), 9443),
+    approvals: approvalsMode(text(invocation, 'approvals')),
+  }
   const folder =
     flag(invocation, 'here') && !isFolderChosen(invocation)
       ? workingTreeFolder({ env, cwd })
       : invocation.folder
   const manifests = text(invocation, 'manifests')
   return {
+    ...checked,
     folder,
     manifests: manifests === undefined ? folder.manifests : resolve(cwd, manifests),
     host: text(invocation, 'host') ?? '127.0.0.1',
-    port: portOption(up, 'port', text(invocation, 'port'), 3000),
-    gatewayPort: portOption(up, 'gateway-port', text(invocation, 'gateway-port'), 9443),
     withGateway: !flag(invocation, 'no-gateway'),
-    approvals: approvalsMode(text(invocation, 'approvals')),
     command: commandName(cwd),
     env,
     warn: (line) => terminal.warn(`chaperone: ${line}`),

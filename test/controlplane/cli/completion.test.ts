@@ -35,6 +35,20 @@ describe('chaperone completion', () => {
     expect(await completed('chaperone', 'agent', 'create', 're')).toEqual([])
   })
 
+  test.each([[['--data', '/x']], [['--data', '=', '/x']]])('skips %j before the command', async (data) => {
+    expect(await completed('chaperone', ...data, 'cred')).toEqual(['credential'])
+    expect(await completed('chaperone', ...data, 'agent', 'r')).toEqual(['revoke', 'rotate'])
+    expect(await completed('chaperone', ...data, 'apply', '--dr')).toEqual(['--dry-run'])
+    expect(await completed('chaperone', ...data, 'agent', 'create', 're')).toEqual([])
+    expect(await completed('chaperone', ...data, 'run', '--', '--d')).toEqual([])
+  })
+
+  test('leaves the folder of --data to the shell', async () => {
+    expect(await completed('chaperone', '--da')).toEqual(['--data'])
+    expect(await completed('chaperone', '--data', 'ag')).toEqual([])
+    expect(await completed('chaperone', '--data', '=', 'ag')).toEqual([])
+  })
+
   test('leaves the command behind -- to the shell', async () => {
     expect(await completed('chaperone', 'run', '--', '--d')).toEqual([])
   })

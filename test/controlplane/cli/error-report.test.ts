@@ -66,6 +66,19 @@ describe('--data before the command', () => {
     expect(await cli('--data', '/x', 'help', 'kill')).toEqual(await cli('kill', '--help'))
   })
 
+  it.each([
+    [['--data']],
+    [['--data=']],
+    [['--data', '']],
+    [['--data', '--json', 'status']],
+    [['--data', '--help']],
+  ])('needs a folder: %j', async (argv) => {
+    expect(await cli(...argv)).toEqual({
+      code: 2,
+      text: 'chaperone: --data needs a value: --data DIR. See: chaperone --help',
+    })
+  })
+
   it('needs a command', async () => {
     expect(await cli('--data', 'status')).toEqual({
       code: 2,
