@@ -36,6 +36,11 @@ function say(text: string): void {
   console.log(`release: ${text}`)
 }
 
+function refuse(text: string): never {
+  console.error(`release: ${text}`)
+  process.exit(1)
+}
+
 /**
  * Returns the files of the programs for one architecture. The code cache of the sidecar holds only for the architecture that
  * made it.
@@ -47,9 +52,9 @@ function programsFor(architecture: Architecture) {
 }
 
 if (!process.argv.includes('--uncommitted') && git('status', '--porcelain') !== '')
-  throw new Error('The checkout has changes that are not committed. Commit them, or add --uncommitted.')
+  refuse('The checkout has changes that are not committed. Commit them, or add --uncommitted.')
 const wanted = ARCHITECTURES.filter((each) => (option('--platform') ?? each) === each)
-if (wanted.length === 0) throw new Error(`--platform is one of ${ARCHITECTURES.join(', ')}.`)
+if (wanted.length === 0) refuse(`--platform is one of ${ARCHITECTURES.join(', ')}.`)
 
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })

@@ -14,6 +14,19 @@ const messages = (path: string, text: string) => {
   return [...importViolations(file), ...codeViolations(file)].map(({ line, message }) => `${line} ${message}`)
 }
 
+describe('npm run release', () => {
+  it('refuses an unknown platform in one line, before it changes anything', () => {
+    const script = join(import.meta.dirname, '../../../scripts/release.ts')
+    const given = [script, '--uncommitted', '--platform', 'mips', '--out', '/nonexistent/release']
+    const { status, stdout, stderr } = spawnSync(process.execPath, given, { encoding: 'utf8' })
+    expect({ status, stdout, stderr }).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'release: --platform is one of amd64, arm64.\n',
+    })
+  })
+})
+
 describe('the structure check', () => {
   it.each([
     ['core/a.ts', "import { readFile } from 'node:fs'", /^1 imports node:fs: core imports only itself/],

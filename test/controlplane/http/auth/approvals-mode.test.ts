@@ -48,6 +48,7 @@ test.each([
 ])('it cannot create access without an owner either: %s %s %j', async (method, path, body) => {
   const answer = await here.admin(method, path, body)
   expect([answer.status, at(answer.body, 'restriction')]).toEqual([403, 'machine_token'])
+  expect(at(answer.body, 'message')).toMatch(/without an owner, chaperone owner-link prints the link/)
 })
 
 describe('once there is an owner, the token of the command line', () => {
