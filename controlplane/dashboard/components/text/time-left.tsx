@@ -1,5 +1,6 @@
 import { Progress, Text } from '@mantine/core'
 import { useNow } from '../../live/use-now.ts'
+import { leftText } from './left-text.ts'
 
 /** Shows the countdown to the expiry of an approval. The server's clock decides when the approval expires. */
 export function TimeLeft({
@@ -26,11 +27,4 @@ export function TimeLeft({
       />
     </div>
   )
-}
-
-function leftText(leftMs: number): string {
-  if (leftMs <= 0) return 'expired'
-  const seconds = Math.ceil(leftMs / 1_000)
-  if (seconds < 60) return `${seconds} s left`
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s left`
 }
