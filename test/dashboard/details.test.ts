@@ -173,6 +173,8 @@ describe.skipIf(whySkipped !== null)('information on the pages', { timeout: 60_0
       .getByText(/codehost\.pr\.merge: denied/)
       .first()
       .waitFor()
+    // The token of the command line answered, not the agent.
+    await page.locator('[data-row]').filter({ hasText: 'admin-token' }).first().waitFor()
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Export filtered events as CSV' }).click(),

@@ -127,24 +127,33 @@ function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): 
 }
 
 function EventBody({ event, who }: { readonly event: AuditEntry; readonly who: string }) {
-  const facts = Object.entries(event.details).filter(([, value]) => !isEmpty(value))
+  // `who` names the actor.
+  const facts = Object.entries(event.details).filter(([name, value]) => name !== 'actor' && !isEmpty(value))
   return (
     <FactList
       facts={[
         ['Actor', <UntrustedText key="who" text={who} />],
-        ...facts.map(
-          ([name, value]) => [name.replaceAll('_', ' '), <Detail key={name} value={value} />] as const,
-        ),
+        ...facts.map(([name, value]) => [labelOf(name), <Detail key={name} value={value} />] as const),
       ]}
     />
   )
+}
+
+/** Returns the name of a detail as a label, such as `Approval id`. */
+function labelOf(name: string): string {
+  return `${name.slice(0, 1).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 function Detail({ value }: { readonly value: unknown }) {
   if (typeof value === 'string' && ISO_TIME.test(value)) return <TimeText at={value} />
-  return <UntrustedText text={typeof value === 'string' ? value : JSON.stringify(value)} canGrow />
+  if (typeof value !== 'object') return <UntrustedText text={String(value)} canGrow />
+  return (
+    <span className="mono">
+      <UntrustedText text={JSON.stringify(value)} canGrow />
+    </span>
+  )
 }
 
 function isEmpty(value: unknown): boolean {

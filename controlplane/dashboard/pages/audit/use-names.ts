@@ -25,8 +25,15 @@ export function useNames(): Names {
       })),
       actorOf: ({ user_id, agent_id, details }) =>
         nameOf(user_id) ??
+        systemName(details) ??
         nameOf(agent_id) ??
         (typeof details['agent'] === 'string' ? details['agent'] : 'system'),
     }
   }, [agents, users])
+}
+
+/** Returns the name of the token or process that acted without a user; null if the event has none. */
+function systemName({ actor }: AuditEntry['details']): string | null {
+  const { name } = (actor ?? {}) as { readonly name?: unknown }
+  return typeof name === 'string' ? name : null
 }
