@@ -1,13 +1,14 @@
 import { Anchor, AppShell } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useEffect } from 'react'
-import { PAGES } from '../pages/page-list.tsx'
+import { PAGES, type PageEntry } from '../pages/page-list.tsx'
 import { usePageLocation } from '../routing/use-page-location.ts'
 import { useSession } from '../session/session.tsx'
 import { CurrentPage } from './current-page.tsx'
 import { ForbiddenPage } from './forbidden-page.tsx'
 import { HeaderBar } from './header-bar.tsx'
 import { KillSwitchBanner } from './kill-switch/kill-switch-banner.tsx'
+import { MissingPage } from './missing-page.tsx'
 import { Navigation } from './navigation.tsx'
 import { NavigationFoot } from './navigation-foot.tsx'
 
@@ -17,8 +18,7 @@ export function Frame() {
   const { page } = usePageLocation()
   const [isOpen, { toggle, close }] = useDisclosure(false)
   const pages = PAGES.filter(({ right }) => may(right))
-  const requested = PAGES.find(({ path }) => path === page)
-  const current = requested ?? pages[0]
+  const current = page === '' ? pages[0] : PAGES.find(({ path }) => path === page)
   useEffect(() => {
     if (page !== '') close()
   }, [page, close])
@@ -40,14 +40,17 @@ export function Frame() {
       </AppShell.Navbar>
       <AppShell.Main className="main">
         <KillSwitchBanner />
-        {current === undefined ? null : may(current.right) ? (
-          <CurrentPage key={current.path} entry={current} />
-        ) : (
-          <ForbiddenPage title={current.title} right={current.right} />
-        )}
+        {current !== undefined ? <Allowed entry={current} /> : page === '' ? null : <MissingPage />}
       </AppShell.Main>
     </AppShell>
   )
+}
+
+/** Renders the page, or a notice for a user without its right. */
+function Allowed({ entry }: { readonly entry: PageEntry }) {
+  const { may } = useSession()
+  if (!may(entry.right)) return <ForbiddenPage title={entry.title} right={entry.right} />
+  return <CurrentPage key={entry.path} entry={entry} />
 }
 
 /**
