@@ -124,3 +124,10 @@ function optionsOf(rules: readonly string[] | 'all' | undefined): object {
   if (rules === undefined) return USUAL_OPTIONS
   return rules === 'all' ? OPTIONS : { ...OPTIONS, runOnly: rules }
 }
+
+/** Returns the texts of badges on the current page that their boxes cut off. */
+export function cutBadges(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    "[...document.querySelectorAll('.tone .mantine-Badge-label')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)",
+  )
+}

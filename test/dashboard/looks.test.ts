@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TrafficRecord } from '../../core/record.ts'
 import { size } from '../support/proof.ts'
-import { type View, type Visitor, viewsOf, violations } from './browser.ts'
+import { cutBadges, type View, type Visitor, viewsOf, violations } from './browser.ts'
 import { HOSTILE } from './hostile-strings.ts'
 import { ROWS } from './refusal-rows.ts'
 import { cards, OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
@@ -13,6 +13,7 @@ const ALL_VIEWS: readonly View[] = [
   { width: 1440, scheme: 'light' },
 ]
 const VIEWS = ALL_VIEWS.slice(0, size(1, 2))
+const SPEC = JSON.stringify({ type: 'codehost.branch.delete', resource: { provider: 'codehost' } })
 /** Pages, each with a text to wait for. */
 const PLACES = [
   ['overview', 'Most frequent denials'],
@@ -23,7 +24,9 @@ const PLACES = [
   ['explain', 'Test a request'],
   ['explain?method=DELETE&url=https://api.github.com/repos/acme/site&agent=dev', 'Decided by'],
   ['explain?mode=action', 'Action spec'],
+  [`explain?mode=action&agent=dev&spec=${encodeURIComponent(SPEC)}`, 'condition not met'],
   ['get-started', 'Existing gateway'],
+  ['no-such-page', 'No page has this address'],
 ] as const
 /** Only colours differ in the dark scheme. */
 const SCHEMES = [
@@ -145,11 +148,16 @@ describe.skipIf(whySkipped !== null)('layout and accessibility of the pages', { 
         expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
         const surplus = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
         expect(await page.evaluate<number>(surplus)).toBe(0)
+        expect(await cutBadges(page)).toEqual([])
       },
     )
 
     test('the details of a request and the kill switch have none either', async () => {
       const { page } = visitor
+      await go(visitor, 'approvals', 'Approve')
+      await cards(page).first().getByText('Last 10 requests of the agent').click()
+      await cards(page).first().getByText('All requests of the agent').waitFor()
+      expect(await cutBadges(page)).toEqual([])
       await page.goto(`${stage.laptop.ready.base_url}/#/traffic?decision=DENY`)
       await page.locator('[data-record] a').first().click()
       await page.getByText('Decision under the current rules').waitFor()

@@ -27,13 +27,14 @@ export function HelpDialog({ isOpen, onClose }: { readonly isOpen: boolean; read
           decides a request without sending it.
         </Section>
         <Section title="On the command line">
-          <FactList
-            facts={[
-              [`${command} doctor`, 'finds what is wrong with the installation'],
-              [`${command} status`, 'shows gateways, agents and warnings'],
-              [`${command} help`, 'lists all commands'],
-            ]}
-          />
+          {COMMANDS.map(([name, about]) => (
+            <div key={name} className="note">
+              <code>
+                {command} {name}
+              </code>{' '}
+              {about}
+            </div>
+          ))}
         </Section>
         <Section title="Keys">
           <FactList
@@ -51,6 +52,12 @@ export function HelpDialog({ isOpen, onClose }: { readonly isOpen: boolean; read
     </Modal>
   )
 }
+
+const COMMANDS = [
+  ['doctor', 'finds what is wrong with the installation'],
+  ['status', 'shows gateways, agents and warnings'],
+  ['help', 'lists all commands'],
+] as const
 
 function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (

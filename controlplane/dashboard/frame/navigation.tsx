@@ -55,7 +55,7 @@ function PageLink(props: {
       leftSection={<Icon name={page.icon} />}
       rightSection={
         pending > 0 ? (
-          <Badge size="sm" circle={pending < 10} className="tone tone-wait" aria-label={`${pending} pending`}>
+          <Badge size="sm" className="tone tone-wait nav-count" aria-label={`${pending} pending`}>
             {pending}
           </Badge>
         ) : null

@@ -5,13 +5,13 @@ export const ROLE_LABELS: ReadonlyArray<{
   readonly label: string
   readonly description: string
 }> = [
-  { value: 'viewer', label: 'Viewer', description: 'reads overview, traffic and permissions.' },
-  { value: 'member', label: 'Member', description: 'also answers approvals and activates the kill switch.' },
+  { value: 'viewer', label: 'Viewer', description: 'Reads overview, traffic and permissions.' },
+  { value: 'member', label: 'Member', description: 'Also answers approvals and activates the kill switch.' },
   {
     value: 'admin',
     label: 'Admin',
     description:
-      'also manages policies, permissions, agents, users and settings, and deactivates the kill switch.',
+      'Also manages policies, permissions, agents, users and settings, and deactivates the kill switch.',
   },
-  { value: 'owner', label: 'Owner', description: 'also appoints owners and imports bundles.' },
+  { value: 'owner', label: 'Owner', description: 'Also appoints owners and imports bundles.' },
 ]

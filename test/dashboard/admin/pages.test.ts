@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VERSION } from '../../../controlplane/version.ts'
 import { eventually } from '../../support/eventually.ts'
 import { IS_FULL, size } from '../../support/proof.ts'
-import { type View, type Visitor, violations } from '../browser.ts'
+import { cutBadges, type View, type Visitor, violations } from '../browser.ts'
 import { traceFirstView } from '../first-view.ts'
 import { HOSTILE } from '../hostile-strings.ts'
 import { OWNER, registerOwner, type Stage, startStage, whySkipped } from '../stage.ts'
@@ -128,6 +128,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await write(visitor, text('deny').replace('decision: deny', 'decision: perhaps'))
     await page.getByText('Line 2: rules.0.decision').waitFor()
     await page.locator('.cm-lint-marker-error').waitFor()
+    expect(await cutBadges(page)).toEqual([])
     expect(await save.isDisabled()).toBe(true)
     expect((await policiesNow()).length).toBe(before)
 
@@ -433,6 +434,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
         expect(await page.evaluate<number>(FOREIGN), place).toBe(0)
         expect(await page.evaluate('globalThis.pwned'), place).toBeUndefined()
         expect(await page.evaluate<number>(SURPLUS), place).toBeLessThanOrEqual(0)
+        expect(await cutBadges(page), place).toEqual([])
         flaws.push(...(await violations(page, 'all')).map((flaw) => `${place}: ${flaw}`))
       }
       await go(visitor, 'audit?event_type=action.denied', 'Show evidence')

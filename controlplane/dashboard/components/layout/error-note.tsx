@@ -35,6 +35,7 @@ export function ErrorNote(props: {
 
 function titleOf(status: number): string {
   if (status === 0) return 'No connection'
+  if (status === 401) return 'Not signed in'
   if (status === 403) return 'Permission denied'
   if (status === 404) return 'Not found'
   if (status === 409 || status === 410) return 'Conflict'

@@ -117,7 +117,11 @@ function Narrow<Row>({ rows, keyOf, columns, note, actions, selection }: Props<R
             </Group>
             <FactList facts={rest.map(({ head, cell }) => [head, cell(row)])} />
             {note?.(row)}
-            {actions?.(row)}
+            {actions === undefined ? null : (
+              <Group justify="flex-end" className="row-actions">
+                {actions(row)}
+              </Group>
+            )}
           </Stack>
         </Paper>
       ))}

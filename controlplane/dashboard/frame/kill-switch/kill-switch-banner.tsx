@@ -27,7 +27,7 @@ export function KillSwitchBanner() {
       {entries.length === 0 ? null : (
         <section className="kill-switch-banner" aria-label="Kill switch">
           <Group justify="space-between" align="flex-start" gap="sm">
-            <div>
+            <div className="grow-long">
               {entries.map((entry) => (
                 <div key={`${entry.scope} ${entry.source}`}>
                   <Icon name="stop" /> <strong>Kill switch active for {scopeLabel(entry.scope)}</strong> since{' '}

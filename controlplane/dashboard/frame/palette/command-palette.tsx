@@ -89,12 +89,12 @@ function Search({ pages, onClose }: Omit<PaletteProps, 'isOpen'>) {
             onKeyDown={onKeyDown}
           >
             <Icon name={ICONS[entry.kind]} size={16} />
-            <span className="palette-label">
+            <span className="palette-text">
               <UntrustedText text={entry.label} />
+              <Text size="sm" c="dimmed" component="span">
+                <UntrustedText text={[entry.kind, entry.detail].join(' · ')} />
+              </Text>
             </span>
-            <Text size="sm" c="dimmed" component="span">
-              <UntrustedText text={[entry.kind, entry.detail].join(' · ')} />
-            </Text>
           </div>
         ))}
       </div>

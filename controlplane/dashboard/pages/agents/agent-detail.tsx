@@ -12,6 +12,7 @@ import { TimeLeft } from '../../components/text/time-left.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
+import { STATUS_LABELS } from '../../labels/status-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { navigate } from '../../routing/use-page-location.ts'
@@ -44,13 +45,16 @@ export function AgentDetail({ agent }: { readonly agent: AgentView }) {
               [
                 'Status',
                 <ToneBadge key="status" tone={AGENT_TONES[agent.status]}>
-                  {agent.status}
+                  {STATUS_LABELS[agent.status]}
                 </ToneBadge>,
               ],
               ['Environment', agent.environment],
               ['Gateway', agent.gateway ?? 'none'],
               ['Runtime', agent.runtime === '' ? null : <UntrustedText key="runtime" text={agent.runtime} />],
-              ['Key', agent.api_key_prefix === null ? 'none' : `${agent.api_key_prefix}…`],
+              [
+                'Key',
+                agent.api_key_prefix === null ? 'none' : <code key="key">{agent.api_key_prefix}…</code>,
+              ],
               ['Last seen', <AgoText key="seen" at={agent.last_seen_at} />],
               ['Source', <SourceBadge key="source" row={agent} />],
               ['Running', <RunningInstances key="running" running={agent.running} />],

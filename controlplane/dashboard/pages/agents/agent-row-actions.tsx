@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack } from '@mantine/core'
 import type { AgentView, PatchAgentBody } from '../../../../core/wire/agents.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
@@ -26,13 +26,7 @@ export function AgentRowActions({ agent, onKey, onDone }: Props) {
     await act(action)
     onDone()
   }
-  if (status === 'revoked') {
-    return (
-      <Text size="sm" c="dimmed" component="span">
-        permanent
-      </Text>
-    )
-  }
+  if (status === 'revoked') return null
   return (
     <Stack gap={4} align="flex-end">
       <Group gap="xs" justify="flex-end">

@@ -15,6 +15,7 @@ import { SourceBadge } from '../../components/manifest/source-badge.tsx'
 import { SecretOnce } from '../../components/text/secret-once.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { STATUS_LABELS } from '../../labels/status-labels.ts'
 import { type Resource, useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useQueryState } from '../../routing/use-page-location.ts'
@@ -128,7 +129,7 @@ const columnsFor = (rows: readonly AgentView[]): ReadonlyArray<Column<AgentView>
   {
     head: 'Status',
     isWhole: true,
-    cell: ({ status }) => <ToneBadge tone={AGENT_TONES[status]}>{status}</ToneBadge>,
+    cell: ({ status }) => <ToneBadge tone={AGENT_TONES[status]}>{STATUS_LABELS[status]}</ToneBadge>,
   },
   { head: 'Gateway', isWhole: true, cell: ({ gateway }) => gateway ?? <span className="dim">none</span> },
   ...(rows.some(({ running }) => running !== undefined) ? [RUNNING] : []),
@@ -170,7 +171,9 @@ function Chosen({ name, agents }: { readonly name: string; readonly agents: Reso
             <PageHead title="Agents" />
             <EmptyState icon="agents" title="No such agent">
               No agent has the name {name}. It may have been deleted after its pods were gone.{' '}
-              <Anchor href={hrefOf('agents')}>All agents</Anchor>
+              <Anchor inherit underline="always" href={hrefOf('agents')}>
+                All agents
+              </Anchor>
             </EmptyState>
           </>
         ) : (

@@ -77,7 +77,7 @@ function Answered({ card, isLinked, onUndone }: AnsweredProps) {
       className={isLinked ? 'answered-linked' : ''}
     >
       <Group justify="space-between" gap="xs" align="flex-start">
-        <div className="min-0">
+        <div className="grow-long">
           <Group gap="xs">
             <DecisionBadge decision={card.status} />
             <ActionName type={card.action_type} />
@@ -97,13 +97,15 @@ function Answered({ card, isLinked, onUndone }: AnsweredProps) {
             {card.note === null ? null : <UntrustedText text={card.note} />}
           </Text>
         </div>
-        <Stack gap={2} align="flex-end">
+        <Group gap="sm">
           <Undo card={card} onUndone={onUndone} />
-          <TimeText at={card.created_at} />
+          <Text size="sm" component="span">
+            <TimeText at={card.created_at} />
+          </Text>
           <Anchor size="sm" href={hrefOf('traffic', { action_type: card.action_type, agent: card.agent })}>
             Traffic
           </Anchor>
-        </Stack>
+        </Group>
       </Group>
     </Paper>
   )

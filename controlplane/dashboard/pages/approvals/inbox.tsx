@@ -96,7 +96,7 @@ function GoneNote({ id }: { readonly id: string }) {
       className="note"
     >
       It was answered, it expired, or its agent disconnected.{' '}
-      <Anchor href={hrefOf('approvals', { tab: 'answered', id })} underline="always">
+      <Anchor inherit href={hrefOf('approvals', { tab: 'answered', id })} underline="always">
         Show the result
       </Anchor>
     </Alert>

@@ -54,7 +54,6 @@ export function NewConnector({ isOpen, onClose, onSaved }: Props) {
         draft={draft}
         kind={catalogue.data?.connectors.find(({ type }) => type === draft.type) ?? null}
         onChange={setDraft}
-        onRemove={() => setDraft(newConnector(draft.type, 0))}
       />
       <Text size="sm" c="dimmed" role="status">
         {problem ??

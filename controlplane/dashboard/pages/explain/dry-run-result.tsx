@@ -36,12 +36,14 @@ export function DryRunResult({ reply }: { readonly reply: DryRunReply }) {
 
 function RuleTable({ rules }: { readonly rules: DryRunReply['trace'][number]['rules'] }) {
   return (
-    <Table verticalSpacing={4}>
+    <Table verticalSpacing={4} layout="fixed">
       <Table.Tbody>
         {rules.map((rule) => (
           <Table.Tr key={rule.rule_name}>
-            <Table.Td>{rule.rule_name}</Table.Td>
-            <Table.Td>
+            <Table.Td w="32%" className="note">
+              {rule.rule_name}
+            </Table.Td>
+            <Table.Td className="note">
               {rule.conditions_matched ? (
                 <DecisionBadge decision={rule.decision ?? 'no decision'} />
               ) : (

@@ -50,7 +50,7 @@ export function RequestForm() {
               allowDeselect={false}
             />
             <TextInput
-              className="grow"
+              className="grow-long"
               label="URL"
               placeholder="https://api.github.com/repos/acme/site"
               value={url}
@@ -95,7 +95,7 @@ function UnknownAgent({ agent }: { readonly agent: string }) {
     >
       The gateway serves no agent <UntrustedText text={agent} />. The result considers only rules that apply
       to every agent.{' '}
-      <Anchor underline="always" href={hrefOf('agents')}>
+      <Anchor inherit underline="always" href={hrefOf('agents')}>
         All agents
       </Anchor>
     </Alert>

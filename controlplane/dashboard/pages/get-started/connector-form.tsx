@@ -26,7 +26,8 @@ type Props = {
   readonly draft: ConnectorDraft
   readonly kind: ConnectorKindsReply['connectors'][number] | null
   readonly onChange: (draft: ConnectorDraft) => void
-  readonly onRemove: () => void
+  /** Called by the button that removes the connector. Without this property, there is no such button. */
+  readonly onRemove?: () => void
 }
 
 export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
@@ -39,13 +40,15 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
           <Text size="sm" c="dimmed">
             {hosts.length === 0 ? 'For the hosts that you enter.' : `For ${hosts.join(', ')}.`}
           </Text>
-          <ActionIcon
-            variant="default"
-            onClick={onRemove}
-            aria-label={`Remove ${labels?.title ?? draft.type}`}
-          >
-            <Icon name="trash" size={16} />
-          </ActionIcon>
+          {onRemove === undefined ? null : (
+            <ActionIcon
+              variant="default"
+              onClick={onRemove}
+              aria-label={`Remove ${labels?.title ?? draft.type}`}
+            >
+              <Icon name="trash" size={16} />
+            </ActionIcon>
+          )}
         </Group>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <PasswordInput

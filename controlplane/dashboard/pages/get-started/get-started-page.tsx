@@ -59,18 +59,16 @@ export function Page() {
           >
             <CurrentStep step={step} draft={draft} onChange={change} />
             {create.error === null ? null : <ErrorNote error={create.error} />}
-            <Group justify="space-between" mt="lg">
+            <Text size="sm" c="dimmed" ta="right" mt="lg" mb="xs" role="status">
+              {problem}
+            </Text>
+            <Group justify="space-between">
               <Button variant="default" onClick={() => setStep(step - 1)} disabled={step === 0}>
                 Back
               </Button>
-              <Group gap="sm">
-                <Text size="sm" c="dimmed" role="status">
-                  {problem}
-                </Text>
-                <Button type="submit" disabled={problem !== null} loading={create.isBusy}>
-                  {step < LAST_STEP ? 'Continue' : isYaml ? 'Show manifest' : 'Create'}
-                </Button>
-              </Group>
+              <Button type="submit" disabled={problem !== null} loading={create.isBusy}>
+                {step < LAST_STEP ? 'Continue' : isYaml ? 'Show manifest' : 'Create'}
+              </Button>
             </Group>
           </form>
         </Paper>

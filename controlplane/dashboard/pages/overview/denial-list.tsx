@@ -48,7 +48,7 @@ function AgentDenials({ group: { agent, count, lastAt, denials, others } }: { re
         ))}
       </ul>
       {others === 0 ? null : (
-        <Text size="xs" c="dimmed">
+        <Text size="xs" c="dimmed" mt={4} pl={14}>
           and {others.toLocaleString()} others
         </Text>
       )}

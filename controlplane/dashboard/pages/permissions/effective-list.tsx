@@ -1,15 +1,20 @@
 import { Anchor, Group, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
 import type { EffectiveAction } from '../../../../core/wire/permissions.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'
-import { type Tone, ToneBadge } from '../../components/layout/tone-badge.tsx'
+import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 import type { ComparedAgent } from './use-compared.ts'
 
-const RISK: Readonly<Record<EffectiveAction['risk'], Tone>> = { low: 'good', medium: 'wait', high: 'bad' }
+const RISK: Readonly<Record<EffectiveAction['risk'], ReactNode>> = {
+  low: <ToneBadge tone="good">Low</ToneBadge>,
+  medium: <ToneBadge tone="wait">Medium</ToneBadge>,
+  high: <ToneBadge tone="bad">High</ToneBadge>,
+}
 const EFFECT: Readonly<Record<EffectiveAction['effect'], string>> = {
   read: 'Reads',
   compute: 'Computes',
@@ -31,7 +36,7 @@ export function EffectiveList(props: {
       columns={[
         { head: 'Action', width: '40%', cell: ({ type }) => <ActionName type={type} /> },
         { head: 'Effect', isWhole: true, cell: ({ effect }) => EFFECT[effect] },
-        { head: 'Risk', isWhole: true, cell: ({ risk }) => <ToneBadge tone={RISK[risk]}>{risk}</ToneBadge> },
+        { head: 'Risk', isWhole: true, cell: ({ risk }) => RISK[risk] },
         {
           head: compared.length === 0 ? 'Decision' : agent,
           isWhole: true,

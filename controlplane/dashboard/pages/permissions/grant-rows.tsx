@@ -1,4 +1,4 @@
-import { Code, Text } from '@mantine/core'
+import { Anchor, Code, Text } from '@mantine/core'
 import type { GrantView } from '../../../../core/wire/grants.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
@@ -37,9 +37,9 @@ function Rows({ rows, onRevoked }: Props) {
         {
           head: 'By',
           cell: ({ created_by, approval_id }) => (
-            <a href={hrefOf('approvals', { tab: 'answered', id: approval_id })}>
+            <Anchor inherit href={hrefOf('approvals', { tab: 'answered', id: approval_id })}>
               <UntrustedText text={created_by} />
-            </a>
+            </Anchor>
           ),
         },
       ]}

@@ -1,4 +1,4 @@
-import { MultiSelect, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { MultiSelect, Select, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core'
 import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
 import type { EffectiveReply } from '../../../../core/wire/permissions.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
@@ -44,6 +44,9 @@ export function Page() {
         {may('permissions/get') ? <PermissionRows /> : null}
         {may('approvals/get') ? <GrantRows /> : null}
         <Stack gap="md" component="section" aria-label="Effective permissions">
+          <Title order={2} size="h5">
+            Effective permissions
+          </Title>
           <Loaded of={effective}>
             {(reply) => (
               <>

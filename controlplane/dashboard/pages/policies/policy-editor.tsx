@@ -36,7 +36,7 @@ function Gone() {
       <PageHead title="Policy" />
       <EmptyState icon="search" title="Policy not found">
         The policy may have been deleted.{' '}
-        <Anchor underline="always" href={hrefOf('policies')}>
+        <Anchor inherit underline="always" href={hrefOf('policies')}>
           All policies
         </Anchor>
       </EmptyState>

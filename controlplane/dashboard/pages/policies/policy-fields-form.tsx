@@ -48,9 +48,11 @@ export function PolicyFieldsForm({ draft, isReadOnly, onChange }: Props) {
           onChange={(tags) => onChange({ tags })}
           readOnly={isReadOnly}
           maxTags={32}
+          styles={{ inputField: { minWidth: 24, flexBasis: 24 } }}
           acceptValueOnBlur
         />
         <SegmentedControl
+          className="policy-mode"
           aria-label="Mode"
           data={MODES}
           value={draft.mode}

@@ -44,7 +44,7 @@ export function Channels() {
   return (
     <Panel title="Channels">
       <Text size="sm" c="dimmed" mb="sm">
-        Channels tell approvers that a request waits. Messages link to the card; opening the link answers
+        Channels notify approvers of pending approvals. Messages link to the card; opening the link answers
         nothing.
       </Text>
       <Loaded of={list}>
@@ -68,7 +68,7 @@ function Channel({ channel, onDone }: Props) {
   return (
     <section aria-label={title}>
       <Group justify="space-between" align="flex-start" gap="sm">
-        <div className="min-0">
+        <div className="grow-long">
           <Group gap="xs">
             <Text fw={600} component="h3" size="md">
               {title}

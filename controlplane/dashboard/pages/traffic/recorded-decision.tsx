@@ -30,7 +30,7 @@ export function RecordedDecision({ record }: { readonly record: TrafficRecord })
             </Text>
           )}
         </Group>
-        {reason === null || (why && EXPLAINED.has(reason)) ? null : (
+        {reason === null || isRepeated(reason, why) ? null : (
           <Text component="div">{DENIAL_LABELS[reason] ?? <UntrustedText text={reason} />}</Text>
         )}
         {why === null || why === undefined ? null : <Reason why={why} />}
@@ -57,6 +57,11 @@ export function RecordedDecision({ record }: { readonly record: TrafficRecord })
       </Stack>
     </Panel>
   )
+}
+
+/** Reports whether `why` states the reason. The reason of an allowed request is the text of its rule. */
+function isRepeated(reason: string, why: RecordWhy | null | undefined): boolean {
+  return why != null && (EXPLAINED.has(reason) || reason === why.reason)
 }
 
 /** Shows the source of the decision, the reason, and the risk. */

@@ -5,6 +5,7 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { ROLE_LABELS } from '../../labels/role-labels.ts'
 
 /** Lists the unused invitations. */
 export function Invitations(props: {
@@ -21,7 +22,11 @@ export function Invitations(props: {
         keyOf={({ id }) => id}
         columns={[
           { head: 'E-mail', cell: ({ email }) => <UntrustedText text={email} /> },
-          { head: 'Role', isWhole: true, cell: ({ role }) => role },
+          {
+            head: 'Role',
+            isWhole: true,
+            cell: ({ role }) => ROLE_LABELS.find(({ value }) => value === role)?.label,
+          },
           { head: 'Invited by', cell: ({ invited_by }) => <UntrustedText text={invited_by ?? 'unknown'} /> },
           { head: 'Expires', isWhole: true, cell: ({ expires_at }) => <TimeText at={expires_at} /> },
         ]}

@@ -16,6 +16,7 @@ import { SearchableTable } from '../../components/list/searchable-table.tsx'
 import { SecretOnce } from '../../components/text/secret-once.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { ROLE_LABELS } from '../../labels/role-labels.ts'
+import { STATUS_LABELS } from '../../labels/status-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
 import { Invitations } from './invitations.tsx'
@@ -80,7 +81,9 @@ function columnsFor(ownId: string, onDone: () => void): ReadonlyArray<Column<Use
     {
       head: 'Status',
       isWhole: true,
-      cell: ({ status }) => <ToneBadge tone={status === 'active' ? 'good' : 'bad'}>{status}</ToneBadge>,
+      cell: ({ status }) => (
+        <ToneBadge tone={status === 'active' ? 'good' : 'bad'}>{STATUS_LABELS[status]}</ToneBadge>
+      ),
     },
   ]
 }

@@ -42,13 +42,13 @@ function Requests({ agent }: { readonly agent: string }) {
           {traffic.map((record) => (
             <Group key={record.id} gap="xs" wrap="nowrap" className="min-0">
               <DecisionBadge decision={record.decision} />
-              <div className="min-0 grow">
+              <Text size="sm" component="div" className="grow">
                 {record.action_type === null ? (
                   <UntrustedText text={record.host ?? 'no host'} />
                 ) : (
                   <ActionName type={record.action_type} />
                 )}
-              </div>
+              </Text>
               <Text size="xs" c="dimmed" component="span">
                 <AgoText at={record.time} />
               </Text>

@@ -41,7 +41,7 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
     >
       <CardHead card={card}>
         <Group justify="space-between" align="flex-start" wrap="wrap" gap="xs">
-          <div className="min-0">
+          <div className="approval-title">
             <ActionName type={card.action_type} isLarge />
             {card.target === null ? null : (
               <div className="approval-target">

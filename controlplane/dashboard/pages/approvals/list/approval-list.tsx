@@ -66,9 +66,9 @@ const answer = (approved: boolean) => async (card: ApprovalCard, note: string) =
 
 const DENY: Omit<BulkAction<ApprovalCard>, 'appliesTo'> = {
   ...{ label: 'Deny', done: 'denied', run: answer(false) },
-  about: 'The gateway sends none of these requests. Their agents receive the reason:',
+  about: 'The agents receive the reason. The gateway sends none of these requests:',
   leftOut: 'Other approvers must answer them.',
-  reasonHint: 'Sent to the agents, and kept in the audit log',
+  reasonHint: 'For the agents and the audit log',
 }
 const APPROVE: Omit<BulkAction<ApprovalCard>, 'appliesTo'> = {
   ...{ label: 'Approve', done: 'approved', run: answer(true) },
