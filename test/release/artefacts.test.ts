@@ -12,6 +12,7 @@ import { ownArchitecture } from '../../scripts/release/image-layers.ts'
 import { helm, helmProgram } from '../helm/chart.ts'
 import { IS_FULL } from '../support/proof.ts'
 import { ELF_MACHINE, readElf } from './elf.ts'
+import { expectPageToPublish, hasRegistryPrograms } from './registry-page.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'chaperone-artefacts-'))
@@ -152,4 +153,12 @@ describe.runIf(IS_FULL)('the files of a release', () => {
     expect(images.length).toBeGreaterThan(3)
     expect(images.filter((line) => !line.includes('chaperone@sha256:'))).toEqual([])
   })
+
+  test.skipIf(!hasRegistryPrograms)(
+    'the commands of docs/release.md publish the image that the chart pins (skopeo, docker-registry)',
+    async () => {
+      await expectPageToPublish(out, read(join(ROOT, 'package.json')).version)
+    },
+    180_000,
+  )
 })

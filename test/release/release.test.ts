@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -10,9 +10,11 @@ import { parse } from 'yaml'
 import { chartArchive } from '../../scripts/release/chart-archive.ts'
 import { addArchive, addFolder, type FileTree, packTree, textFile } from '../../scripts/release/file-tree.ts'
 import { imageLayout, layerOf } from '../../scripts/release/oci-layout.ts'
+import { expectPageToPublish, hasRegistryPrograms } from './registry-page.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const TIME_S = 1_700_000_000
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const folder = mkdtempSync(join(tmpdir(), 'chaperone-release-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -75,11 +77,16 @@ test('a folder is packed without its symbolic links, readable by everybody', asy
   expect(text(tree, 'app/link')).toBe('content')
 })
 
-test('every blob of a layout has the digest and size by which it is named', async () => {
+/** Returns the layout of an image with one file, for both architectures. */
+async function smallImage(version: string) {
   const layer = await layerOf('test', new Map([['etc/name', textFile('name')]]), TIME_S)
-  const facts = { name: 'chaperone:1.2.3', timeS: TIME_S, labels: {}, run: { User: '65532' } }
+  const facts = { name: `chaperone:${version}`, timeS: TIME_S, labels: {}, run: { User: '65532' } }
   const images = (['amd64', 'arm64'] as const).map((architecture) => ({ architecture, layers: [layer] }))
-  const { tree, digest } = imageLayout(facts, images)
+  return { layer, ...imageLayout(facts, images) }
+}
+
+test('every blob of a layout has the digest and size by which it is named', async () => {
+  const { layer, tree, digest } = await smallImage('1.2.3')
   const blob = (name: string) => JSON.parse(text(tree, `blobs/${name.replace(':', '/')}`))
   const { manifests: top } = JSON.parse(text(tree, 'index.json'))
   expect(top).toMatchObject([{ digest, annotations: { 'org.opencontainers.image.ref.name': '1.2.3' } }])
@@ -117,10 +124,23 @@ test('the chart names the image by its digest, and has the resources behind the 
   )
 })
 
+// artefacts.test.ts does the same with the files of a whole release.
+test.skipIf(!hasRegistryPrograms)(
+  'the commands of docs/release.md publish the image that the chart pins (skopeo, docker-registry)',
+  async () => {
+    const release = join(folder, 'release')
+    mkdirSync(release)
+    const { tree, digest } = await smallImage(VERSION)
+    writeFileSync(join(release, `chaperone-${VERSION}.image.oci.tar`), await packTree(tree, TIME_S))
+    const chart = await chartArchive(join(ROOT, 'helm'), digest, TIME_S)
+    writeFileSync(join(release, `chaperone-chart-${VERSION}.tgz`), chart)
+    await expectPageToPublish(release, VERSION)
+  },
+)
+
 test('package and chart have one version', () => {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   expect(parse(readFileSync(join(ROOT, 'helm/Chart.yaml'), 'utf8'))).toMatchObject({
-    version,
-    appVersion: version,
+    version: VERSION,
+    appVersion: VERSION,
   })
 })

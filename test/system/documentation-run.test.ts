@@ -8,19 +8,13 @@ import { API_VERSION } from '../../core/crd/schemas.ts'
 import { CHART, helm, helmProgram, LEAST } from '../helm/chart.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { commandWords, pageSnippets, withReaderValues } from '../support/page-snippets.ts'
 
-/** Runs snippets of pages that have no test of their own (`CHECKED` of `documentation-snippets.test.ts`). */
+/** Runs snippets of pages that have no test of their own (`RUN` of `documentation-snippets.test.ts`). */
 
 const ROOT = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'chaperone-pages-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-
-function snippetsOf(page: string, language: string): readonly string[] {
-  const text = readFileSync(join(ROOT, 'docs', page), 'utf8')
-  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, of, body = '']) =>
-    of === language ? [body] : [],
-  )
-}
 
 type Spec = Readonly<Record<string, unknown>>
 type Manifest = {
@@ -60,9 +54,9 @@ function partialSpec(part: Spec): Spec {
 }
 
 describe('manifests of pages', () => {
-  const pages = ['credentials.md', 'effect-classes.md', 'provider-side.md', 'tenancy.md']
+  const pages = ['credentials.md', 'effect-classes.md', 'kubernetes.md', 'provider-side.md', 'tenancy.md']
   const cases = pages.flatMap((page) =>
-    snippetsOf(page, 'yaml')
+    pageSnippets(page, 'yaml')
       .map((snippet, index) => objectsOf(`${page.replace('.md', '')}-${index}`, snippet))
       .filter(([first]) => first !== undefined && (first.kind !== 'Policy' || 'rules' in first.spec))
       .map((objects, index) => [page, index, objects] as const),
@@ -122,7 +116,7 @@ function secretsOf({ credential }: Spec, namespace = 'default'): readonly Spec[]
 describe('values of the chart in pages', () => {
   const own = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Spec
   const cases = ['installation.md', 'people.md', 'tenancy.md'].flatMap((page) =>
-    snippetsOf(page, 'yaml')
+    pageSnippets(page, 'yaml')
       .filter((text) => (/^(\w+):/.exec(text)?.[1] ?? '') in own && !/^kind:/m.test(text))
       .map((text, index) => [page, index, text] as const),
   )
@@ -140,9 +134,21 @@ describe('values of the chart in pages', () => {
   )
 })
 
+// The nightly form of the cluster suite installs it.
+test.skipIf(helmProgram === null)('the command of docs/installation.md renders the chart', async () => {
+  const values = join(folder, 'own-values.yaml')
+  writeFileSync(values, stringify({ database: { urlSecret: { name: 'database' } } }))
+  const [command = '', ...others] = pageSnippets('installation.md', 'sh')
+  expect(others).toEqual([])
+  const words = commandWords(withReaderValues(command, { 'own-values.yaml': values }))
+  expect(words.slice(0, 2)).toEqual(['helm', 'install'])
+  const rendered = await helm('template', ...words.slice(2))
+  expect(rendered).toContain('priorityClassName: system-cluster-critical')
+})
+
 test('the commands of docs/api-conventions.md rewrite nothing in the manifests of a first start', async () => {
   cpSync(join(ROOT, 'controlplane/cli/up/starter'), join(folder, 'manifests'), { recursive: true })
-  const lines = snippetsOf('api-conventions.md', 'sh').flatMap((text) => text.trim().split('\n'))
+  const lines = pageSnippets('api-conventions.md', 'sh').flatMap((text) => text.trim().split('\n'))
   expect(lines.length).toBeGreaterThan(1)
   for (const line of lines) {
     const [program, ...words] = line.replace(/\s*#.*$/, '').split(/\s+/)

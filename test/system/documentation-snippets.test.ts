@@ -12,6 +12,7 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 /** Pages whose snippets a test runs as they stand. */
 const RUN: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['test/agents/walk.suite.ts', 'test/controlplane/cli/readme.test.ts'],
+  'docs/agent-programs.md': ['test/controlplane/cli/run/agent-programs.test.ts'],
   'docs/api-conventions.md': ['test/system/documentation-run.test.ts'],
   'docs/credentials.md': ['test/system/documentation-run.test.ts'],
   'docs/effect-classes.md': ['test/system/documentation-run.test.ts'],
@@ -20,20 +21,19 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   'docs/policy-cookbook.md': ['test/system/policy-cookbook.test.ts'],
   'docs/provider-side.md': ['test/system/documentation-run.test.ts'],
   'docs/quickstarts.md': ['test/agents/walk.suite.ts', 'test/system/quickstarts.test.ts'],
+  'docs/release.md': ['test/release/release.test.ts', 'test/release/artefacts.test.ts'],
 }
 /** Pages whose snippets this file checks (manifests, chart values, commands and options) without running them. */
 const CHECKED: Readonly<Record<string, string>> = {
-  'docs/agent-programs.md': 'a message of chaperone run, which test/controlplane/cli/run tests',
   'docs/agent-sandbox.md': 'needs agent-sandbox; the cluster suite runs objects of the same kinds',
   'docs/held-requests.md':
     'needs a cluster; test/operator/cluster/grants.test.ts lists and deletes the Permission',
   'docs/high-availability.md':
-    'test/system/keys.test.ts and test/controlplane/cli/cluster/cluster-keys.test.ts run the same commands',
+    'test/system/keys.test.ts runs those of one machine; test/controlplane/cli/cluster/cluster-keys.test.ts the others',
   'docs/installation.md':
     'values for the domain and the issuer of the reader; documentation-run.test.ts renders the chart with them',
   'docs/people.md':
     'needs a cluster and the identity provider of the reader; documentation-run.test.ts renders the chart with its values',
-  'docs/release.md': 'needs the registry of the reader; test/release checks the files',
   'docs/tenancy.md':
     'needs a cluster with groups of the reader; documentation-run.test.ts runs its manifests and values',
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AGENT_PROGRAMS, agentProgramOf } from '../../../../controlplane/cli/run/agent-programs.ts'
 import { starterNotice } from '../../../../controlplane/cli/run/run-notices.ts'
+import { pageSnippets } from '../../../support/page-snippets.ts'
 
 let dir: string
 const SCRIPTS: Readonly<Record<string, readonly [text: string, starter: string | null]>> = {
@@ -133,4 +134,14 @@ describe('the starter notice', () => {
       expect(starterNotice(program, { manifests, command: 'chaperone apply --data /d' })).toBe(null)
     },
   )
+
+  test('is the message of docs/agent-programs.md', () => {
+    const claude = AGENT_PROGRAMS.find(({ starter }) => starter === 'claude-code')
+    if (claude === undefined) throw new Error('Claude Code is not an agent program')
+    const notice = starterNotice(claude, { manifests: dir, command: 'chaperone apply' })
+    // The page has no absolute path.
+    expect([`${notice?.replace(/-f \S*\/starters\//, '-f …/starters/')}\n`]).toEqual(
+      pageSnippets('agent-programs.md', ''),
+    )
+  })
 })
