@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { pageSnippets, withReaderValues } from '../support/page-snippets.ts'
 import { IS_FULL, queueLookups, size } from '../support/proof.ts'
 import {
   CONTROLLER_USER,
@@ -28,8 +29,8 @@ const EXTENSIONS = 'extensions.agents.x-k8s.io/v1beta1'
 /** A user whose only right is to create and read claims. */
 const CLAIMANT = 'claimant'
 const REST_MS = size(30_000, 120_000)
-/** Claims that are made at once, and members of their pool. Most of the claims start cold. */
-const CROWD = { claims: size(8, 20), members: size(3, 5) } as const
+/** Claims on the pool of the page. In the full form most of them start cold. */
+const CLAIMS = size(8, 20)
 /** Time within which a pool of a default template is Ready. */
 const READY_MS = 15_000
 /** Time within which the status of a Gateway names a pod without a sidecar. */
@@ -102,6 +103,18 @@ function template(
     ...{ apiVersion: EXTENSIONS, kind: 'SandboxTemplate', metadata: { name, namespace: AGENTS } },
     spec: { podTemplate: { metadata: podMetadata, spec: podSpec }, ...spec },
   }
+}
+
+/** The manifests of docs/agent-sandbox.md in the namespace of the tests, with its Gateway and an image that has a command. */
+function pageManifests(): string {
+  const [manifests = '', ...others] = pageSnippets('agent-sandbox.md', 'yaml')
+  expect(others).toEqual([])
+  const image = inject('installation').environment.agentImage
+  return withReaderValues(manifests, {
+    'namespace: agents': `namespace: ${AGENTS}`,
+    'chaperone.dev/gateway: default': `chaperone.dev/gateway: ${GATEWAY}`,
+    'image: registry.example/agent:1.0.0': `image: ${image}\n          command: [sleep, infinity]`,
+  })
 }
 
 function pool(name: string, replicas: number, of = name): KubeObject {
@@ -274,26 +287,28 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
     }
   }, 180_000)
 
-  test(`${CROWD.claims} claims on a pool of ${CROWD.members} are all governed, and records name the claim`, async () => {
-    await apply(template('crowd'), pool('crowd', CROWD.members))
-    await poolReady('crowd', CROWD.members, 90_000)
-    const names = Array.from({ length: CROWD.claims }, (_, at) => `crowd-${at}`)
+  test(`the page's template: ${CLAIMS} claims on its pool are all governed, and records name the claim`, async () => {
+    const names = ['alice', ...Array.from({ length: CLAIMS - 1 }, (_, at) => `crowd-${at}`)]
+    const manifests = pageManifests()
+    await kube(['apply', '-f', '-'], manifests)
+    await podOf('alice', 90_000)
+    await poolReady('research', Number(/replicas: (\d+)/.exec(manifests)?.[1]), 90_000)
     const startedAt = Date.now()
-    await apply(...names.map((name) => claim(name, 'crowd')))
+    await apply(...names.slice(1).map((name) => claim(name, 'research')))
     const members = await Promise.all(names.map((name) => podOf(name, 240_000)))
     console.log(`all claims are Ready after ${Date.now() - startedAt} ms`)
-    expect(new Set(members).size).toBe(CROWD.claims)
+    expect(new Set(members).size).toBe(CLAIMS)
     const all = await pods()
     expect(
       members.filter((pod) => !all.some((each) => each.metadata.name === pod && hasSidecar(each))),
     ).toEqual([])
-    const callers = members.slice(0, size(3, CROWD.claims))
+    const callers = members.slice(0, size(3, CLAIMS))
     const claims = callers.map((pod, at) => ({ pod, claim: `${AGENTS}/${names[at]}` }))
-    await queueLookups(claims, 4, (each) => claimKnown('crowd', each))
+    await queueLookups(claims, 4, (each) => claimKnown('research', each))
     const since = Date.now()
     const answers = await queueLookups(callers, 4, (pod) => inAgent(pod, CALLS.node('GET')))
     for (const { stdout, stderr } of answers) expect(stdout, stderr).toMatch(/^200/)
-    const named = await claimsOf('crowd', since, callers.length)
+    const named = await claimsOf('research', since, callers.length)
     expect([...named].sort()).toEqual(claims.map(({ claim }) => claim).sort())
     expect((await leftOutside(...members)) ?? []).toEqual([])
   }, 420_000)

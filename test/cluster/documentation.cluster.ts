@@ -1,19 +1,26 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { stringify } from 'yaml'
 import { eventually } from '../support/eventually.ts'
+import { pageSnippets, snippetCommands, withReaderValues } from '../support/page-snippets.ts'
 import { IS_FULL } from '../support/proof.ts'
 import { type Recorder, startRecorder } from '../support/recorder.ts'
 import { createTestCa } from '../support/test-ca.ts'
 import { SYSTEM, secret, uninstall } from './installation.ts'
-import { apply, get, kube, type Ran, run } from './kubectl.ts'
+import { apply, get, isAllowed, kube, type Ran, run } from './kubectl.ts'
 import { kubeTools } from './tools/kube-tools.ts'
 
 const PAGE = join(import.meta.dirname, '../../docs/kubernetes.md')
 const NAMESPACE = 'agents'
 /** What the page says, in place of what only the reader has: a registry, a database, an image from there. */
 const READERS = ['npm run release', 'skopeo ', 'kubectl create namespace chaperone-system', 'port-forward']
+/** Sections of the page with commands. */
+const SECTIONS = [
+  ...['The first governed call', 'Install', 'Governed pods', 'Approve, explain, stop'],
+  ...['The journal of a sidecar', 'With kubectl'],
+]
 let folder: string
 let vendor: Recorder
 let upstream: { readonly url: string; readonly caBundle: string; readonly allowPrivateAddresses: true }
@@ -37,16 +44,23 @@ beforeAll(async () => {
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
   await vendor?.close()
+  await kube(['delete', 'rolebinding', 'callers', '-n', SYSTEM, '--ignore-not-found'])
   await kube(['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--timeout=90s'])
 }, 180_000)
 
-test('four commands lead from an empty cluster to the first governed call; the page goes on to the first approval and the stop', async () => {
-  const [first = '', denied = ''] = await blocks('The first governed call')
-  const [install = '', apply_ = '', rollout = '', call = '', ...others] = commandsOf(first)
-  expect(others).toEqual([])
+const [firstCall = '', denied = ''] = blocks('The first governed call')
+const [install = '', applyFirst = '', rollout = '', call = ''] = snippetCommands(firstCall)
+
+test('every section of the page with commands is run', () => {
+  const headings = [...readFileSync(PAGE, 'utf8').matchAll(/^## (.*)$/gm)].map(([, heading = '']) => heading)
+  expect(headings.filter((heading) => blocks(heading).length > 0)).toEqual(SECTIONS)
+  expect(snippetCommands(firstCall)).toHaveLength(4)
+})
+
+test('four commands lead from an empty cluster to the first governed call', async () => {
   const began = performance.now()
   await say(installing(install, '--set postgres.persistence.enabled=false'))
-  await say(apply_.replace("'node:24'", inject('installation').environment.agentImage))
+  await say(applyFirst.replace("'node:24'", inject('installation').environment.agentImage))
   // The vendor of the test in place of the real one.
   const patch = JSON.stringify({ spec: { upstream } })
   await kube(['patch', 'ccon', 'codehost', '-n', NAMESPACE, '--type=merge', '-p', patch])
@@ -59,15 +73,17 @@ test('four commands lead from an empty cluster to the first governed call; the p
   ])
   expect((await say(denied)).stdout).toContain('codehost.repo.delete')
   expect(await kube(['logs', 'statefulset/chaperone-postgres', '-n', SYSTEM])).not.toContain('FATAL')
-  const [columns = ''] = await blocks('Governed pods')
+  const [columns = ''] = blocks('Governed pods')
   await eventually(
     'the pod is counted',
     async () => (/default +full_enforce +transparent +1 /.test((await say(columns)).stdout) ? true : null),
     30_000,
   )
+}, 300_000)
 
-  const [, link = '', held = '', stop = ''] = await blocks('Approve, explain, stop')
-  expect((await say(link)).stdout.match(/\/setup\?token=/g)).toHaveLength(2)
+const [, link = '', held = '', stop = '', emergency = ''] = blocks('Approve, explain, stop')
+
+test('a held call is approved for a time', async () => {
   const waiting = say(held)
   const id = await eventually(
     'the call waits',
@@ -75,34 +91,106 @@ test('four commands lead from an empty cluster to the first governed call; the p
     30_000,
   )
   expect(vendor.seen).toHaveLength(1)
-  await say(`kubectl chaperone approvals approve ${id}`)
+  await say(`kubectl chaperone approvals approve ${id} --for 1h`)
   expect((await waiting).stdout).toContain('{"ok":true}')
   expect(vendor.seen).toHaveLength(2)
+})
 
-  await say(stop)
-  const refused = await eventually('the stop', async () => {
-    const { stdout } = await say(call)
-    return stdout.includes('incident 42') ? stdout : null
+// While the operator writes the Permission of the grant.
+test('the owner link is printed, and the token of the owner opens for a time (people.md)', async () => {
+  const [read = '', open = ''] = pageSnippets('people.md', 'sh')
+  expect((await say(read)).stdout.match(/\/setup\?token=/g)).toHaveLength(1)
+  expect((await say(link)).stdout.match(/\/setup\?token=/g)).toHaveLength(2)
+  expect((await say(open)).stdout).toContain("The owner's token works until")
+  expect((await say('kubectl chaperone break-glass --for 0')).stdout).toContain('is closed')
+})
+
+test('the RoleBindings of the pages give the rights that the pages name', async () => {
+  const [, , security = '', ...others] = pageSnippets('people.md', 'sh')
+  const [approvers = '', , onCall = ''] = pageSnippets('tenancy.md', 'sh')
+  const [, callers = ''] = blocks('With kubectl')
+  expect(others).toEqual([])
+  await say([approvers, security, onCall, callers].join('\n'))
+  const answer = { group: 'chaperone.dev', resource: 'approvals', verb: 'answer', namespace: NAMESPACE }
+  const emergencies = { resource: 'configmaps', name: 'chaperone-emergency', namespace: NAMESPACE }
+  const plane = { resource: 'services', name: 'chaperone-control-plane', namespace: SYSTEM }
+  const may = (group: string, attributes: Readonly<Record<string, string>>) =>
+    isAllowed({ user: 'ann', groups: [group] }, attributes)
+  await eventually('the bindings are in force', async () => {
+    const allowed = await Promise.all([
+      may('team-a', answer),
+      may('security', answer),
+      may('on-call', { ...emergencies, verb: 'patch' }),
+      may('team-a', { ...plane, verb: 'get' }),
+    ])
+    return allowed.every(Boolean) || null
   })
-  expect(refused).toContain('incident 42')
-  expect(vendor.seen.length).toBeGreaterThanOrEqual(2)
+  expect(await may('on-call', answer)).toBe(false)
+})
 
-  const plugin = await blocks('With kubectl')
+test('the Permission of a grant is listed, and its deletion revokes the grant (held-requests.md)', async () => {
+  const [block = '', ...others] = pageSnippets('held-requests.md', 'sh')
+  expect(others).toEqual([])
+  const [list = '', remove = ''] = snippetCommands(block)
+  expect((await say(held)).stdout).toContain('{"ok":true}')
+  expect(vendor.seen).toHaveLength(3)
+  const name = await eventually('the operator writes the Permission', async () => {
+    return /^agents +(grant-\S+)/m.exec((await say(list)).stdout)?.[1] ?? null
+  })
+  const ofThePage = /permission (?<name>grant-\S+)/.exec(remove)?.groups?.['name'] ?? ''
+  await say(withReaderValues(remove, { [ofThePage]: name }))
+  await eventually('the grant is revoked', async () =>
+    / revoked /.test((await say('kubectl chaperone approvals grants')).stdout) ? true : null,
+  )
+})
+
+test('the emergency ConfigMap stops the agents of the namespace and lets them continue (tenancy.md)', async () => {
+  const [on = '', off = '', ...others] = snippetCommands(pageSnippets('tenancy.md', 'sh')[1] ?? '')
+  expect(others).toEqual([])
+  expect(on).toBe(emergency)
+  await say(on)
+  await eventually('the call is refused', async () =>
+    (await say(call)).stdout.includes('incident 42') ? true : null,
+  )
+  await say(off)
+  await eventually('the call passes', async () => ((await say(call)).stdout.includes('"ok"') ? true : null))
+})
+
+test('the kill switch of the Gateway stops its agents, and the plugin shows it', async () => {
+  await say(stop)
+  await eventually('the call is refused', async () =>
+    (await say(call)).stdout.includes('incident 42') ? true : null,
+  )
+  const before = vendor.seen.length
+  expect((await say(call)).stdout).toContain('incident 42')
+  expect(vendor.seen).toHaveLength(before)
+
+  const [plugin = ''] = blocks('With kubectl')
   const pod = (
     await kube(['get', 'pods', '-n', NAMESPACE, '-o', 'jsonpath={.items[0].metadata.name}'])
   ).trim()
-  const words = (plugin[0] ?? '').split('\n').filter((line) => !line.includes('approvals'))
-  const said = await say(words.join('\n').replace(' POD ', ` ${pod} `))
+  const said = await say(withReaderValues(plugin, { ' POD ': ` ${pod} ` }))
   expect(said.stdout).toContain(`governed: by Gateway ${NAMESPACE}/default`)
-}, 600_000)
+})
+
+test('a Gateway with `audit: sync` has pods whose journal is on the disk of the node', async () => {
+  const [journal = ''] = blocks('The journal of a sidecar')
+  type Pod = { readonly spec: { readonly volumes: readonly Volume[] } }
+  const onDisk = async () => {
+    const pods = await kube(['get', 'pods', '-n', NAMESPACE, '-o', 'json'])
+    const { items } = JSON.parse(pods) as { readonly items: readonly Pod[] }
+    return items.flatMap(({ spec }) => spec.volumes.filter(isOnDisk)).length
+  }
+  expect(await onDisk()).toBe(0)
+  await say(journal)
+  await eventually('the new pod has a volume on the disk', async () => ((await onDisk()) === 1 ? true : null))
+})
 
 test.runIf(IS_FULL)(
   'the page installs with a database of the reader',
   async () => {
-    await kube(['delete', 'namespace', NAMESPACE, '--timeout=90s'])
-    await uninstall()
-    await kube(['delete', 'secret', 'chaperone-postgres', '-n', SYSTEM, '--ignore-not-found'])
-    const [block = ''] = await blocks('Install')
+    await removeAll()
+    const [block = ''] = blocks('Install')
     const ofTheReader = ['create secret generic chaperone-database', "--from-literal=url='postgres"]
     const lines = block.split('\n').filter((line) => !ofTheReader.some((own) => line.includes(own)))
     const said = await say(installing(lines.join('\n')))
@@ -111,21 +199,47 @@ test.runIf(IS_FULL)(
   400_000,
 )
 
-/** The commands under a heading, block by block. */
-async function blocks(heading: string): Promise<readonly string[]> {
-  const text = readFileSync(PAGE, 'utf8')
-  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
-  return [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) =>
+test.runIf(IS_FULL)(
+  'installation.md installs with the values of production',
+  async () => {
+    await removeAll()
+    const [block = '', ...others] = pageSnippets('installation.md', 'sh')
+    expect(others).toEqual([])
+    const values = join(folder, 'own-values.yaml')
+    const repository = inject('installation').image.split(':')[0] ?? ''
+    writeFileSync(
+      values,
+      stringify({ image: { repository }, database: { urlSecret: { name: 'chaperone-database' } } }),
+    )
+    await say(installing(withReaderValues(block, { 'own-values.yaml': values })))
+    const plane = await get<{ readonly spec: { readonly template: { readonly spec: object } } }>(
+      'deployment',
+      'chaperone-control-plane',
+      SYSTEM,
+    )
+    expect(plane?.spec.template.spec).toMatchObject({ priorityClassName: 'system-cluster-critical' })
+  },
+  400_000,
+)
+
+type Volume = { readonly emptyDir?: { readonly medium?: string } }
+
+const isOnDisk = ({ emptyDir }: Volume) => emptyDir !== undefined && emptyDir.medium === undefined
+
+async function removeAll(): Promise<void> {
+  await kube(['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--timeout=90s'])
+  await uninstall()
+  await kube(['delete', 'secret', 'chaperone-postgres', '-n', SYSTEM, '--ignore-not-found'])
+}
+
+/** The commands under a heading of the page without those of the reader, block by block. */
+function blocks(heading: string): readonly string[] {
+  return pageSnippets('kubernetes.md', 'sh', heading).map((block) =>
     block
       .split('\n')
       .filter((line) => !READERS.some((own) => line.includes(own)))
       .join('\n'),
   )
-}
-
-/** The commands of a block, each with its here-document. */
-function commandsOf(block: string): readonly string[] {
-  return block.split(/^(?=helm |kubectl )/m).filter((command) => command.trim() !== '')
 }
 
 /** The installation of the page with what this cluster has besides: the image under its own name, the ports of its API server. */

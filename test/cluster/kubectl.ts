@@ -46,6 +46,22 @@ export async function get<T>(kind: string, name: string, namespace?: string): Pr
   return found === '' ? null : (JSON.parse(found) as T)
 }
 
+/**
+ * What RBAC says about a user (SubjectAccessReview). `kubectl auth can-i` drops the group of a resource that the API server does
+ * not serve.
+ */
+export async function isAllowed(
+  who: { readonly user: string; readonly groups?: readonly string[] },
+  resourceAttributes: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const review = {
+    ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' },
+    spec: { ...who, resourceAttributes },
+  }
+  const reviewed = await kube(['create', '-f', '-', '-o', 'json'], JSON.stringify(review))
+  return (JSON.parse(reviewed) as { readonly status: { readonly allowed: boolean } }).status.allowed
+}
+
 export type InPod = { readonly pod: string; readonly namespace: string; readonly container?: string }
 
 /** Runs a program in a container. */

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts'
 import { CALLS, inForce, podTemplate, startVendor, type Vendor } from './agents.ts'
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
 import { AGENTS, install, SYSTEM } from './installation.ts'
-import { apply, exec, type KubeObject, kube, type Ran, run } from './kubectl.ts'
+import { apply, exec, isAllowed, type KubeObject, kube, type Ran, run } from './kubectl.ts'
 import { kubeTools } from './tools/kube-tools.ts'
 
 const GATEWAY = 'people'
@@ -63,15 +63,8 @@ function binding(namespace: string, role: string): KubeObject {
   }
 }
 
-/** What RBAC says. `kubectl auth can-i` drops the group of a resource that the API server does not serve. */
-async function mayAnswer(user: string, namespace: string): Promise<boolean> {
-  const resourceAttributes = { group: 'chaperone.dev', resource: 'approvals', verb: 'answer', namespace }
-  const review = {
-    ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' },
-    spec: { user, resourceAttributes },
-  }
-  const reviewed = await kube(['create', '-f', '-', '-o', 'json'], JSON.stringify(review))
-  return (JSON.parse(reviewed) as { readonly status: { readonly allowed: boolean } }).status.allowed
+function mayAnswer(user: string, namespace: string): Promise<boolean> {
+  return isAllowed({ user }, { group: 'chaperone.dev', resource: 'approvals', verb: 'answer', namespace })
 }
 
 async function startAgent(namespace: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { commandWords, pageSnippets, snippetCommands } from '../support/page-snippets.ts'
 import { IS_FULL } from '../support/proof.ts'
 import { type Recorder, startRecorder } from '../support/recorder.ts'
 import { createTestCa } from '../support/test-ca.ts'
@@ -136,10 +137,13 @@ test('nor in any log, and in no object of the cluster but the Secrets themselves
   expect(SOUGHT.filter((text) => everything.includes(text))).toEqual([])
 })
 
-/** Runs `kubectl chaperone keys VERB`. */
+/** Runs the command of the page high-availability.md that has the verb (`kubectl chaperone keys VERB`), with JSON as its output. */
 async function masterKey(verb: 'status' | 'rotate') {
   process.env['KUBECTL'] = (await kubeTools())?.kubectl
-  const { code, stdout, stderr } = await run(process.execPath, [PLUGIN, 'keys', verb, '--json'], '')
+  const commands = snippetCommands(pageSnippets('high-availability.md', 'sh')[1] ?? '').map(commandWords)
+  const words = commands.find((each) => each.at(-1) === verb) ?? []
+  expect(words.slice(0, 2)).toEqual(['kubectl', 'chaperone'])
+  const { code, stdout, stderr } = await run(process.execPath, [PLUGIN, ...words.slice(2), '--json'], '')
   if (code !== 0) throw new Error(stderr)
   return JSON.parse(stdout) as {
     readonly keys: readonly string[]

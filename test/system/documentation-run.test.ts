@@ -146,6 +146,25 @@ test.skipIf(helmProgram === null)('the command of docs/installation.md renders t
   expect(rendered).toContain('priorityClassName: system-cluster-critical')
 })
 
+test.skipIf(helmProgram === null)('the HelmRelease of docs/gitops.md renders the chart', async () => {
+  type Release = {
+    readonly kind: string
+    readonly spec: {
+      readonly chart: { readonly spec: { readonly chart: string; readonly valuesFiles: readonly string[] } }
+      readonly values: Spec
+    }
+  }
+  const objects = pageSnippets('gitops.md', 'yaml').flatMap((text) =>
+    parseAllDocuments(text).map((document) => document.toJS() as Release),
+  )
+  const spec = objects.find(({ kind }) => kind === 'HelmRelease')?.spec
+  const own = join(folder, 'flux-values.yaml')
+  writeFileSync(own, stringify(spec?.values))
+  const { chart = '', valuesFiles = [] } = spec?.chart.spec ?? {}
+  const files = [...valuesFiles, own].flatMap((file) => ['-f', file])
+  expect(await helm('template', 'chaperone', chart, ...files)).toContain('name: chaperone-database')
+})
+
 test('the commands of docs/api-conventions.md rewrite nothing in the manifests of a first start', async () => {
   cpSync(join(ROOT, 'controlplane/cli/up/starter'), join(folder, 'manifests'), { recursive: true })
   const lines = pageSnippets('api-conventions.md', 'sh').flatMap((text) => text.trim().split('\n'))
