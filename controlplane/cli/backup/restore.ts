@@ -166,8 +166,21 @@ async function loadDatabase(db: Db, { file, header }: Backup): Promise<number> {
     await q.query("set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = 0")
     const loader = createLoader(q)
     for await (const line of readArchive(file)) await loader.take(line)
+    if (header.schema.includes(GRANTS_MIGRATION)) await endGrants(q)
     return loader.rows()
   })
+}
+
+/** Number of the migration that adds the table of grants. */
+const GRANTS_MIGRATION = 5
+
+/** Revokes the grants of a backup, because their uses and revocations since the backup are unknown. */
+async function endGrants(q: Query): Promise<void> {
+  await q.query(
+    `update permission_grants set revoked_at = clock_timestamp(), revoked_by = 'restore of a backup'
+     where revoked_at is null and expires_at > clock_timestamp()`,
+    [],
+  )
 }
 
 function createLoader(q: Query) {

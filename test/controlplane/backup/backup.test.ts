@@ -127,6 +127,12 @@ describe('backup and restore', () => {
         `insert into action_requests (id, org_id, agent_id, agent, status, action_spec, decision, connector)
          select 'act_x', id, 'agent_x', 'x', 'denied', '{"b": 1.0,  "a": "\\u00e9"}', '{"outcome":"deny"}', 'codehost' from orgs`,
       )
+      await client.query(
+        `insert into permission_grants (id, org_id, approval_id, gateway_id, agent, agent_id, action_type, any_target, parameters,
+           exact, held_by, answers, max_uses, created_by, expires_at)
+         select 'grt_x', o.id, 'apv_x', g.id, 'kept', 'agent_x', 'codehost.pr.merge', true, '{}', false, '{"policies":[]}', '[]', 2, 'ann',
+           now() + interval '1 day' from orgs o, gateways g limit 1`,
+      )
       await client.end()
       // While it runs: nothing is stopped for a backup.
       const done = await cli('backup', 'hot.backup', '--include-master-key', '--data', folder.root)
@@ -186,7 +192,14 @@ describe('backup and restore', () => {
       await running(second, async (admin, url) => {
         const after = await rowsOf(url)
         expect(Object.keys(after)).toEqual(Object.keys(before))
-        for (const [table, rows] of Object.entries(before)) {
+        const { permission_grants: grants = [], ...kept } = before
+        expect(grants).toHaveLength(1)
+        // The uses and revocations since the backup are unknown.
+        const listed = await admin('GET', '/api/dashboard/grants')
+        expect(at(listed.body, 'grants')).toMatchObject([
+          { id: 'grt_x', status: 'revoked', revoked_by: 'restore of a backup' },
+        ])
+        for (const [table, rows] of Object.entries(kept)) {
           // A start may note something of its own; what was there is there.
           expect(after[table], table).toEqual(expect.arrayContaining(rows))
         }
