@@ -64,12 +64,12 @@ export function GrantForm({ card, onAnswered }: Props) {
         w={160}
       />
       {card.target === null ? null : (
-        <Radio.Group label="Target" value={target} onChange={(value) => setTarget(value as 'same' | 'any')}>
-          <Stack gap={6} mt={6}>
-            <Radio value="same" label={<UntrustedText text={card.target} />} />
-            <Radio value="any" label="Any target that the rules hold" />
-          </Stack>
-        </Radio.Group>
+        <TargetChoice
+          target={card.target}
+          choice={target}
+          onChange={setTarget}
+          hasParameters={names.length > 0}
+        />
       )}
       {names.length === 0 ? null : (
         <Checkbox.Group
@@ -96,6 +96,25 @@ export function GrantForm({ card, onAnswered }: Props) {
         </Button>
       </Group>
     </Stack>
+  )
+}
+
+type TargetChoiceProps = {
+  readonly target: string
+  readonly choice: 'same' | 'any'
+  readonly onChange: (choice: 'same' | 'any') => void
+  readonly hasParameters: boolean
+}
+
+function TargetChoice({ target, choice, onChange, hasParameters }: TargetChoiceProps) {
+  const note = hasParameters ? 'Unselect parameters below that name the target, such as repo.' : undefined
+  return (
+    <Radio.Group label="Target" value={choice} onChange={(value) => onChange(value as 'same' | 'any')}>
+      <Stack gap={6} mt={6}>
+        <Radio value="same" label={<UntrustedText text={target} />} />
+        <Radio value="any" label="Any target that the rules hold" description={note} />
+      </Stack>
+    </Radio.Group>
   )
 }
 
