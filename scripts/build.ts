@@ -86,6 +86,8 @@ function packageText(): string {
     type: 'module',
     engines: { node: '>=24' },
     bin: { chaperone: 'bin/chaperone', 'kubectl-chaperone': 'bin/kubectl-chaperone' },
+    // The folder of the image is not part of the package.
+    files: ['bin', 'dashboard', 'docs', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES.txt'],
     optionalDependencies: own['optionalDependencies'],
   }
   return `${JSON.stringify(shipped, null, 2)}\n`

@@ -68,6 +68,11 @@ describe.runIf(IS_FULL)('the files of a release', () => {
     const prefix = join(folder, 'global')
     const install = ['install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', fileOf(/\d\.tgz$/)]
     execFileSync('npm', install, { stdio: 'pipe', cwd: folder })
+    const installed = readdirSync(join(prefix, 'lib/node_modules/chaperone')).toSorted()
+    expect(installed.filter((name) => name !== 'node_modules')).toEqual([
+      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY-NOTICES.txt', 'bin', 'dashboard', 'docs'],
+      'package.json',
+    ])
     const program = join(prefix, 'bin/chaperone')
     expect(execFileSync(program, ['--help'], { encoding: 'utf8', env, cwd: folder })).toContain(
       'chaperone COMMAND',
