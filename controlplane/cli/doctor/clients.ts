@@ -74,7 +74,11 @@ export function clientChecks(env: NodeJS.ProcessEnv): Check[] {
     ({ program, works, bypasses }) => [
       program === 'node' ? nodeCheck(works, env) : ok(program, works),
       ...bypasses.map(([library, remedy]) =>
-        warning(`${program}: ${library}`, 'ignores the variables, and bypasses the gateway or fails', remedy),
+        warning(
+          `${program}: ${library}`,
+          'not governed by the variables: calls bypass the gateway or fail',
+          remedy,
+        ),
       ),
     ],
   )
