@@ -1,9 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { Email } from '../../../core/wire/fields.ts'
-import { checkedOption } from '../arguments.ts'
 import { controlPlane, sessionStoreKey } from '../client/client.ts'
-import { type Command, EXIT, flag, type Invocation } from '../command.ts'
+import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { identityProvider, oidcLogin } from './oidc-login.ts'
 import { passwordLogin } from './password-login.ts'
 import { cookieOf, type SignInResponse } from './sign-in-request.ts'
@@ -36,9 +34,9 @@ export const login: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const { env, terminal } = invocation
-  const email = checkedOption(login, invocation, 'email', Email)
   const { url, prove } = controlPlane(invocation)
   await prove()
+  const email = text(invocation, 'email')
   const name = email === undefined ? await identityProvider(url) : null
   const place = sessionStoreKey(invocation)
   const answer =

@@ -50,7 +50,6 @@ const WRONG: ReadonlyArray<readonly [args: readonly string[], problem: string]> 
   [['kill'], 'Give one of on, off, status.'],
   [['kill', 'of'], 'kill of is not one of on, off, status.'],
   [['kill', 'on', '--scope', 'team:red'], '--scope team:red must be all, connector:NAME'],
-  [['login', '--email', 'ada'], '--email ada is not an e-mail address.'],
   [['logs', '--lines', 'all'], '--lines must be a whole number.'],
   [['run', '--capture', '--allow-local', 'http', '--', 'true'], '--allow-local http is not a port.'],
   [['run', '--allow-local', '5432', '--', 'true'], '--allow-local requires --capture.'],

@@ -214,7 +214,7 @@ test('keys of data folders that no longer exist are removed', () => {
 test('user reset-password works only for installations that this user has started', async () => {
   const data = join(root, 'planted')
   mkdirSync(join(data, 'postgres'), { recursive: true })
-  const ran = await cli(['user', '--data', data, 'reset-password', 'a@b.c'])
+  const ran = await cli(['user', '--data', data, 'reset-password', 'ada@example.com'])
   expect(ran).toMatchObject({ code: 1, err: expect.stringContaining(`chaperone up --data ${data}`) })
 })
 
