@@ -51,7 +51,10 @@ export const ChangeCredentialReply = Ok.extend({
   connectors: z.array(z.string()),
 })
 
-export const RotateCredentialBody = z.strictObject({ name: CredentialName })
+export const RotateCredentialBody = z.strictObject({
+  /** Name of the credential or of a Connector, or the variable, the path or the command of the source. */
+  name: z.string().min(1).max(4_096),
+})
 
 export const TestCredentialBody = z.strictObject({ connector_id: Id })
 export const TestCredentialReply = z.object({

@@ -102,6 +102,9 @@ test('a replaced file is sent within seconds and the former content never again;
   const later = new Set(world.server.calls.slice(from).map(({ token }) => token))
   expect(later).toEqual(new Set(['second-of-the-file']))
   expect(await versions()).toEqual([{ n: 2 }])
+  // The name of the source is the path.
+  const rotated = await world.here.admin('POST', '/api/dashboard/credentials/rotate', { name: path })
+  expect(rotated.body).toEqual({ ok: true, name: path, connectors: ['default/filed'] })
   rmSync(path)
   const failed = await eventually('the failure', async () => {
     const found = await world.view('filed')
