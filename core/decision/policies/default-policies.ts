@@ -30,7 +30,7 @@ rules:
       - 'action.type.contains("delete")'
       - 'action.risk == "high" || hints.irreversible || action.type == "codehost.branch.delete"'
     decision: deny
-    reason: Destructive work is done by people
+    reason: Destructive actions are done by users, not by agents
 tests:
   - name: deleting a branch is denied
     action: { type: codehost.branch.delete, resource: { provider: codehost, target: acme/site, environment: production } }
