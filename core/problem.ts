@@ -7,7 +7,7 @@ export const PROBLEM_CODES = ['text', 'field', 'condition', 'record', 'tests', '
 
 export type Problem = {
   readonly code: (typeof PROBLEM_CODES)[number]
-  /** Path of the field, such as `rules.0.decision`; null for a problem of the whole policy. */
+  /** Path of the field, such as `rules[0].decision`; null for a problem of the whole policy. */
   readonly field: string | null
   /** Line of the policy's text, counted from 1; null for a problem without a line. */
   readonly line: number | null
@@ -15,7 +15,7 @@ export type Problem = {
   readonly message: string
 }
 
-/** Formats the problem with its field: `rules.0.decision: Invalid option`. */
+/** Formats the problem with its field: `rules[0].decision: Invalid option`. */
 export function fieldText({ field, message }: Problem): string {
   return field === null ? message : `${field}: ${message}`
 }
@@ -26,7 +26,7 @@ export function problemText(problem: Problem): string {
 }
 
 /**
- * Formats the problem with its field in a manifest: `spec.rules.0.decision: Invalid option`. Omits the line, because
+ * Formats the problem with its field in a manifest: `spec.rules[0].decision: Invalid option`. Omits the line, because
  * lines refer to a generated or stored text that the author of a manifest does not have.
  */
 export function manifestText({ field, message }: Problem): string {

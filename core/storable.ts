@@ -1,7 +1,7 @@
 const MAX_DEPTH = 64
 
-/** Path to the rejected part of a value, outermost key first, and the reason of the rejection. */
-export type Unstorable = { readonly path: readonly string[]; readonly why: string }
+/** Path to the rejected part of a value, outermost key or index first, and the reason of the rejection. */
+export type Unstorable = { readonly path: ReadonlyArray<string | number>; readonly why: string }
 
 /**
  * Returns the first part of a value that cannot be stored; null if there is none. PostgreSQL rejects NUL, JSON has no
@@ -17,7 +17,7 @@ export function unstorableIn(value: unknown): Unstorable | null {
  * Rejected part of a value. The recursion collects `path` while it returns, deepest key first, because most values
  * have no rejected part.
  */
-type Found = { readonly path: string[]; readonly why: string }
+type Found = { readonly path: Array<string | number>; readonly why: string }
 
 const BAD_TEXT = 'the text has a NUL or an incomplete Unicode character'
 const BAD_NUMBER = 'the number is too large to be stored'
@@ -37,7 +37,7 @@ function findInside(value: object, depth: number): Found | null {
     const found = find(item, depth + 1)
     if (found === null) continue
     // For excessive nesting, the error message contains only the outermost keys.
-    if (depth < 3 || found.why !== TOO_DEEP) found.path.push(key)
+    if (depth < 3 || found.why !== TOO_DEEP) found.path.push(Array.isArray(value) ? Number(key) : key)
     return found
   }
   return null

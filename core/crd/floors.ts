@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../errors.ts'
+import { fieldPath } from '../field-path.ts'
 import { RuleDecisionSchema } from './fields.ts'
 import { EnforcementLevelSchema } from './gateway-fields.ts'
 import type { GatewaySpec } from './gateway-spec.ts'
@@ -116,7 +117,7 @@ export function readFloors(text: string | null): Floors {
   const parsed = Floors.safeParse(jsonOf(text ?? '{}'))
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  const place = ['GATEWAY_FLOORS', ...(issue?.path ?? []).map(String)].join('.')
+  const place = fieldPath(['GATEWAY_FLOORS', ...(issue?.path ?? [])])
   throw new ChaperoneError('validation', { detail: `${place}: ${issue?.message ?? 'invalid'}.` })
 }
 

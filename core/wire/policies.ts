@@ -88,7 +88,7 @@ export const PolicyCheckBody = z.strictObject({
 
 export const PolicyProblem = z.object({
   code: z.enum(PROBLEM_CODES),
-  /** Path of the field, such as `rules.0.decision`; null for a problem of the whole text. */
+  /** Path of the field, such as `rules[0].decision`; null for a problem of the whole text. */
   field: z.string().nullable(),
   /** Line of `policyYaml`, counted from 1; null for a problem without a line. */
   line: z.int().nullable(),

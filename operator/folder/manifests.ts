@@ -14,6 +14,7 @@ import {
   PolicyResource,
   SecretResource,
 } from '../../core/crd/schemas.ts'
+import { fieldPath } from '../../core/field-path.ts'
 import { nearest } from '../../core/nearest.ts'
 import { unstorableIn } from '../../core/storable.ts'
 import type { ManifestProblem } from '../../core/wire/operator/operator.ts'
@@ -125,7 +126,7 @@ function parseDocument(document: Document.Parsed, source: Source): ParsedDocumen
   const unstorable = unstorableIn(value)
   if (unstorable === null) return parseValue(value, document, source)
   const { path, why } = unstorable
-  return problem(source, lineAt(document, path, source), `${dotted(path)} ${why}`)
+  return problem(source, lineAt(document, path, source), `${fieldPath(path) || 'the document'} ${why}`)
 }
 
 function parseValue(value: unknown, document: Document.Parsed, source: Source): ParsedDocument {
@@ -191,19 +192,14 @@ function issueProblems(
     const known = knownFields(schema, path)
     return issue.keys.map((key) => {
       const field = [...path, key]
-      const message = `unknown field ${dotted(field)}; ${fieldAdvice(kind, field, known)}`
+      const message = `unknown field ${fieldPath(field)}; ${fieldAdvice(kind, field, known)}`
       return { file: source.file, line: lineAt(document, field, source), message }
     })
   }
   const isMissing = issue.code === 'invalid_type' && document.getIn(path, true) === undefined
-  const message = isMissing ? `${dotted(path)} is missing` : `${dotted(path)}: ${issue.message}`
+  const field = fieldPath(path) || 'the document'
+  const message = isMissing ? `${field} is missing` : `${field}: ${issue.message}`
   return [{ file: source.file, line: lineAt(document, path, source), message }]
-}
-
-function dotted(path: ReadonlyArray<string | number>): string {
-  let out = ''
-  for (const part of path) out += typeof part === 'number' ? `[${part}]` : out === '' ? part : `.${part}`
-  return out === '' ? 'the document' : out
 }
 
 /** Returns the line of the key at `path`, or of its nearest existing parent. */

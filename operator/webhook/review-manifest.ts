@@ -23,6 +23,7 @@ import { documentProblems } from '../../core/decision/policies/policy-document.t
 import { policyTestCost } from '../../core/decision/policies/policy-test-cost.ts'
 import { runPolicyTests } from '../../core/decision/policies/policy-tests.ts'
 import { policyWarnings } from '../../core/decision/policies/policy-warnings.ts'
+import { fieldPath } from '../../core/field-path.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 
 const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }>>> = {
@@ -192,11 +193,11 @@ type Reviewed = { readonly schema: z.core.$ZodType; readonly kind: unknown }
 
 function issueProblems({ schema, kind }: Reviewed, { path, message, ...issue }: z.core.$ZodIssue): string[] {
   const steps = path.map((part) => (typeof part === 'number' ? part : String(part)))
-  if (issue.code !== 'unrecognized_keys') return [`${steps.join('.') || 'the object'}: ${message}`]
+  if (issue.code !== 'unrecognized_keys') return [`${fieldPath(steps) || 'the object'}: ${message}`]
   const known = knownFields(schema, steps)
   return (issue as { keys: string[] }).keys.map((key) => {
     const field = [...steps, key]
-    return `unknown field ${field.join('.')}; ${fieldAdvice(kind, field, known)}`
+    return `unknown field ${fieldPath(field)}; ${fieldAdvice(kind, field, known)}`
   })
 }
 

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, INJECT_LABEL, VOLUMES } from '../../core/capture/pod-contract.ts'
+import { fieldPath } from '../../core/field-path.ts'
 import { agentName, owningController, workloadOf } from '../../core/inject/agent-name.ts'
 import { injectEphemeral } from '../../core/inject/ephemeral.ts'
 import { type GatewayLookup, type Governance, governance } from '../../core/inject/governance.ts'
@@ -287,6 +288,6 @@ function refused(message: string): AdmissionResponse {
 function unreadable(
   issues: readonly { readonly path: PropertyKey[]; readonly message: string }[],
 ): AdmissionResponse {
-  const text = issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`).join('; ')
+  const text = issues.map(({ path, message }) => `${fieldPath(path)}: ${message}`).join('; ')
   return { allowed: false, refused: { code: 400, message: `the pod cannot be read: ${text}` } }
 }

@@ -5,6 +5,7 @@ import { ZodError } from 'zod'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../../core/crd/manifests/yaml-documents.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { fieldPath } from '../../../core/field-path.ts'
 import type { InjectGateway } from '../../../core/inject/options.ts'
 import { podOf, type WorkloadPod } from '../../../core/inject/workload.ts'
 import { usageError } from '../arguments.ts'
@@ -85,9 +86,7 @@ export function podsIn(content: string, file: string): WorkloadPod[] {
       return found === null ? [] : [found]
     } catch (problem) {
       if (!(problem instanceof ZodError)) throw problem
-      const issues = problem.issues.map(
-        ({ path, message }) => `${file}: ${path.map(String).join('.')}: ${message}`,
-      )
+      const issues = problem.issues.map(({ path, message }) => `${file}: ${fieldPath(path)}: ${message}`)
       throw new ChaperoneError('conflict', { detail: issues.join('\n') })
     }
   })

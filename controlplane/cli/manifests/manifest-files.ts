@@ -7,6 +7,7 @@ import { knownFields } from '../../../core/crd/known-fields.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../../core/crd/manifests/yaml-documents.ts'
 import { API_VERSION, ManifestResource } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { fieldPath } from '../../../core/field-path.ts'
 import { unstorableIn } from '../../../core/storable.ts'
 
 /** Maximum number of YAML aliases in a document. The manifests watcher has the same limit. */
@@ -73,7 +74,7 @@ function plainValue(document: Document.Parsed): { readonly value?: unknown; read
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
     const unstorable = unstorableIn(value)
     if (unstorable === null) return { value }
-    return { problem: `${unstorable.path.join('.') || 'the document'} ${unstorable.why}` }
+    return { problem: `${fieldPath(unstorable.path) || 'the document'} ${unstorable.why}` }
   } catch (cause) {
     return { problem: cause instanceof Error ? cause.message : String(cause) }
   }
@@ -104,14 +105,14 @@ function unknownFields({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, value: 
   const known = schema === undefined ? [] : knownFields(schema, steps)
   return keys.map((key) => {
     const field = [...steps, key]
-    return { path: field, text: `unknown field ${field.join('.')}; ${fieldAdvice(kind, field, known)}` }
+    return { path: field, text: `unknown field ${fieldPath(field)}; ${fieldAdvice(kind, field, known)}` }
   })
 }
 
 function issueText(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_union')
     return `kind and apiVersion must be one of Gateway, Connector, Permission, Policy (${API_VERSION}) or Secret (v1)`
-  const path = issue.path.map(String).join('.')
+  const path = fieldPath(issue.path)
   return `${path}${path === '' ? '' : ': '}${issue.message}`
 }
 

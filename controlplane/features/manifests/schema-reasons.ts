@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import { fieldAdvice } from '../../../core/crd/field-advice.ts'
 import { knownFields } from '../../../core/crd/known-fields.ts'
 import type { ResourceKind } from '../../../core/crd/schemas.ts'
+import { fieldPath } from '../../../core/field-path.ts'
 
 const MAX_REASONS = 20
 
@@ -21,10 +22,10 @@ type Place = { readonly kind: ResourceKind; readonly schema: z.core.$ZodType }
 function reasonsOf(issue: z.core.$ZodIssue, { kind, schema }: Place): readonly string[] {
   const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)))
   const field = ['spec', ...path]
-  if (issue.code !== 'unrecognized_keys') return [`${field.join('.')}: ${issue.message}`]
+  if (issue.code !== 'unrecognized_keys') return [`${fieldPath(field)}: ${issue.message}`]
   const known = knownFields(schema, path)
   return issue.keys.map((key) => {
     const unknown = [...field, key]
-    return `${unknown.join('.')}: is unknown; ${fieldAdvice(kind, unknown, known)}`
+    return `${fieldPath(unknown)}: is unknown; ${fieldAdvice(kind, unknown, known)}`
   })
 }

@@ -18,7 +18,7 @@ function lineOfField(lines: FieldLines, path: readonly string[]): number | null 
 
 /**
  * Returns the line to which a reason or warning refers: that of the field with which it begins, such as
- * `spec.gatewayRefs[1]` or `spec.rules.0.conditions`, or else the first line of the manifest. Later words may be names
+ * `spec.gatewayRefs[1]` or `spec.rules[0].conditions`, or else the first line of the manifest. Later words may be names
  * and hosts that users wrote.
  */
 export function lineOfReason(lines: FieldLines, reason: string): number | null {

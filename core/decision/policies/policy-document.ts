@@ -6,6 +6,7 @@ import { readYamlDocuments } from '../../crd/manifests/yaml-documents.ts'
 import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import { PolicyRecord } from '../../crd/policy/policy-spec.ts'
 import { ChaperoneError } from '../../errors.ts'
+import { fieldPath } from '../../field-path.ts'
 import { manifestText, type Problem } from '../../problem.ts'
 import { unstorableIn } from '../../storable.ts'
 import { compileCondition } from '../conditions/condition.ts'
@@ -56,7 +57,7 @@ export function readStoredPolicy(text: string): PolicyDocument {
   return readPolicyYaml(text).document
 }
 
-/** Returns the problems of conditions that do not compile, each with its field: `spec.rules.0.conditions.0: …`. */
+/** Returns the problems of conditions that do not compile, each with its field: `spec.rules[0].conditions[0]: …`. */
 export function documentProblems(document: PolicyDocument): readonly string[] {
   return conditionFailures(document, () => null).map(manifestText)
 }
@@ -165,7 +166,7 @@ function conditionFailures(document: PolicyDocument, lineOf: LineOf): Problem[] 
     rule.conditions.forEach((text, index) => {
       const path = ['rules', ruleIndex, 'conditions', index]
       const fail = (message: string) =>
-        failures.push({ code: 'condition', field: path.join('.'), line: lineOf(path), message })
+        failures.push({ code: 'condition', field: fieldPath(path), line: lineOf(path), message })
       try {
         compileCondition(text, { rule: rule.name, index }, isAbout)
         const place = `rule "${rule.name}", condition ${index + 1}`

@@ -1,5 +1,6 @@
 import type { LineCounter } from 'yaml'
 import { ChaperoneError } from '../../errors.ts'
+import { fieldPath } from '../../field-path.ts'
 import { type Problem, problemText } from '../../problem.ts'
 
 const MAX_PROBLEMS = 20
@@ -10,7 +11,7 @@ export type LineOf = (path: readonly PropertyKey[]) => number | null
 export function fieldProblem(path: readonly PropertyKey[], message: string, lineOf: LineOf): Problem {
   const line = lineOf(path)
   if (path.length === 0) return { code: 'field', field: null, line, message: `policy: ${message}` }
-  return { code: 'field', field: path.join('.'), line, message }
+  return { code: 'field', field: fieldPath(path), line, message }
 }
 
 export function yamlProblem(error: { pos: [number, number]; message: string }, lines: LineCounter): Problem {

@@ -114,7 +114,7 @@ describe('the command line', () => {
     [
       'a condition that does not compile',
       `rules: [{ name: no, conditions: ['action.efect == "write"'], decision: deny }]`,
-      /^p\.yaml: Policy no-delete: spec\.rules\.0\.conditions\.0: .*no field "efect" \(did you mean effect\?\)/,
+      /^p\.yaml: Policy no-delete: spec\.rules\[0\]\.conditions\[0\]: .*no field "efect" \(did you mean effect\?\)/,
     ],
     [
       'a test that fails',
@@ -124,7 +124,7 @@ describe('the command line', () => {
     [
       'an unknown field',
       'rules: [{ name: no, decison: deny, decision: deny }]',
-      /^p\.yaml:6: unknown field spec\.rules\.0\.decison; did you mean decision\?/,
+      /^p\.yaml:6: unknown field spec\.rules\[0\]\.decison; did you mean decision\?/,
     ],
   ])('refuses to apply a policy with %s, because it would deny its scope', async (_what, rules, problem) => {
     const file = join(root, 'p.yaml')

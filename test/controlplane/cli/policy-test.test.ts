@@ -193,6 +193,6 @@ tests:
     )
     const { code, err } = await cli(['policy', 'test', 'typo.yaml'])
     expect(code).toBe(1)
-    expect(err).toMatch(/typo\.yaml:6: spec\.rules\.0\.decision/)
+    expect(err).toMatch(/typo\.yaml:6: spec\.rules\[0\]\.decision/)
   })
 })

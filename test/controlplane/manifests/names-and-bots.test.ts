@@ -98,7 +98,7 @@ test('a former spelling is refused with the present one', async () => {
   expect([accepted, reasons]).toEqual([
     false,
     [
-      expect.stringContaining('spec.rules.0.approver_groups: is unknown; use approverGroups'),
+      expect.stringContaining('spec.rules[0].approver_groups: is unknown; use approverGroups'),
       expect.stringContaining('spec.enabled: is unknown; use mode: disabled'),
     ],
   ])

@@ -194,7 +194,7 @@ describe('a policy', () => {
       rules: [{ name: 'x', conditions: ['action.type == '], decision: 'deny' }],
     })
     expect(reply.accepted).toBe(false)
-    expect(reply.reasons[0]).toMatch(/^spec\.rules\.0\.conditions\.0/)
+    expect(reply.reasons[0]).toMatch(/^spec\.rules\[0\]\.conditions\[0\]/)
   })
 })
 

@@ -54,22 +54,22 @@ describe('a policy text that is', () => {
   const rule = (fields: string) => `scope: {}\nrules:\n  - { ${fields} }\n`
 
   test.each([
-    ['a NUL in the name of a rule', rule('name: "a\\0b", decision: deny'), 'line 3: rules.0.name'],
+    ['a NUL in the name of a rule', rule('name: "a\\0b", decision: deny'), 'line 3: rules[0].name'],
     [
       'half a character in a reason',
       rule('name: a, decision: deny, reason: "\\ud800"'),
-      'line 3: rules.0.reason',
+      'line 3: rules[0].reason',
     ],
     [
       'a NUL in a field of the record',
       `tags: ["a\\0b"]\n${rule('name: a, decision: deny')}`,
-      'line 1: tags.0',
+      'line 1: tags[0]',
     ],
     ['a NUL in a key', `"a\\0b": 1\n${rule('name: a, decision: deny')}`, 'line 1: policy'],
     [
       'a NUL in a test',
       `${rule('name: a, decision: deny')}tests:\n  - { name: "t\\0", action: { type: a, resource: { provider: a } }, expect: { outcome: deny } }\n`,
-      'line 5: tests.0.name',
+      'line 5: tests[0].name',
     ],
   ])('escaped into %s is refused there, and decides nothing', async (_name, policyYaml, place) => {
     for (const said of await refusals(policyYaml)) {
@@ -172,10 +172,10 @@ describe('policies', () => {
 
   test.each([
     ['rules: [', /policyYaml: line 1/],
-    ['rules:\n  - { name: a, decision: perhaps }', /policyYaml: line 2: rules\.0\.decision/],
+    ['rules:\n  - { name: a, decision: perhaps }', /policyYaml: line 2: rules\[0\]\.decision/],
     [
       "rules:\n  - { name: a, decision: deny, conditions: ['action.type ==']}",
-      /policyYaml: line 2: rules\.0\.conditions\.0/,
+      /policyYaml: line 2: rules\[0\]\.conditions\[0\]/,
     ],
     ['priority: 5\nrules:\n  - { name: a, decision: deny }', /policyYaml: priority/],
   ])('with the text %j are refused by line', async (policyYaml, details) => {

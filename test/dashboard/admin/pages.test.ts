@@ -126,7 +126,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await page.getByText('Test "merging is refused" fails (expected allow, got deny').waitFor()
     expect(await save.isDisabled()).toBe(true)
     await write(visitor, text('deny').replace('decision: deny', 'decision: perhaps'))
-    await page.getByText('Line 2: rules.0.decision').waitFor()
+    await page.getByText('Line 2: rules[0].decision').waitFor()
     await page.locator('.cm-lint-marker-error').waitFor()
     expect(await cutBadges(page)).toEqual([])
     expect(await save.isDisabled()).toBe(true)

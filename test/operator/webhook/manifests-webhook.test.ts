@@ -114,7 +114,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     [
       'a condition that is no CEL',
       rule('action.type =='),
-      /rules\.0\.conditions\.0: rule "no", condition 1, column/,
+      /rules\[0\]\.conditions\[0\]: rule "no", condition 1, column/,
     ],
     [
       'an unknown field of a fact',
@@ -135,7 +135,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     [
       'a mistake in the second condition',
       rule('true', 'action.efect == "x"'),
-      /conditions\.1: .*condition 2/,
+      /conditions\[1\]: .*condition 2/,
     ],
     [
       'a test that fails',

@@ -87,10 +87,10 @@ describe('an unknown field is refused with the nearest name', () => {
     [
       'Permission',
       { gatewayRefs: REFS, rules: [{ ...PERMISSION, actionPatern: 'x' }] },
-      'spec.rules.0.actionPatern; did you mean actionPattern?',
+      'spec.rules[0].actionPatern; did you mean actionPattern?',
     ],
     ['Policy', { rule: [RULE], rules: [RULE] }, 'spec.rule; did you mean rules?'],
-    ['Policy', { rules: [{ ...RULE, condition: [] }] }, 'spec.rules.0.condition; did you mean conditions?'],
+    ['Policy', { rules: [{ ...RULE, condition: [] }] }, 'spec.rules[0].condition; did you mean conditions?'],
   ])('%s %j', (kind, spec, wanted) => {
     expect(refusal(kind, spec)).toContain(`unknown field ${wanted}`)
   })
@@ -112,7 +112,7 @@ describe('a former spelling is refused with the present one', () => {
     [
       'Gateway',
       { killSwitch: { scopes: ['agent:bot'] } },
-      'spec.killSwitch.scopes.0: "agent:bot" is not an object; use {kind: Agent, name: bot}',
+      'spec.killSwitch.scopes[0]: "agent:bot" is not an object; use {kind: Agent, name: bot}',
     ],
     [
       'Gateway',
@@ -137,12 +137,12 @@ describe('a former spelling is refused with the present one', () => {
     [
       'Policy',
       { rules: [{ ...RULE, approver_groups: ['a'] }] },
-      'unknown field spec.rules.0.approver_groups; use approverGroups',
+      'unknown field spec.rules[0].approver_groups; use approverGroups',
     ],
     [
       'Policy',
       { rules: [RULE], tests: [test1] },
-      'unknown field spec.tests.0.action.risk_hints; use riskHints',
+      'unknown field spec.tests[0].action.risk_hints; use riskHints',
     ],
   ])('%s %j', (kind, spec, wanted) => {
     expect(refusal(kind, spec)).toContain(wanted)
@@ -190,7 +190,7 @@ describe('a spec that can never come into force is refused', () => {
       'a rule that is there twice',
       'Permission',
       { gatewayRefs: REFS, rules: [PERMISSION, PERMISSION] },
-      /spec\.rules\.1: repeats entry 0/,
+      /spec\.rules\[1\]: repeats entry 0/,
     ],
     [
       'a selector of namespaces by a tenant',
@@ -220,9 +220,9 @@ test('every rule of a Policy is compiled, and each problem has its place and the
   ]
   const message = refusal('Policy', { rules }) ?? ''
   expect(message.split('; ')).toHaveLength(3)
-  expect(message).toMatch(/spec\.rules\.0\.conditions\.1: .*no field "efect" \(did you mean effect\?\)/)
-  expect(message).toMatch(/spec\.rules\.1\.conditions\.0: .*line 2, column 3.*\(did you mean request\?\)/)
-  expect(message).toMatch(/spec\.rules\.2\.conditions\.0: .*\(did you mean startsWith\?\)/)
+  expect(message).toMatch(/spec\.rules\[0\]\.conditions\[1\]: .*no field "efect" \(did you mean effect\?\)/)
+  expect(message).toMatch(/spec\.rules\[1\]\.conditions\[0\]: .*line 2, column 3.*\(did you mean request\?\)/)
+  expect(message).toMatch(/spec\.rules\[2\]\.conditions\[0\]: .*\(did you mean startsWith\?\)/)
 })
 
 describe('of Permissions with the fields of a grant', () => {

@@ -46,22 +46,22 @@ describe('policy text', () => {
   })
 
   test.each([
-    ['rules:\n  - name: a\n    decision: maybe\n', /^line 3: rules\.0\.decision: /],
+    ['rules:\n  - name: a\n    decision: maybe\n', /^line 3: rules\[0\]\.decision: /],
     [
       'rules:\n  - name: a\n    decision: deny\n    color: red\n',
-      /^line 4: rules\.0\.color: is unknown; remove it, or use one of name, conditions/,
+      /^line 4: rules\[0\]\.color: is unknown; remove it, or use one of name, conditions/,
     ],
     ['scope: {}\n', /^line 1: rules: /],
     ['rules:\n  - name: a\n    decision: deny\n    decision: allow\n', /^line 4: Map keys must be unique/],
     ['rules: [\n', /^line \d+: /],
-    ['scope: { actions: ["a.*.b"] }\nrules: [{ name: a, decision: deny }]\n', /^line 1: scope\.actions\.0: /],
+    ['scope: { actions: ["a.*.b"] }\nrules: [{ name: a, decision: deny }]\n', /^line 1: scope\.actions\[0\]: /],
     [
       'rules:\n  - name: a\n    decision: deny\n    conditions:\n      - true\n',
-      /^line 5: rules\.0\.conditions\.0: /,
+      /^line 5: rules\[0\]\.conditions\[0\]: /,
     ],
     [
       "rules:\n  - name: a\n    decision: deny\n    conditions:\n      - 'nope == 1'\n",
-      /^line 5: rules\.0\.conditions\.0: rule "a", condition 1, column 1: Unknown variable: nope/,
+      /^line 5: rules\[0\]\.conditions\[0\]: rule "a", condition 1, column 1: Unknown variable: nope/,
     ],
     ['- a\n- b\n', /must be a mapping/],
     ['', /must be a mapping/],
@@ -73,7 +73,7 @@ describe('policy text', () => {
   test('several mistakes are joined by semicolons', () => {
     const detail = detailOf('rules:\n  - name: a\n    decision: maybe\n  - decision: deny\n')
     expect(detail.split('; ')).toHaveLength(2)
-    expect(detail).toContain('line 4: rules.1.name')
+    expect(detail).toContain('line 4: rules[1].name')
   })
 
   test('an alias bomb and an oversized text are refused', () => {
