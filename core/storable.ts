@@ -31,13 +31,14 @@ function find(value: unknown, depth: number): Found | null {
 }
 
 function findInside(value: object, depth: number): Found | null {
+  const stepOf = Array.isArray(value) ? Number : String
   for (const [key, item] of Object.entries(value)) {
     // The path omits an invalid key, because the error message must be storable as well.
     if (!isStorable(key)) return { path: [], why: BAD_TEXT }
     const found = find(item, depth + 1)
     if (found === null) continue
     // For excessive nesting, the error message contains only the outermost keys.
-    if (depth < 3 || found.why !== TOO_DEEP) found.path.push(Array.isArray(value) ? Number(key) : key)
+    if (depth < 3 || found.why !== TOO_DEEP) found.path.push(stepOf(key))
     return found
   }
   return null

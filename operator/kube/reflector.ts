@@ -134,9 +134,9 @@ async function follow<T extends KubeObject>(
     // The API server no longer has the events after the last seen version. Only a new list shows the deletions since
     // then.
     if (hasCode(error, 'gone')) state.version = null
-    const { resource, log } = deps
+    const { resource: watched, log } = deps
     if (!signal.aborted)
-      log.warn({ resource, relist: state.version === null, err: error }, 'watch interrupted')
+      log.warn({ watched, relist: state.version === null, err: error }, 'watch interrupted')
     return error
   }
 }

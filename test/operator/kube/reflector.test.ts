@@ -1,5 +1,6 @@
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { resourceFields } from '../../../core/resource-attributes.ts'
 import { kubeconfigAccess } from '../../../kube/kubeconfig-access.ts'
 import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
 import type { KubeObject } from '../../../operator/kube/objects.ts'
@@ -10,18 +11,24 @@ import { type FakeCall, type FakeKubeApi, startFakeKubeApi, times } from '../../
 const PATH = '/api/v1/configmaps'
 const COLLECTION = 'api/v1/configmaps'
 const QUICK: ReflectorTiming = { watchS: [290, 590], idleMs: 400, minMs: 10, maxMs: 100 }
-const log = pino({ level: 'silent' })
+/** With the resource attributes of the process, as the operator logs. */
+const log = pino(
+  { level: 'warn', ...resourceFields({ OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=prod-1' }) },
+  { write: (line: string) => void logged.push(JSON.parse(line)) },
+)
 
 let api: FakeKubeApi
 let client: KubeClient
 let reflector: Reflector<KubeObject> | undefined
 let changes: string[]
+let logged: object[]
 let counts: { restarts: number; relists: number }
 
 beforeEach(async () => {
   api = await startFakeKubeApi()
   client = createKubeClient(kubeconfigAccess((await api.front('test')).config))
   changes = []
+  logged = []
   counts = { restarts: 0, relists: 0 }
 })
 afterEach(async () => {
@@ -101,6 +108,13 @@ describe('the informer of one kind', () => {
     for (const fault of storm) fault[Symbol.dispose]()
     add('e')
     await until('a,c,d,e')
+    // The member `resource` of a line has the attributes of the process.
+    expect(logged.length).toBeGreaterThan(0)
+    for (const line of logged)
+      expect(line).toMatchObject({
+        ...{ msg: 'watch interrupted', watched: 'configmaps' },
+        resource: { 'k8s.cluster.name': 'prod-1' },
+      })
   })
 
   test('opens a watch of a few seconds again at once when the API server ends it', async () => {

@@ -54,7 +54,10 @@ describe('policy text', () => {
     ['scope: {}\n', /^line 1: rules: /],
     ['rules:\n  - name: a\n    decision: deny\n    decision: allow\n', /^line 4: Map keys must be unique/],
     ['rules: [\n', /^line \d+: /],
-    ['scope: { actions: ["a.*.b"] }\nrules: [{ name: a, decision: deny }]\n', /^line 1: scope\.actions\[0\]: /],
+    [
+      'scope: { actions: ["a.*.b"] }\nrules: [{ name: a, decision: deny }]\n',
+      /^line 1: scope\.actions\[0\]: /,
+    ],
     [
       'rules:\n  - name: a\n    decision: deny\n    conditions:\n      - true\n',
       /^line 5: rules\[0\]\.conditions\[0\]: /,
