@@ -56,6 +56,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
 
   async function signIn(page: Page): Promise<void> {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByText('chaperone user reset-password').waitFor()
     await page.getByLabel('E-mail').fill(OWNER)
     await page.locator('input[name=password]').fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()

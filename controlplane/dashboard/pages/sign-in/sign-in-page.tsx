@@ -3,6 +3,7 @@ import {
   Box,
   Button,
   Center,
+  Code,
   Group,
   Paper,
   PasswordInput,
@@ -117,6 +118,12 @@ function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly 
         <Anchor size="sm" href={mode.isNew ? '/' : '/setup'} ta="center">
           {mode.isNew ? 'Sign in instead' : 'First time here? Register'}
         </Anchor>
+        {mode.isNew ? null : (
+          <Text size="sm" c="dimmed" ta="center">
+            Forgot your password? An administrator sets a new one:{' '}
+            <Code>chaperone user reset-password</Code>
+          </Text>
+        )}
       </Stack>
     </form>
   )
