@@ -120,8 +120,7 @@ function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly 
         </Anchor>
         {mode.isNew ? null : (
           <Text size="sm" c="dimmed" ta="center">
-            Forgot your password? An administrator sets a new one:{' '}
-            <Code>chaperone user reset-password</Code>
+            Forgot your password? An administrator sets a new one: <Code>chaperone user reset-password</Code>
           </Text>
         )}
       </Stack>
