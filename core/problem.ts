@@ -15,18 +15,18 @@ export type Problem = {
   readonly message: string
 }
 
-/** Formats the problem with its field: `rules[0].decision: Invalid option`. */
+/** Formats the problem with its field: `rules[0].decision: must be allow or deny`. */
 export function fieldText({ field, message }: Problem): string {
   return field === null ? message : `${field}: ${message}`
 }
 
-/** Formats the problem with its line and field: `line 7: rules.0.decision: Invalid option`. */
+/** Formats the problem with its line and field: `line 7: rules[0].decision: must be allow or deny`. */
 export function problemText(problem: Problem): string {
   return problem.line === null ? fieldText(problem) : `line ${problem.line}: ${fieldText(problem)}`
 }
 
 /**
- * Formats the problem with its field in a manifest: `spec.rules[0].decision: Invalid option`. Omits the line, because
+ * Formats the problem with its field in a manifest: `spec.rules[0].decision: must be allow or deny`. Omits the line, because
  * lines refer to a generated or stored text that the author of a manifest does not have.
  */
 export function manifestText({ field, message }: Problem): string {

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
+import { fieldMessage } from '../../core/schema/field-message.ts'
 import { COMMON_OPTIONS, type Command, type Invocation, type OptionSpec, text } from './command.ts'
 import { printable } from './terminal/table.ts'
 
@@ -109,7 +110,7 @@ export function checkedValue(
   value: string,
   label = '',
 ): string {
-  const [issue] = schema.safeParse(value).error?.issues ?? []
+  const [issue] = schema.safeParse(value, { error: fieldMessage }).error?.issues ?? []
   if (issue === undefined) return value
   throw usageError(command, `${label === '' ? '' : `${label} `}${printable(value)} ${issue.message}.`)
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../errors.ts'
 import { fieldPath } from '../field-path.ts'
+import { fieldMessage } from '../schema/field-message.ts'
 import { RuleDecisionSchema } from './fields.ts'
 import { EnforcementLevelSchema } from './gateway-fields.ts'
 import type { GatewaySpec } from './gateway-spec.ts'
@@ -114,7 +115,7 @@ export function floorText({ field, written, floor, held }: FieldBelowFloor): str
 
 /** Parses `GATEWAY_FLOORS` (JSON). Throws `validation` with the variable and the field. */
 export function readFloors(text: string | null): Floors {
-  const parsed = Floors.safeParse(jsonOf(text ?? '{}'))
+  const parsed = Floors.safeParse(jsonOf(text ?? '{}'), { error: fieldMessage })
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const place = fieldPath(['GATEWAY_FLOORS', ...(issue?.path ?? [])])

@@ -1,8 +1,6 @@
 import type { Document, Node } from 'yaml'
 import { isMap, isScalar, LineCounter } from 'yaml'
 import * as z from 'zod'
-import { fieldAdvice } from '../../core/crd/field-advice.ts'
-import { knownFields } from '../../core/crd/known-fields.ts'
 import type { FieldLines } from '../../core/crd/manifests/field-lines.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../core/crd/manifests/yaml-documents.ts'
 import {
@@ -16,6 +14,7 @@ import {
 } from '../../core/crd/schemas.ts'
 import { fieldPath } from '../../core/field-path.ts'
 import { nearest } from '../../core/nearest.ts'
+import { fieldProblemText, parseFields } from '../../core/schema/parse-fields.ts'
 import { unstorableIn } from '../../core/storable.ts'
 import type { ManifestProblem } from '../../core/wire/operator/operator.ts'
 import { fieldLines } from './field-lines.ts'
@@ -60,12 +59,6 @@ const SCHEMAS = {
 } as const
 
 type Kind = keyof typeof SCHEMAS
-type Context = {
-  readonly document: Document.Parsed
-  readonly source: Source
-  readonly kind: Kind
-  readonly schema: z.core.$ZodType
-}
 type Source = { readonly file: string; readonly lines: LineCounter }
 
 /**
@@ -133,15 +126,14 @@ function parseValue(value: unknown, document: Document.Parsed, source: Source): 
   const found = headProblem(value)
   if (found !== null) return problem(source, lineAt(document, found.path, source), found.message)
   const { kind } = value as { kind: Kind }
-  const schema = SCHEMAS[kind]
-  const parsed = schema.safeParse(value)
-  if (!parsed.success) {
-    return {
-      objects: [],
-      problems: parsed.error.issues.flatMap((issue) =>
-        issueProblems(issue, { document, source, kind, schema }),
-      ),
-    }
+  const parsed = parseFields<z.ZodType>(SCHEMAS[kind], value, { kind })
+  if (parsed.problems !== null) {
+    const problems = parsed.problems.map((found) => ({
+      file: source.file,
+      line: lineAt(document, found.path, source),
+      message: fieldProblemText(found, 'the document'),
+    }))
+    return { objects: [], problems }
   }
   const resource = parsed.data as ManifestResource
   const namespace = resource.metadata.namespace ?? DEFAULT_NAMESPACE
@@ -181,25 +173,6 @@ function kindProblem(kind: unknown): string {
   const suggestion = nearest(String(kind), known)
   const advice = suggestion === undefined ? `use one of ${known.join(', ')}` : `did you mean ${suggestion}?`
   return `unknown kind ${JSON.stringify(kind)}; ${advice}`
-}
-
-function issueProblems(
-  issue: z.core.$ZodIssue,
-  { document, source, kind, schema }: Context,
-): ManifestProblem[] {
-  const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
-  if (issue.code === 'unrecognized_keys') {
-    const known = knownFields(schema, path)
-    return issue.keys.map((key) => {
-      const field = [...path, key]
-      const message = `unknown field ${fieldPath(field)}; ${fieldAdvice(kind, field, known)}`
-      return { file: source.file, line: lineAt(document, field, source), message }
-    })
-  }
-  const isMissing = issue.code === 'invalid_type' && document.getIn(path, true) === undefined
-  const field = fieldPath(path) || 'the document'
-  const message = isMissing ? `${field} is missing` : `${field}: ${issue.message}`
-  return [{ file: source.file, line: lineAt(document, path, source), message }]
 }
 
 /** Returns the line of the key at `path`, or of its nearest existing parent. */

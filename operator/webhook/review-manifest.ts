@@ -3,10 +3,8 @@ import type * as z from 'zod'
 import { createCatalogue } from '../../core/connectors/catalogue.ts'
 import { checkUserRows } from '../../core/connectors/rows/user-rows.ts'
 import type { ConnectorSpec } from '../../core/crd/connector-spec.ts'
-import { fieldAdvice } from '../../core/crd/field-advice.ts'
 import { type FieldBelowFloor, type FloorRules, floored, floorText } from '../../core/crd/floors.ts'
 import type { GatewaySpec } from '../../core/crd/gateway-spec.ts'
-import { knownFields } from '../../core/crd/known-fields.ts'
 import { NOT_IN_CLUSTER } from '../../core/crd/local-source-spec.ts'
 import { GRANT_LABEL, grantObjectName, hasGrantFields } from '../../core/crd/manifests/grant-permission.ts'
 import type { PolicyDocument } from '../../core/crd/policy/policy-document.ts'
@@ -23,7 +21,7 @@ import { documentProblems } from '../../core/decision/policies/policy-document.t
 import { policyTestCost } from '../../core/decision/policies/policy-test-cost.ts'
 import { runPolicyTests } from '../../core/decision/policies/policy-tests.ts'
 import { policyWarnings } from '../../core/decision/policies/policy-warnings.ts'
-import { fieldPath } from '../../core/field-path.ts'
+import { fieldProblemText, parseFields } from '../../core/schema/parse-fields.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 
 const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }>>> = {
@@ -67,11 +65,10 @@ export function reviewManifest(request: AdmissionRequest, rules: ManifestRules =
   if (object.metadata?.deletionTimestamp !== undefined) return { allowed: true }
   if (operation === 'UPDATE' && !isSpecChanged(request.oldObject as Written | undefined, object))
     return { allowed: true }
-  const parsed = schema.safeParse(request.object)
-  if (!parsed.success) {
-    const reviewed = { schema, kind: (request.object as { readonly kind?: unknown }).kind }
-    return refuse(parsed.error.issues.flatMap((issue) => issueProblems(reviewed, issue)))
-  }
+  const { kind } = (request.object ?? {}) as { readonly kind?: unknown }
+  const parsed = parseFields(schema, request.object, { kind })
+  if (parsed.problems !== null)
+    return refuse(parsed.problems.map((problem) => fieldProblemText(problem, 'the object')))
   return judgeValid(request, parsed.data, rules)
 }
 
@@ -187,18 +184,6 @@ function isTooLarge(document: PolicyDocument): boolean {
   const conditions = document.rules.flatMap((rule) => rule.conditions)
   const text = conditions.reduce((sum, { length }) => sum + length, 0)
   return text > MAX_CONDITION_TEXT || policyTestCost(document) > MAX_TEST_COST
-}
-
-type Reviewed = { readonly schema: z.core.$ZodType; readonly kind: unknown }
-
-function issueProblems({ schema, kind }: Reviewed, { path, message, ...issue }: z.core.$ZodIssue): string[] {
-  const steps = path.map((part) => (typeof part === 'number' ? part : String(part)))
-  if (issue.code !== 'unrecognized_keys') return [`${fieldPath(steps) || 'the object'}: ${message}`]
-  const known = knownFields(schema, steps)
-  return (issue as { keys: string[] }).keys.map((key) => {
-    const field = [...steps, key]
-    return `unknown field ${fieldPath(field)}; ${fieldAdvice(kind, field, known)}`
-  })
 }
 
 const MAX_PROBLEMS = 20

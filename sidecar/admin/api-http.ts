@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type * as z from 'zod'
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
+import { fieldMessage } from '../../core/schema/field-message.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
 import { sha256 } from '../process/sha256.ts'
 
@@ -88,7 +89,7 @@ export async function parseBody<S extends z.ZodType>(request: ApiRequest, schema
   if (type !== 'application/json') {
     throw new ChaperoneError('unsupported_body', { detail: 'Send JSON with Content-Type: application/json.' })
   }
-  const parsed = schema.safeParse(jsonOf(await request.readBody()))
+  const parsed = schema.safeParse(jsonOf(await request.readBody()), { error: fieldMessage })
   if (parsed.success) return parsed.data
   throw invalid(parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`))
 }

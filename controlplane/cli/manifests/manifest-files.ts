@@ -1,13 +1,11 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type Document, LineCounter } from 'yaml'
-import type * as z from 'zod'
-import { fieldAdvice } from '../../../core/crd/field-advice.ts'
-import { knownFields } from '../../../core/crd/known-fields.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../../core/crd/manifests/yaml-documents.ts'
-import { API_VERSION, ManifestResource } from '../../../core/crd/schemas.ts'
+import { ManifestResource } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { fieldPath } from '../../../core/field-path.ts'
+import { fieldProblemText, parseFields } from '../../../core/schema/parse-fields.ts'
 import { unstorableIn } from '../../../core/storable.ts'
 
 /** Maximum number of YAML aliases in a document. The manifests watcher has the same limit. */
@@ -60,13 +58,18 @@ function checkDocument(document: Document.Parsed, at: (offset: number) => string
   const { value, problem } = plainValue(document)
   if (problem !== undefined) return { resources: [], problems: [`${at(start)}: ${problem}`] }
   if (value === null || value === undefined) return { resources: [], problems: [] }
-  const checked = ManifestResource.safeParse(value)
-  if (checked.success) return { resources: [checked.data], problems: [] }
-  const problems = checked.error.issues.flatMap((issue) =>
-    findingsOf(issue, value).map(({ path, text }) => `${at(offsetOf(document, path) ?? start)}: ${text}`),
+  const { kind } = value as { readonly kind?: unknown }
+  const checked = parseFields(schemaOf(kind), value, { kind })
+  if (checked.problems === null) return { resources: [checked.data], problems: [] }
+  const problems = checked.problems.map(
+    (found) => `${at(offsetOf(document, found.path) ?? start)}: ${fieldProblemText(found, 'the document')}`,
   )
   return { resources: [], problems }
 }
+
+/** Returns the schema of the kind, whose problems are more precise than those of the union of all kinds. */
+const schemaOf = (kind: unknown) =>
+  ManifestResource.options.find((option) => option.shape.kind.value === kind) ?? ManifestResource
 
 /** Returns the value of a YAML document, or a problem that does not depend on the schema of its kind. */
 function plainValue(document: Document.Parsed): { readonly value?: unknown; readonly problem?: string } {
@@ -89,31 +92,6 @@ function offsetOf(document: Located, path: readonly PropertyKey[]): number | und
     if (node?.range !== undefined) return node.range[0]
   }
   return undefined
-}
-
-type Finding = { readonly path: readonly PropertyKey[]; readonly text: string }
-
-function findingsOf(issue: z.core.$ZodIssue, value: unknown): readonly Finding[] {
-  if (issue.code === 'unrecognized_keys') return unknownFields(issue, value)
-  return [{ path: issue.path, text: issueText(issue) }]
-}
-
-function unknownFields({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, value: unknown): readonly Finding[] {
-  const steps = path.map((step) => (typeof step === 'number' ? step : String(step)))
-  const { kind } = value as { readonly kind?: unknown }
-  const schema = ManifestResource.options.find((option) => option.shape.kind.value === kind)
-  const known = schema === undefined ? [] : knownFields(schema, steps)
-  return keys.map((key) => {
-    const field = [...steps, key]
-    return { path: field, text: `unknown field ${fieldPath(field)}; ${fieldAdvice(kind, field, known)}` }
-  })
-}
-
-function issueText(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_union')
-    return `kind and apiVersion must be one of Gateway, Connector, Permission, Policy (${API_VERSION}) or Secret (v1)`
-  const path = fieldPath(issue.path)
-  return `${path}${path === '' ? '' : ': '}${issue.message}`
 }
 
 function firstLine(message: string): string {

@@ -1,5 +1,6 @@
 import { exposesCredential } from '../../../core/connectors/credentials/clear-text.ts'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
+import { fieldMessage } from '../../../core/schema/field-message.ts'
 import { validationError } from '../../http/input.ts'
 import { authOf, missingDomains, wrongAuth } from './domains.ts'
 
@@ -27,7 +28,7 @@ export type NewConnector = {
 export function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
   const authType = input.auth_type ?? (input.header === undefined ? undefined : 'header')
   const header = input.header === undefined ? {} : { header: input.header }
-  const result = ConnectorSpec.safeParse({
+  const stated = {
     type: input.type,
     domains: input.domains,
     baseUrl: input.base_url,
@@ -35,7 +36,8 @@ export function connectorSpec(input: NewConnector, path: string): ConnectorSpec 
     upstream: upstreamOf(input),
     bodies: input.bodies,
     auth: authType === undefined ? undefined : { type: authType, ...header },
-  })
+  }
+  const result = ConnectorSpec.safeParse(stated, { error: fieldMessage })
   const at = (field: string) => fieldAt(path, field)
   if (!result.success) {
     throw validationError(result.error.issues.map((issue) => `${at(fieldOf(issue.path))}: ${issue.message}`))

@@ -6,6 +6,7 @@ import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import { PermissionSpec, type ResourceKind } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { parseFields } from '../../../core/schema/parse-fields.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { sealedPlace } from '../../crypto/sealed-places.ts'
 import type { Query } from '../../db/query.ts'
@@ -46,7 +47,7 @@ const SPECS = {
 /** Applies one stored manifest object and returns the result. */
 export async function applyOne(context: ApplyContext, row: ManifestRow): Promise<Applied> {
   const { kind, stored } = row
-  const parsed = SPECS[kind].safeParse(stored.spec)
+  const parsed = parseFields<z.ZodType>(SPECS[kind], stored.spec, { kind, parent: ['spec'] })
   const problems = stored.problems ?? []
   const object = {
     ...row,
@@ -57,12 +58,11 @@ export async function applyOne(context: ApplyContext, row: ManifestRow): Promise
   }
   const applier = applierOf(kind)
   const applied =
-    parsed.success && problems.length === 0
+    parsed.problems === null && problems.length === 0
       ? await applier.apply(context, { ...object, spec: parsed.data } as ManifestObject)
       : await refuse(context, {
           object: { ...object, spec: stored.spec } as ManifestObject,
-          reasons:
-            problems.length > 0 || parsed.success ? problems : schemaReasons(kind, SPECS[kind], parsed.error),
+          reasons: problems.length > 0 ? problems : schemaReasons(parsed.problems ?? []),
         })
   const isStated = applied.accepted || applied.inForce !== 'nothing'
   return isStated ? applied : { ...applied, inForce: await applier.inForce(context, row) }

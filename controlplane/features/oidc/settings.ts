@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { isLoopback } from '../../../core/loopback.ts'
+import { fieldMessage } from '../../../core/schema/field-message.ts'
 
 /** Access that membership in a group of the provider gives. */
 export type GroupAccess = {
@@ -94,7 +95,7 @@ function checkedIssuer(value: string): string {
 
 function groupTable(value: string): OidcSettings['groups'] {
   const example = 'set it to JSON such as {"platform-admins": {"role": "admin"}}'
-  const parsed = Groups.safeParse(jsonOf(value))
+  const parsed = Groups.safeParse(jsonOf(value), { error: fieldMessage })
   if (!parsed.success) {
     const [first] = parsed.error.issues
     const place = first?.path.length ? `${first.path.join('.')}: ` : ''

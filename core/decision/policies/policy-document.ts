@@ -1,13 +1,12 @@
 import { type Document, LineCounter } from 'yaml'
 import * as z from 'zod'
-import { fieldAdvice } from '../../crd/field-advice.ts'
-import { knownFields } from '../../crd/known-fields.ts'
 import { readYamlDocuments } from '../../crd/manifests/yaml-documents.ts'
 import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import { PolicyRecord } from '../../crd/policy/policy-spec.ts'
 import { ChaperoneError } from '../../errors.ts'
 import { fieldPath } from '../../field-path.ts'
 import { manifestText, type Problem } from '../../problem.ts'
+import { parseFields } from '../../schema/parse-fields.ts'
 import { unstorableIn } from '../../storable.ts'
 import { compileCondition } from '../conditions/condition.ts'
 import { patternsOf, ruleAboutOf } from './compile-policy.ts'
@@ -142,20 +141,13 @@ function onlyStated(parsed: RepeatedFields, stated: object): RepeatedFields {
 }
 
 function validated<T>(schema: z.ZodType<T>, value: unknown, lineOf: LineOf): T {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  throw invalid(result.error.issues.flatMap((issue) => issueProblems(issue, schema, lineOf)))
-}
-
-function issueProblems(issue: z.core.$ZodIssue, schema: z.ZodType, lineOf: LineOf): readonly Problem[] {
-  const { path } = issue
-  if (issue.code !== 'unrecognized_keys') return [fieldProblem(path, issue.message, lineOf)]
-  const steps = path.map((step) => (typeof step === 'number' ? step : String(step)))
-  const known = knownFields(schema, steps)
-  return issue.keys.map((key) => {
-    const field = [...steps, key]
-    return fieldProblem(field, `is unknown; ${fieldAdvice(null, field, known)}`, lineOf)
-  })
+  const { data, problems } = parseFields(schema, value)
+  if (problems === null) return data
+  throw invalid(
+    problems.map(({ path, message, isUnknown }) =>
+      fieldProblem(path, isUnknown ? `is unknown; ${message}` : message, lineOf),
+    ),
+  )
 }
 
 function conditionFailures(document: PolicyDocument, lineOf: LineOf): Problem[] {

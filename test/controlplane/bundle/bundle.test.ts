@@ -133,7 +133,7 @@ describe('the import', () => {
         error: expect.stringContaining('An agent named in-one already exists'),
       },
       { kind: 'agent', name: 'bad:name', error: expect.stringContaining('name: can contain only letters') },
-      { kind: 'agent', name: '', error: expect.stringContaining('expected object') },
+      { kind: 'agent', name: '', error: 'body: must be an object, not a string' },
       { kind: 'policy', name: 'broken', error: expect.stringContaining('policyYaml: line 1') },
       { kind: 'policy', name: 'odd', error: 'colour: is not a known field' },
     ])

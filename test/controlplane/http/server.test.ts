@@ -205,7 +205,7 @@ describe('input', () => {
   test.each([
     ['{}', 'name: is required'],
     ['', 'name: is required'],
-    ['{"name":1}', 'name: Invalid input: expected string, received number'],
+    ['{"name":1}', 'name: must be a string, not a number'],
     ['{"name":"x","extra":1}', 'extra: is not a known field'],
     ['{"name":"a\\u0000b"}', 'name: the text has a NUL or an incomplete Unicode character'],
     ['{"name":"\\ud800"}', 'name: the text has a NUL or an incomplete Unicode character'],

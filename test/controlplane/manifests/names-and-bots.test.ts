@@ -98,8 +98,8 @@ test('a former spelling is refused with the present one', async () => {
   expect([accepted, reasons]).toEqual([
     false,
     [
-      expect.stringContaining('spec.rules[0].approver_groups: is unknown; use approverGroups'),
-      expect.stringContaining('spec.enabled: is unknown; use mode: disabled'),
+      expect.stringContaining('unknown field spec.rules[0].approver_groups; use approverGroups'),
+      expect.stringContaining('unknown field spec.enabled; use mode: disabled'),
     ],
   ])
   expect((await operator('DELETE', '/api/operator/objects/Policy/default/former')).status).toBe(200)

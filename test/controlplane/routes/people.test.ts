@@ -51,7 +51,7 @@ describe('registration', () => {
     expect(answer.body).toMatchObject({
       error: 'Validation failed',
       details:
-        'email: is not an e-mail address; password: must have at least 12 characters; name: is required; nmae: is not a known field',
+        'email: is not an e-mail address; password: must have at least 12 characters; name: is required; nmae: is not a known field; did you mean name?',
     })
   })
 

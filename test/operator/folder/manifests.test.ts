@@ -36,7 +36,7 @@ describe('a manifest', () => {
       'a missing field',
       `${HEAD}kind: Permission\nmetadata:\n  name: p\nspec:\n  gatewayRefs: [{ name: g }]\n`,
       5,
-      /^spec\.rules is missing/,
+      /^spec\.rules: is required/,
     ],
     [
       'an unknown kind',

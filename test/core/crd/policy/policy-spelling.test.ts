@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { knownFields } from '../../../../core/crd/known-fields.ts'
+import { knownFields } from '../../../../core/schema/known-fields.ts'
 import { PolicyDocument } from '../../../../core/crd/policy/policy-document.ts'
 import { PolicySpec } from '../../../../core/crd/policy/policy-spec.ts'
 import {
