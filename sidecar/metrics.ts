@@ -16,7 +16,7 @@ import {
 import { newProcessCounters, writeActive, writeProcess, writeState } from './admin/metrics/process-metrics.ts'
 import { countRequest, SeriesCounters, writeSlots } from './admin/metrics/request-metrics.ts'
 import type { JournalMetrics } from './journal/journal-deps.ts'
-import type { DenyReason } from './pipeline/exchange.ts'
+import type { DenyReason } from './pipeline/outcome.ts'
 
 /** Values read at scrape time. */
 export type Gauges = {

@@ -1,5 +1,6 @@
 import type { RequestSources } from '../../core/request/canonical.ts'
-import { type Credentials, Exchange } from '../pipeline/exchange.ts'
+import type { Credentials } from '../pipeline/credentials.ts'
+import { Exchange } from '../pipeline/exchange.ts'
 import type { ExchangeAbort } from '../pipeline/exchange-abort.ts'
 import type { Reply } from '../pipeline/reply.ts'
 import { EMPTY_BODY } from './body-intake.ts'

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
-import { type Credentials, Exchange } from '../pipeline/exchange.ts'
+import type { Credentials } from '../pipeline/credentials.ts'
+import { Exchange } from '../pipeline/exchange.ts'
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
 import type { AfterRecord } from '../pipeline/ports.ts'
 import type { Reply } from '../pipeline/reply.ts'

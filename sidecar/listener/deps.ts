@@ -1,5 +1,6 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
-import type { Credentials, Exchange } from '../pipeline/exchange.ts'
+import type { Credentials } from '../pipeline/credentials.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
 import type { Log } from '../process/log.ts'
 import type { LeafCache } from '../tls/leaf-cache.ts'
 import type { OnQuota, QuotaLimits } from './connection-quotas.ts'

@@ -1,13 +1,8 @@
 import { parseAuthority } from '../../core/request/authority.ts'
 import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
-import {
-  type Credentials,
-  Exchange,
-  type ExchangeKind,
-  type KeyedPort,
-  type Transport,
-} from '../pipeline/exchange.ts'
+import type { Credentials, KeyedPort } from '../pipeline/credentials.ts'
+import { Exchange, type ExchangeKind, type Transport } from '../pipeline/exchange.ts'
 import type { Reply } from '../pipeline/reply.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'

@@ -1,7 +1,8 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { Problem } from '../listener/http1/framing.ts'
-import { Exchange, type InnerExchanges, type MessageChannel } from '../pipeline/exchange.ts'
+import { Exchange } from '../pipeline/exchange.ts'
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
+import type { InnerExchanges, MessageChannel } from '../pipeline/inner-exchanges.ts'
 import type { Reply } from '../pipeline/reply.ts'
 import type { RequestBody } from '../pipeline/request-body.ts'
 

@@ -4,8 +4,9 @@ import { isRefusal, type Refusal, refusal } from '../../core/request/canonical.t
 import { runSliced } from '../../core/sliced.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { SMALL_BYTES } from '../pipeline/body/body-budget.ts'
-import type { Exchange, InnerExchanges } from '../pipeline/exchange.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
+import type { InnerExchanges } from '../pipeline/inner-exchanges.ts'
 import { ClientFrames } from './client-frames.ts'
 
 export type MessageIntakeDeps = {

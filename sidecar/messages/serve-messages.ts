@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { MessageProtocol } from '../../core/connectors/message-protocol.ts'
-import type { Exchange, InnerExchanges } from '../pipeline/exchange.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { InnerExchanges } from '../pipeline/inner-exchanges.ts'
 import type { IdleWatch, Watched } from '../pipeline/response/idle.ts'
 import type { SpliceCounts, SpliceEnd } from '../pipeline/tunnel/splice.ts'
 import { MessageSocket } from './message-socket.ts'

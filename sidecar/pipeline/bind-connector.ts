@@ -1,23 +1,18 @@
 import { stripRequest } from '../../core/connectors/credentials/query-credentials.ts'
 import { findConnector } from '../../core/connectors/registry.ts'
-import type { CanonicalRequest } from '../../core/request/canonical.ts'
-import type { Exchange } from './exchange.ts'
 import { passesAgentCredential } from './outgoing.ts'
+import { type Parsed, setConnector } from './phases.ts'
 
 /**
  * Sets the connector that owns the host of the request under the current snapshot of the exchange, if there is one.
  * Removes credentials from the query before anything is classified or decided.
  */
-export function bindConnector(exchange: Exchange, read: CanonicalRequest): void {
-  const { snapshot } = exchange
-  const bound = snapshot === undefined ? null : findConnector(snapshot.hosts, read.host, read.port)
-  exchange.connector = bound ?? undefined
+export function bindConnector(exchange: Parsed): void {
+  const { snapshot, read } = exchange
+  const bound = findConnector(snapshot.hosts, read.host, read.port)
   if (bound === null || exchange.kind === 'tunnel' || passesAgentCredential(exchange, bound)) {
-    exchange.request = read
-    exchange.losesParameter = false
+    setConnector(exchange, bound ?? undefined, { request: read, losesOther: false })
     return
   }
-  const { request, losesOther } = stripRequest(read, bound)
-  exchange.request = request
-  exchange.losesParameter = losesOther
+  setConnector(exchange, bound, stripRequest(read, bound))
 }

@@ -1,5 +1,6 @@
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange } from './exchange.ts'
+import type { Identified } from './phases.ts'
 
 /**
  * Limits the exchanges in progress of each agent. Upstream connection pools have no limit, because this one bounds
@@ -7,7 +8,7 @@ import type { Exchange } from './exchange.ts'
  */
 export type Concurrency = {
   /** Counts the exchange until it is released. Returns false when the agent has reached its limit. */
-  admit(exchange: Exchange): boolean
+  admit(exchange: Identified): boolean
   release(exchange: Exchange): void
 }
 

@@ -14,8 +14,8 @@ import type { RecordNames } from './record/record-names.ts'
 export class Evaluation {
   /** Classification by the request line; undefined when the body was needed. */
   provisional: ProvisionalClassification | undefined = undefined
-  named: Named | undefined
-  decision: Decision | undefined
+  named: Named | undefined = undefined
+  decision: Decision | undefined = undefined
   /** Handles in an uploaded form or file; `unread` if the upload was not read and may name any handle. */
   uploadedHandles: readonly Handle[] | 'unread' | undefined = undefined
   /** Hashes of the provider handles that the request names; `handle` is the strictest owner among them. */
@@ -23,11 +23,6 @@ export class Evaluation {
   handle: HandleOwner | undefined = undefined
   /** Names for the record, which is built twice. */
   names: RecordNames | null = null
-
-  constructor(decision?: Decision, named?: Named) {
-    this.decision = decision
-    this.named = named
-  }
 
   /** All actions in `named` as one list: those that the request performs or may perform. */
   get actions(): readonly Action[] | undefined {

@@ -4,18 +4,19 @@ import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { CanonicalRequest, RawRequest } from '../../core/request/canonical.ts'
-import type { Sliced } from '../../core/sliced.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { RefusalRow } from '../../core/state/refusal-windows.ts'
 import type { GivenHandle } from '../../core/wire/gateway/handles.ts'
 import type { Instance } from '../../core/wire/gateway/instance.ts'
 import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
-import type { MessageRoom } from './body/body-budget.ts'
 import type { BodyScan } from './body/body-scan.ts'
 import type { OrderedAction } from './classification/ordered-action.ts'
 import type { ProvisionalClassification } from './classification/provisional-classification.ts'
+import type { Credentials } from './credentials.ts'
 import { type Evaluation, NOT_EVALUATED } from './evaluation.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
+import type { InnerExchanges, MessageChannel } from './inner-exchanges.ts'
+import type { Outcome } from './outcome.ts'
 import type { AfterRecord, NarrowedAnswer, OpenIntent } from './ports.ts'
 import type { RefusalRecord } from './record/refusal-record.ts'
 import type { Reply } from './reply.ts'
@@ -46,59 +47,6 @@ export type Transport =
  */
 export type ExchangeKind = 'http' | 'upgrade' | 'tunnel'
 
-/** A port of one agent that requires its key: a local port, or the socket for captured commands. */
-export type KeyedPort = {
-  readonly agent: string
-  /** Reports whether `key` is the port key of the agent. The agent's API key is verified separately. */
-  readonly accepts: (agent: AgentEntry, key: string) => boolean
-}
-
-/**
- * Credentials by which the agent is identified. `port`: the port alone (a pod, an order of the control plane). `basic`:
- * `Proxy-Authorization: Basic name:key`, which must name the agent of `keyedPort` if there is one. `none`: no
- * identification.
- */
-export type Credentials =
-  | { readonly kind: 'port'; readonly agent: string }
-  | { readonly kind: 'basic'; readonly header: string; readonly keyedPort?: KeyedPort }
-  | { readonly kind: 'none'; readonly keyedPort?: KeyedPort }
-
-/** Result of the exchange. The stages set it, and the pipeline writes it to the record at the end. */
-export type Outcome = {
-  status: number | null
-  /** Reason of a refusal, from the list in spec 4.5; null without a refusal. */
-  denyReason: DenyReason | null
-  errorCode: ErrorCode | null
-  /** Error type of an upstream failure: `401 | 429 | 500 | timeout | connect | tls`. */
-  errorType: string | null
-  note: string | null
-  reason: string | null
-  /** Monotonic times in ms: start of the upstream request (ends the gateway's overhead), arrival of the response head. */
-  upstreamStartedAt: number | null
-  upstreamHeadAt: number | null
-  /** Milliseconds for which the request waited for an approver. */
-  heldMs: number
-  /** True when the upstream returned the injected credential, and the gateway masked it. */
-  isEchoMasked: boolean
-}
-
-export type DenyReason =
-  | 'permission'
-  | 'policy'
-  | 'policy_invalid'
-  | 'kill_switch'
-  | 'unknown_host'
-  | 'approval_denied'
-  | 'approval_expired'
-  /** The approved state changed before the request was sent. */
-  | 'approval_void'
-  | 'ambiguous'
-  | 'not_ready'
-  | 'rate_limit'
-  | 'agent'
-  | 'address'
-  | 'credential'
-
 /** Problem of a request head that the listener found. The pipeline answers the request, so that it has a record. */
 export type Malformed = {
   readonly code: ErrorCode
@@ -124,8 +72,9 @@ export type ExchangeParts = Pick<
 }
 
 /**
- * State of one request. A listener creates it before parsing, stages set its fields, and the pipeline completes it. All
- * fields are set at creation, so that all exchanges share one hidden class of V8.
+ * State of one request. A listener creates it before parsing, and the pipeline completes it. What is known of the request
+ * grows by phases: only the functions of `phases.ts` set the fields of a phase. All fields are set at creation, so that
+ * all exchanges share one hidden class of V8.
  */
 export class Exchange {
   /** Request id `req_…`, sent as X-Request-Id. */
@@ -154,16 +103,16 @@ export class Exchange {
   /** Results for requests with an equal head on the same connection; null where there are none. */
   readonly template: RequestTemplate | null
   /** The request as parsed, with all that it contained. */
-  read: CanonicalRequest | undefined = undefined
+  readonly read: CanonicalRequest | undefined = undefined
   /** The request that is evaluated. With a connector, its query no longer contains the agent's credentials. */
-  request: CanonicalRequest | undefined = undefined
+  readonly request: CanonicalRequest | undefined = undefined
   /** True when the removal of credentials also removed a query parameter that may select the target. */
-  losesParameter = false
-  snapshot: Snapshot | undefined = undefined
-  agent: AgentEntry | undefined = undefined
+  readonly losesParameter: boolean = false
+  readonly snapshot: Snapshot | undefined = undefined
+  readonly agent: AgentEntry | undefined = undefined
   /** Instance of the agent when the request arrived; absent outside of a pod. */
   instance: Instance | undefined = undefined
-  connector: BoundConnector | undefined = undefined
+  readonly connector: BoundConnector | undefined = undefined
   /** The whole body, set when a stage has read it. */
   bodyBytes: Buffer | undefined
   /** Result of the scan of the whole body. */
@@ -181,7 +130,7 @@ export class Exchange {
   actId: string | undefined
   /** True while the request waits for an approver. The value stays true for the record of an abandoned hold. */
   isWaiting: boolean | undefined = undefined
-  outbound: OutboundEdit | undefined = undefined
+  readonly outbound: OutboundEdit | undefined = undefined
   /** Narrowed token of the exchange, or the reason why it has none; null for a connector without such tokens. */
   narrowed: Exclude<NarrowedAnswer, { kind: 'unavailable' }> | null = null
   /** True when the request is sent again because the upstream refused its short-lived secret. It is sent again once. */
@@ -200,7 +149,7 @@ export class Exchange {
   /** Aggregate record that counts this refusal; undefined when the refusal has its own record. */
   refusalRow: RefusalRow<RefusalRecord> | undefined = undefined
   /** Intent in the journal, written before the request was sent upstream. */
-  intent: OpenIntent | undefined = undefined
+  readonly intent: OpenIntent | undefined = undefined
   /** `timeMs` in ISO 8601. Intent and result have the same text. */
   time: string | undefined = undefined
   /** Bytes forwarded in each direction of an upgraded or tunneled connection. */
@@ -228,7 +177,7 @@ export class Exchange {
     isEchoMasked: false,
   }
   /** Classification and decision under the current snapshot. Each evaluation replaces the former as a whole. */
-  evaluation: Evaluation = NOT_EVALUATED
+  readonly evaluation: Evaluation = NOT_EVALUATED
 
   constructor(parts: ExchangeParts) {
     this.id = parts.id
@@ -267,34 +216,4 @@ export class Exchange {
   get decision(): Decision | undefined {
     return this.evaluation.decision
   }
-}
-
-/** An open WebSocket connection, as the exchange of one of its messages uses it. */
-export type MessageChannel = {
-  /** Type of the connector that owns the WebSocket. */
-  readonly connectorType: string
-  /** Name of the response events of the message (`stream_id`); null when they have none. */
-  readonly streamId: string | null
-  /** Sends the message upstream. Resolves after its response; rejects with a ChaperoneError if it was not sent. */
-  forward(exchange: Exchange): Promise<undefined>
-}
-
-export type InnerExchanges = {
-  run(exchange: Exchange): Promise<void>
-  newRequestId(): string
-  readonly clock: { nowMs(): number; monotonicMs(): number }
-  /** Part of the body budget for messages. */
-  readonly room: MessageRoom
-  /** Runs long work for the exchange in slices, so that other requests are served in between. */
-  runSliced<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
-}
-
-/** Result of a stage: either it continues, or it has sent the response. Stages are independent of each other. */
-export type StageResult = 'continue' | 'responded'
-export type Stage = {
-  readonly name: string
-  /** True for a stage without long synchronous work. The clock is not read for it, which saves 0.2 us. */
-  readonly isQuick?: boolean
-  /** Runs the stage. A promise of `undefined` means `continue`, so that many requests can share one promise object. */
-  run(exchange: Exchange): StageResult | Promise<StageResult | undefined>
 }

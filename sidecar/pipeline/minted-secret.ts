@@ -1,13 +1,15 @@
 import { findConnector } from '../../core/connectors/registry.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
-import type { Exchange, StageResult } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import type { ExchangeSignal } from './exchange-abort.ts'
 import { injectsNone } from './outgoing.ts'
+import type { Evaluated, Parsed } from './phases.ts'
 import type { CredentialPort, PipelinePorts, RefusedSecret } from './ports.ts'
 import { refuse } from './refusal/refuse.ts'
 import type { ResponseStage } from './response/response-stage.ts'
 import { sentTokenOf } from './sent-token.ts'
+import type { StageResult } from './stage.ts'
 
 /** Returns the reason why no request can leave with the minted secret of the connector; null while it is valid. */
 export function expiredReason({ name, secret, minted }: ConnectorEntry, nowMs: number): string | null {
@@ -26,39 +28,39 @@ type SnapshotPorts = Pick<PipelinePorts, 'snapshot' | 'clock'>
  * Returns the reason why the request could not leave now with the secret of the current snapshot; null when it can, and
  * when another connector owns its host by now.
  */
-export function credentialProblem(exchange: Exchange, { snapshot, clock }: SnapshotPorts): string | null {
+export function credentialProblem(exchange: Parsed, { snapshot, clock }: SnapshotPorts): string | null {
   const entry = entryNow(exchange, snapshot())
   return entry === null ? null : expiredReason(entry, clock.nowMs())
 }
 
 /** Returns the entry of the exchange's connector in the snapshot; null when another connector owns its host there. */
-export function entryNow({ connector, request }: Exchange, snapshot: Snapshot | null): ConnectorEntry | null {
-  if (connector === undefined || request === undefined) return null
+export function entryNow({ connector, request }: Parsed, snapshot: Snapshot | null): ConnectorEntry | null {
+  if (connector === undefined) return null
   const { host, port } = request
   return currentEntry(snapshot, { connectorId: connector.entry.id, host, port })
 }
 
 /**
- * Waits for the secret that the control plane is fetching, and refuses the request without it. After `continue` the
- * snapshot has the secret, and the stage `renew` evaluates the request again. An approved request does not wait, because
- * it is not evaluated again, nor does a request of the gateway itself, which has no stage `renew`.
+ * Waits for the secret that the control plane is fetching, and refuses the request without it. Returns the exchange when
+ * the current snapshot has the secret, so that the stage `renew` evaluates it again. An approved request does not wait,
+ * because it is not evaluated again.
  *
  * @param reason Reason why the request cannot leave with the secret of its own snapshot.
  */
 export async function waitForSecret(
-  exchange: Exchange,
+  exchange: Evaluated,
   ports: SnapshotPorts & Pick<PipelinePorts, 'credentials'>,
   reason: string,
-): Promise<StageResult> {
-  const { approvalId, system, abort } = exchange
-  if (approvalId !== undefined || system !== undefined) return refuseExpired(exchange, reason)
+): Promise<StageResult<Evaluated>> {
+  const { approvalId, abort } = exchange
+  if (approvalId !== undefined) return refuseExpired(exchange, reason)
   const isSettled = (): boolean =>
     entryNow(exchange, ports.snapshot())?.minted?.error !== null ||
     credentialProblem(exchange, ports) === null
   await ports.credentials.untilSettled(isSettled, abort.signal)
   abort.signal.throwIfAborted()
   const problem = ports.snapshot() === exchange.snapshot ? reason : credentialProblem(exchange, ports)
-  return problem === null ? 'continue' : refuseExpired(exchange, problem)
+  return problem === null ? exchange : refuseExpired(exchange, problem)
 }
 
 /** Returns the entry of the connector in the snapshot; null when it does not own the host there. */
@@ -83,10 +85,10 @@ const UNAUTHORIZED = 401
  * Returns the watch of a request; null when it carries no short-lived secret, or when the secret may not be refreshed
  * now. The watch of a repeated request only reports a refusal.
  */
-export function watchCredential(exchange: Exchange, credentials: CredentialPort): CredentialWatch | null {
+export function watchCredential(exchange: Parsed, credentials: CredentialPort): CredentialWatch | null {
   const { connector, request } = exchange
   const minted = connector?.entry.minted
-  if (minted === undefined || connector === undefined || request === undefined) return null
+  if (connector === undefined || minted === undefined) return null
   const { host, port } = request
   const serial = sentTokenOf(exchange)?.serial ?? minted.serial
   const refused = { connectorId: connector.entry.id, serial, host, port }
@@ -126,7 +128,7 @@ function untilAborted(pending: Promise<void>, signal: ExchangeSignal): Promise<v
  * Reports whether the request can be sent again after the upstream refused its secret: a read, whose body is empty or
  * kept. An approval releases one request, which is not sent again.
  */
-function isRepeatable(exchange: Exchange): boolean {
+function isRepeatable(exchange: Parsed): boolean {
   const { kind, body, bodyBytes, actions = [], approvalId, order, system } = exchange
   if (kind !== 'http' || system !== undefined) return false
   if (approvalId !== undefined || (order?.approvalId ?? null) !== null) return false
@@ -137,7 +139,7 @@ function isRepeatable(exchange: Exchange): boolean {
 const RETRY_S = 2
 
 /** Refuses a request whose credential has expired, or was never issued. The agent can send it again. */
-export function refuseExpired(exchange: Exchange, detail: string, extra: object = {}): StageResult {
+export function refuseExpired(exchange: Exchange, detail: string, extra: object = {}): 'responded' {
   return refuse(exchange, {
     code: 'not_ready',
     reason: 'credential',

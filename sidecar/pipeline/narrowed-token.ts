@@ -1,25 +1,27 @@
 import { neededActions, permissionNeed } from '../../core/connectors/codehost/token-need.ts'
 import { scopeNeed } from '../../core/connectors/credentials/scope-need.ts'
 import type { NeededAction, TokenNeed } from '../../core/connectors/credentials/token-need.ts'
+import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
-import type { Exchange, StageResult } from './exchange.ts'
 import { credentialProblem, entryNow, refuseExpired } from './minted-secret.ts'
 import { injectsNone } from './outgoing.ts'
+import type { Decided, Parsed } from './phases.ts'
 import type { NarrowedAnswer, PipelinePorts, TokenRequest } from './ports.ts'
 
 type NarrowedPorts = Pick<PipelinePorts, 'narrowed'>
 
 /**
  * Sets the token with which the exchange is sent: one that is narrowed to its actions, or that of the Connector with the
- * reason why. Refuses the request when neither the control plane nor the cache has a token.
+ * reason why, and returns null. Refuses the request when neither the control plane nor the cache has a token.
  */
 export function narrowToken(
-  exchange: Exchange,
+  exchange: Parsed,
+  { entry }: BoundConnector,
   { narrowed }: NarrowedPorts,
-): StageResult | Promise<StageResult> {
+): 'responded' | null | Promise<'responded' | null> {
   exchange.narrowed = null
-  const request = tokenRequestOf(exchange, exchange.connector?.entry ?? null)
-  if (request === null) return 'continue'
+  const request = tokenRequestOf(exchange, entry)
+  if (request === null) return null
   if (typeof request === 'string') return apply(exchange, { kind: 'whole', reason: request })
   const cached = narrowed.cached(request)
   if (cached !== null) return apply(exchange, cached)
@@ -32,7 +34,7 @@ export function narrowToken(
 type CheckPorts = NarrowedPorts & Pick<PipelinePorts, 'snapshot' | 'clock'>
 
 /** Fetches the token with which a held request would be sent now, unless the cache has it. Never rejects. */
-export async function prepareToken(exchange: Exchange, { narrowed, snapshot }: CheckPorts): Promise<void> {
+export async function prepareToken(exchange: Decided, { narrowed, snapshot }: CheckPorts): Promise<void> {
   const request = tokenRequestOf(exchange, entryNow(exchange, snapshot()))
   if (request === null || typeof request === 'string') return
   const state = narrowed.state(request)
@@ -40,7 +42,7 @@ export async function prepareToken(exchange: Exchange, { narrowed, snapshot }: C
 }
 
 /** Returns the reason why a held request could not be sent now; null when it can. `prepareToken` must have run before. */
-export function sendProblem(exchange: Exchange, ports: CheckPorts): string | null {
+export function sendProblem(exchange: Decided, ports: CheckPorts): string | null {
   const request = tokenRequestOf(exchange, entryNow(exchange, ports.snapshot()))
   if (request === null || typeof request === 'string') return credentialProblem(exchange, ports)
   const state = ports.narrowed.state(request)
@@ -55,10 +57,10 @@ const NOT_ISSUED = 'The control plane has not issued one.'
  * not known what an action needs.
  */
 function tokenRequestOf(
-  { connector, request, actions, system }: Exchange,
+  { connector, request, actions, system }: Parsed,
   entry: ConnectorEntry | null,
 ): TokenRequest | string | null {
-  if (connector === undefined || request === undefined || system !== undefined) return null
+  if (connector === undefined || system !== undefined) return null
   if (entry?.minted?.narrow !== true || injectsNone(connector, request)) return null
   if (actions === undefined || actions.length === 0) return 'The action of the request is not known.'
   const readsMore =
@@ -83,15 +85,14 @@ function needOf(
     : `The Connector states no scopes for ${need}.`
 }
 
-function apply(exchange: Exchange, answer: NarrowedAnswer): StageResult {
+function apply(exchange: Parsed, answer: NarrowedAnswer): 'responded' | null {
   if (answer.kind === 'unavailable') return refuseExpired(exchange, problemOf(exchange, answer.reason))
   exchange.narrowed = answer
-  return 'continue'
+  return null
 }
 
 /** Returns the reason, in full sentences, why the exchange cannot be sent. */
-function problemOf({ connector, actions = [] }: Exchange, reason: string): string {
-  const name = connector?.entry.name ?? ''
+function problemOf({ connector, actions = [] }: Parsed, reason: string): string {
   const types = [...new Set(actions.map(({ type }) => type))].slice(0, 3).join(', ')
-  return `Connector "${name}" has no token for ${types}, so the request cannot be sent. ${reason}`
+  return `Connector "${connector?.entry.name ?? ''}" has no token for ${types}, so the request cannot be sent. ${reason}`
 }

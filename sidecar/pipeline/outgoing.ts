@@ -3,7 +3,7 @@ import { connectorScheme } from '../../core/connectors/credentials/connector-sch
 import { stripCredentials, withoutReplaced } from '../../core/connectors/credentials/credentials.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
-import type { Exchange } from './exchange.ts'
+import type { Loaded, Parsed } from './phases.ts'
 import { sentTokenOf } from './sent-token.ts'
 
 /** Outbound headers and target of a request. `injected` is the credential to inject; null when none is injected. */
@@ -15,7 +15,8 @@ export type Outgoing = {
 }
 
 /** Returns the outbound headers and target, without the agent's own credentials. Approvals are bound to this result. */
-export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: CanonicalRequest): Outgoing {
+export function outgoingOf(exchange: Parsed, bound: BoundConnector): Outgoing {
+  const { request } = exchange
   const edit: OutboundEdit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
   const secret = sentTokenOf(exchange)?.secret ?? bound.entry.secret
   if (passesAgentCredential(exchange, bound)) return { edit, injected: null, passesAgentCredential: true }
@@ -31,10 +32,10 @@ export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: C
  * Returns true when the agent's own credential is forwarded: at the enforcement level `monitor`, for a connector
  * without a credential. A connector with minted secrets has one, also while its source fails.
  */
-export function passesAgentCredential({ snapshot }: Exchange, bound: BoundConnector): boolean {
+export function passesAgentCredential({ snapshot }: Loaded, bound: BoundConnector): boolean {
   const { secret, minted } = bound.entry
   const isMissing = secret === null && minted === undefined && connectorScheme(bound).type !== 'none'
-  return snapshot?.gateway.level === 'monitor' && isMissing
+  return snapshot.gateway.level === 'monitor' && isMissing
 }
 
 /** Returns true when the request leaves without the secret of the connector. */

@@ -1,49 +1,71 @@
-import type { Exchange, Stage, StageResult } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import type { Pacer } from './pacer.ts'
+import type { Eventual, Stage } from './stage.ts'
 import type { StageClock } from './stage-clock.ts'
 
-export type StageRunner = {
+/** Stages in order. Each takes the phase that the stage before it returns. */
+export type Stages<In, Out> = {
+  /** Returns the list with one more stage. */
+  readonly next: <Next extends Exchange>(stage: Stage<Out, Next>) => Stages<In, Next>
   /**
-   * Runs stages in order until one has responded. Synchronous stages run without a promise, and most requests need no
-   * promise before `intent`. Rejects when the exchange was aborted before a stage.
+   * Runs the stages until one has responded. Synchronous stages run without a promise, and most requests need no promise
+   * before `intent`. Rejects when the exchange was aborted before a stage.
    */
-  run(stages: readonly Stage[], exchange: Exchange): StageResult | Promise<StageResult | undefined>
+  readonly run: (exchange: In) => Eventual<Out>
+}
+
+export type StageRunner = {
+  /** Returns the list that begins with this stage. */
+  first<In extends Exchange, Next extends Exchange>(stage: Stage<In, Next>): Stages<In, Next>
 }
 
 type Loop = { readonly pacer: Pick<Pacer, 'turnForBody'>; readonly clock: StageClock }
-type Running = StageResult | Promise<StageResult | undefined>
+/** A stage of a list whose order `Stages` has checked: each receives the exchange that the stage before returned. */
+type AnyStage = Stage<never, Exchange>
+type Running = Eventual<Exchange> | Promise<Exchange | 'responded' | undefined>
 
 /**
  * Creates the runner. Before each stage of an exchange with a large body, other requests take a turn. The clock measures
  * each stage until the next one or until the stage returns a promise.
  */
 export function createStageRunner(loop: Loop): StageRunner {
-  return { run: (stages, exchange) => runSynchronously(loop, stages, exchange) }
+  return { first: (stage) => listOf(loop, [stage]) }
+}
+
+function listOf<In extends Exchange, Out extends Exchange>(
+  loop: Loop,
+  stages: readonly AnyStage[],
+): Stages<In, Out> {
+  return {
+    next: (stage) => listOf(loop, [...stages, stage]),
+    // All stages return the exchange that they were given, which the last stage has brought to phase `Out`.
+    run: (exchange) => runSynchronously(loop, stages, exchange) as Eventual<Out>,
+  }
 }
 
 /** Runs the stages up to the first that returns a promise. */
-function runSynchronously(loop: Loop, stages: readonly Stage[], exchange: Exchange): Running {
+function runSynchronously(loop: Loop, stages: readonly AnyStage[], exchange: Exchange): Eventual<Exchange> {
   for (let at = 0; at < stages.length; at++) {
     if (at > 0) exchange.abort.signal.throwIfAborted()
     const result = enter(loop, stages[at], exchange)
     if (result === 'responded') return result
-    if (result !== 'continue') return finish(loop, stages, exchange, { result, next: at + 1 })
+    if (result instanceof Promise) return finish(loop, stages, exchange, { result, next: at + 1 })
   }
-  return 'continue'
+  return exchange
 }
 
 /** Awaits a stage and runs the stages after it. */
 async function finish(
   loop: Loop,
-  stages: readonly Stage[],
+  stages: readonly AnyStage[],
   exchange: Exchange,
   { result, next }: { readonly result: Running; readonly next: number },
-): Promise<StageResult | undefined> {
+): Promise<Exchange | 'responded'> {
   let pending = result
   for (let at = next; ; at++) {
-    if (typeof pending !== 'string') {
+    if (pending instanceof Promise) {
       loop.clock.leave()
-      pending = (await pending) ?? 'continue'
+      pending = (await pending) ?? exchange
     }
     if (pending === 'responded' || at >= stages.length) return pending
     exchange.abort.signal.throwIfAborted()
@@ -51,14 +73,14 @@ async function finish(
   }
 }
 
-function enter(loop: Loop, stage: Stage | undefined, exchange: Exchange): Running {
-  if (stage === undefined) return 'continue'
+function enter(loop: Loop, stage: AnyStage | undefined, exchange: Exchange): Running {
+  if (stage === undefined) return exchange
   const turn = loop.pacer.turnForBody(exchange)
   return turn === null ? start(loop, stage, exchange) : turn.then(() => start(loop, stage, exchange))
 }
 
-function start({ clock }: Loop, stage: Stage, exchange: Exchange): Running {
+function start({ clock }: Loop, stage: AnyStage, exchange: Exchange): Running {
   exchange.stage = stage.name
   if (stage.isQuick !== true) clock.enter(stage.name)
-  return stage.run(exchange)
+  return stage.run(exchange as never)
 }

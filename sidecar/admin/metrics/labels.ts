@@ -1,6 +1,6 @@
 import type { TrafficRecord } from '../../../core/record.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import type { DenyReason } from '../../pipeline/exchange.ts'
+import type { DenyReason } from '../../pipeline/outcome.ts'
 
 /** Bounds the number of label values, because agents can invent them. Values beyond the limit become `other`. */
 export type LabelBounds = {

@@ -2,8 +2,8 @@ import { type BoundHeader, boundHeaders } from '../../../core/connectors/binding
 import { fingerprintText } from '../../../core/connectors/binding/request-fingerprint.ts'
 import { requiredView } from '../../../core/decision/policies/required-groups.ts'
 import { sha256Hex } from '../../process/sha256.ts'
-import type { Exchange } from '../exchange.ts'
 import { outgoingOf } from '../outgoing.ts'
+import type { Decided } from '../phases.ts'
 import { boundBody } from './bound-body.ts'
 import { pinnedStates, type ReadPin } from './pins.ts'
 
@@ -20,14 +20,12 @@ export type BoundRequest = {
   readonly body: string | null
 }
 
-export function boundRequest(exchange: Exchange): BoundRequest {
+export function boundRequest(exchange: Decided): BoundRequest {
   const { connector, request, kind } = exchange
-  if (connector === undefined || request === undefined)
-    throw new Error('the exchange must be routed before its approval is bound')
   const body = boundBody(exchange, connector.connector.unboundMembers)
   // The headers of a CONNECT are not forwarded, so none is bound.
   if (kind === 'tunnel') return { target: request.rawTarget, headers: [], body: body.hash }
-  const { edit } = outgoingOf(exchange, connector, request)
+  const { edit } = outgoingOf(exchange, connector)
   const headers = boundHeaders(connector.connector.name, body.withType(edit.rawHeaders))
   return { target: edit.rawTarget, headers, body: body.hash }
 }
@@ -36,25 +34,25 @@ export function boundRequest(exchange: Exchange): BoundRequest {
  * Returns the binding of an approval as one hash of agent, connector, request, rules and pinned state. A request with
  * another hash needs its own approval.
  */
-export function bindingOf(exchange: Exchange, bound: BoundRequest, pins: readonly ReadPin[] = []): string {
+export function bindingOf(exchange: Decided, bound: BoundRequest, pins: readonly ReadPin[] = []): string {
   const { agent, connector, request, decision, raw, order } = exchange
   return sha256Hex(
     JSON.stringify([
       'hold-2',
-      agent?.id,
-      agent?.name,
-      connector?.entry.id,
+      agent.id,
+      agent.name,
+      connector.entry.id,
       raw.method,
-      request?.scheme,
-      request?.host,
-      request?.port,
-      request?.isUpgrade,
+      request.scheme,
+      request.host,
+      request.port,
+      request.isUpgrade,
       bound.target,
       bound.body,
       bound.headers.map(({ name, value }) => [name, value]),
-      [...(decision?.policies ?? [])].sort(),
-      decision?.permission,
-      requiredView(decision?.requiredGroups ?? []),
+      [...decision.policies].sort(),
+      decision.permission,
+      requiredView(decision.requiredGroups),
       // The approval of an ordered request belongs to its action request, and is shared with no other request.
       ...(order === undefined ? [] : [order.actionRequestId]),
       ...(pins.length === 0 ? [] : [pinnedStates(pins)]),
@@ -66,11 +64,8 @@ export function bindingOf(exchange: Exchange, bound: BoundRequest, pins: readonl
  * Returns a hash of the whole request as received. By this hash the control plane finds the execution that sent the
  * request.
  */
-export function requestFingerprint(exchange: Exchange, bodySha256: string | null): string {
+export function requestFingerprint(exchange: Decided, bodySha256: string | null): string {
   const { agent, connector, request, isOpenEnded } = exchange
-  if (agent === undefined || connector === undefined || request === undefined) {
-    throw new Error('the exchange must be routed before it is held')
-  }
   return sha256Hex(
     fingerprintText({
       ...{ agent: agent.name, connectorType: connector.connector.name, request },

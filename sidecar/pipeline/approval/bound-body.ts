@@ -6,7 +6,7 @@ import { isRefusal, type RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import { sha256Hex } from '../../process/sha256.ts'
 import { bodyHash } from '../body/body-hash.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Parsed } from '../phases.ts'
 
 /** Part of a body to which an approval is bound. `withType` returns the headers with the bound part of Content-Type. */
 export type BoundBody = {
@@ -22,7 +22,7 @@ const OPEN_ENDED = 'open'
  * plain multipart form are bound separately, because an SDK generates a new boundary for each attempt. JSON members
  * that count attempts are not bound (`unboundMembers`).
  */
-export function boundBody(exchange: Exchange, unboundMembers: readonly MemberPath[] = []): BoundBody {
+export function boundBody(exchange: Parsed, unboundMembers: readonly MemberPath[] = []): BoundBody {
   const { bodyBytes, isOpenEnded } = exchange
   if (isOpenEnded === true) return whole(OPEN_ENDED)
   if (bodyBytes === undefined) return whole(null)
@@ -40,9 +40,9 @@ function whole(hash: string | null): BoundBody {
  * Returns the body without these JSON members. Returns null when the body has none of them, or when servers could read
  * the members differently.
  */
-function maskedJson({ request }: Exchange, bytes: Buffer, members: readonly MemberPath[]): string | null {
+function maskedJson({ request }: Parsed, bytes: Buffer, members: readonly MemberPath[]): string | null {
   const keys = members.map((path) => path.join('.'))
-  if (request === undefined || parseBody(bytes, request.body, keys).kind !== 'json') return null
+  if (parseBody(bytes, request.body, keys).kind !== 'json') return null
   const text = bytes.toString('utf8')
   const masked = maskMembers(text, members)
   return masked === text ? null : masked
@@ -54,8 +54,8 @@ function maskedJson({ request }: Exchange, bytes: Buffer, members: readonly Memb
  */
 const PLAIN_BOUNDARY = /^[0-9A-Za-z_-]+$/
 
-function hashParts({ raw, request }: Exchange, bytes: Buffer): string | null {
-  if (request?.body.mediaType !== 'multipart/form-data' || request.body.encoding !== undefined) return null
+function hashParts({ raw, request }: Parsed, bytes: Buffer): string | null {
+  if (request.body.mediaType !== 'multipart/form-data' || request.body.encoding !== undefined) return null
   const boundary = boundaryOf(headerValue(raw.rawHeaders, 'content-type') ?? '')
   if (isRefusal(boundary) || !PLAIN_BOUNDARY.test(boundary)) return null
   const parts = readParts(bytes, boundary)

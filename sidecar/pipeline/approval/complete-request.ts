@@ -1,7 +1,7 @@
 import { isRecord } from '../../../core/connectors/fields/fields.ts'
 import { isPlainJson, parseBody } from '../../../core/request/body/body.ts'
 import type { CanonicalRequest } from '../../../core/request/canonical.ts'
-import type { Exchange } from '../exchange.ts'
+import { type Evaluated, type Governed, setConnector } from '../phases.ts'
 import type { ReadPin } from './pins.ts'
 
 /**
@@ -9,25 +9,26 @@ import type { ReadPin } from './pins.ts'
  * then refuses the request in any other state. Returns the names of the added members. A body in another format than
  * JSON is not changed.
  */
-export function completeRequest(exchange: Exchange, pins: readonly ReadPin[]): readonly string[] {
-  const { connector, request, body } = exchange
-  if (connector?.entry.pins !== 'send') return []
+export function completeRequest(exchange: Evaluated, pins: readonly ReadPin[]): readonly string[] {
+  if (exchange.connector === undefined || exchange.connector.entry.pins !== 'send') return []
+  const { connector, request, body, losesParameter } = exchange
   const inMutation = pins.find(({ pin, value }) => pin.isInMutation === true && value !== null)
   if (inMutation !== undefined) return completeMutation(exchange, inMutation)
   const members = membersOf(pins)
   const names = Object.keys(members)
-  if (names.length === 0 || request === undefined) return []
-  const completed = withMembers(exchange, request, members)
+  if (names.length === 0) return []
+  const completed = withMembers(exchange, members)
   if (completed === null) return []
   exchange.bodyBytes = Buffer.from(completed)
-  exchange.request = body.isEmpty ? withJsonType(request) : request
+  if (body.isEmpty)
+    setConnector(exchange, connector, { request: withJsonType(request), losesOther: losesParameter })
   return names
 }
 
-function completeMutation(exchange: Exchange, { value }: ReadPin): readonly string[] {
+function completeMutation(exchange: Governed, { value }: ReadPin): readonly string[] {
   const { bodyBytes, connector, request } = exchange
-  const complete = connector?.connector.pins?.complete
-  if (bodyBytes === undefined || request === undefined || complete === undefined || value === null) return []
+  const complete = connector.connector.pins?.complete
+  if (bodyBytes === undefined || complete === undefined || value === null) return []
   const view = isPlainJson(request.body) ? parseBody(bodyBytes, request.body, []) : null
   const completed = view?.kind === 'json' ? complete(bodyBytes.toString('utf8'), value) : null
   if (completed === null) return []
@@ -47,8 +48,7 @@ function membersOf(pins: readonly ReadPin[]): Readonly<Record<string, string>> {
  * the members is already present.
  */
 function withMembers(
-  { body, bodyBytes }: Exchange,
-  request: CanonicalRequest,
+  { body, bodyBytes, request }: Governed,
   members: Readonly<Record<string, string>>,
 ): string | null {
   const added = JSON.stringify(members)

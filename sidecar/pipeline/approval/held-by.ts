@@ -6,7 +6,7 @@ import { ACCOUNT_HEADERS } from '../../../core/request/header-names.ts'
 import type { HeldBy } from '../../../core/wire/gateway/hold.ts'
 import { sha256Hex } from '../../process/sha256.ts'
 import { describeUnread } from '../body/unread-body.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Decided } from '../phases.ts'
 import { primaryInput } from '../record/record-audit.ts'
 
 /** Sources of a decision whose rules a grant can name. */
@@ -16,13 +16,12 @@ const SOURCES: ReadonlySet<string> = new Set(['permission', 'policy', 'default']
  * Returns the rules that hold the request, for which a grant may release it. Undefined for a request that no grant can cover:
  * with several or undetermined actions, with a body that is unread or still open, or with hosts that the provider reaches.
  */
-export function heldBy(exchange: Exchange, headers: readonly BoundHeader[]): HeldBy | undefined {
-  const { actions = [], named, decision, isOpenEnded, connector } = exchange
+export function heldBy(exchange: Decided, headers: readonly BoundHeader[]): HeldBy | undefined {
+  const { actions, named, decision, isOpenEnded, connector } = exchange
   const input = primaryInput(exchange)
-  if (decision === undefined || input === null || !SOURCES.has(decision.source)) return undefined
-  if (connector === undefined) return undefined
+  if (input === null || !SOURCES.has(decision.source)) return undefined
   if (actions.length !== 1 || isOpenEnded === true) return undefined
-  if (named?.kind !== 'actions' || named.announces !== undefined) return undefined
+  if (named.kind !== 'actions' || named.announces !== undefined) return undefined
   if (describeUnread(exchange) !== null || input.reach !== undefined) return undefined
   const type = connector.connector.name
   // The idempotency key is new for each request, and selects nothing but an earlier answer to the same request.
@@ -38,9 +37,9 @@ export function heldBy(exchange: Exchange, headers: readonly BoundHeader[]): Hel
  * Returns the server of the request, and how it is addressed. Several MCP servers may share a host, and no name or parameter
  * of an MCP action has its path.
  */
-function endpointOf({ request, raw }: Exchange, type: string): readonly unknown[] {
-  const address = [raw.method, request?.scheme, request?.host, request?.port, request?.isUpgrade]
-  return type === 'mcp' ? [...address, request?.rawPath] : address
+function endpointOf({ request, raw }: Decided, type: string): readonly unknown[] {
+  const address = [raw.method, request.scheme, request.host, request.port, request.isUpgrade]
+  return type === 'mcp' ? [...address, request.rawPath] : address
 }
 
 type Common = {

@@ -13,7 +13,7 @@ import { storableForm, storableText } from '../../../core/storable.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import { describeUnread } from '../body/unread-body.ts'
 import { primaryType } from '../classification/primary-action.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Decided } from '../phases.ts'
 import { primaryInput } from '../record/record-audit.ts'
 import { type BoundRequest, requestFingerprint } from './binding.ts'
 import { heldBy } from './held-by.ts'
@@ -30,11 +30,8 @@ export type HoldFacts = {
  * Builds the approval card, which shows the canonical request and its effect in full. Several actions (a batch) are
  * listed in `parameters.actions`, undetermined candidates in `parameters.candidates`.
  */
-export function describeHold(exchange: Exchange, { binding, bound, bodySha256, pins }: HoldFacts): HoldBody {
-  const { agent, connector, request, decision, actions = [] } = exchange
-  if (agent === undefined || connector === undefined || request === undefined || decision === undefined) {
-    throw new Error('the exchange must be decided before it is held')
-  }
+export function describeHold(exchange: Decided, { binding, bound, bodySha256, pins }: HoldFacts): HoldBody {
+  const { agent, connector, request, decision, actions } = exchange
   const type = primaryType(exchange) ?? ''
   const primary = actions.find((action) => action.type === type)
   const { decisive } = decision
@@ -73,10 +70,10 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256, p
  * Returns the parameters for the card. Replaces characters that the control plane cannot store, because they would
  * prevent the approval.
  */
-function parametersOf(exchange: Exchange, primary: Action | undefined): Parameters {
-  const { actions = [], named, isOpenEnded } = exchange
+function parametersOf(exchange: Decided, primary: Action | undefined): Parameters {
+  const { actions, named, isOpenEnded } = exchange
   const isBatch = actions.length > 1
-  const list = named?.kind === 'candidates' ? 'candidates' : 'actions'
+  const list = named.kind === 'candidates' ? 'candidates' : 'actions'
   return storableForm({
     ...(isBatch ? { [list]: actions.map(describeAction) } : primary?.parameters),
     ...(isBatch ? {} : reasonFor(primary)),
@@ -89,9 +86,9 @@ function parametersOf(exchange: Exchange, primary: Action | undefined): Paramete
  * Returns the body fields that are not parameters of the action. Omits the agent's own credential, which a later stage
  * removes.
  */
-function besides(exchange: Exchange, parameters: Parameters = {}): Parameters {
+function besides(exchange: Decided, parameters: Parameters = {}): Parameters {
   const { bodyBytes, request, connector, scan } = exchange
-  if (bodyBytes === undefined || request === undefined || connector === undefined) return {}
+  if (bodyBytes === undefined) return {}
   const { carriers, undescribed } = connector.connector
   const view =
     scan?.bytes === bodyBytes ? scannedFields(bodyBytes, scan.result) : parseBody(bodyBytes, request.body, [])

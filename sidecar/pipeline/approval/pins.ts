@@ -1,7 +1,7 @@
 import { MAX_PINS, type Pin } from '../../../core/connectors/binding/pin.ts'
 import type { PinView } from '../../../core/wire/gateway/internal.ts'
-import type { Exchange } from '../exchange.ts'
 import { lookUpContextOf } from '../look-up-context.ts'
+import type { Decided, Evaluated } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 
 /**
@@ -13,18 +13,18 @@ export type ReadPin = { readonly pin: Pin; readonly value: string | null }
  * Reads the state on which the request acts, with the credential of the connector. Returns no pins while the action is
  * undetermined among candidates.
  */
-export function readPins(
-  exchange: Exchange,
+export async function readPins(
+  exchange: Evaluated,
   { lookUps }: Pick<PipelinePorts, 'lookUps'>,
 ): Promise<readonly ReadPin[]> {
+  if (exchange.connector === undefined) return []
   const read = async (pin: Pin): Promise<ReadPin> => ({ pin, value: await readState(pin, exchange, lookUps) })
   return Promise.all(pinsOf(exchange).map(read))
 }
 
-function pinsOf({ connector, request, named }: Exchange): readonly Pin[] {
-  const table = connector?.connector.pins
-  if (table === undefined || connector === undefined || request === undefined) return []
-  if (named?.kind !== 'actions') return []
+function pinsOf({ connector, request, named }: Decided): readonly Pin[] {
+  const table = connector.connector.pins
+  if (table === undefined || named.kind !== 'actions') return []
   const place = { request, config: connector.config }
   return named.actions.flatMap((action) => table.of(action, place)).slice(0, MAX_PINS)
 }
@@ -32,7 +32,7 @@ function pinsOf({ connector, request, named }: Exchange): readonly Pin[] {
 /** Reads the state of one pin. Returns the first answer of its look-ups; null when no look-up has an answer. */
 async function readState(
   { reads }: Pin,
-  exchange: Exchange,
+  exchange: Decided,
   lookUps: PipelinePorts['lookUps'],
 ): Promise<string | null> {
   for (const read of reads) {

@@ -9,6 +9,7 @@ import { formatOf } from '../../../core/request/body/body.ts'
 import { isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { Exchange } from '../exchange.ts'
+import type { Governed, HasRequest } from '../phases.ts'
 
 const asked = new WeakMap<CompiledPolicy, boolean>()
 /** Matches expressions in policy conditions whose value may come from the body. */
@@ -16,10 +17,9 @@ const BODY_FACTS =
   /\b(parameters|resource)\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query|headers)\b)/
 
 /** Returns a refusal when an unreadable body hides facts that a policy or an approver needs; otherwise null. */
-export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
+export function judgeHiddenFacts(exchange: Governed): Refusal | null {
   const { connector, request, body } = exchange
-  if (connector === undefined || request === undefined || body.isEmpty || hasReadableBody(exchange))
-    return null
+  if (body.isEmpty || hasReadableBody(exchange)) return null
   const named = classify(connector, request, { kind: 'opaque' })
   return isRefusal(named) ? named : null
 }
@@ -54,7 +54,7 @@ export function bodyQuestions(
  * Returns true when one of the questions concerns the agent and connector of this exchange. Then a readable body must
  * be read: without the fact the condition has no value, and can only make the decision stricter.
  */
-export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchange): boolean {
+export function areAskedFor(questions: readonly BodyQuestion[], exchange: Governed): boolean {
   return questions.length > 0 && questions.some(isAskedBy(exchange))
 }
 
@@ -63,12 +63,11 @@ export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchan
  * classes.
  */
 function dependsOnEffects(
-  exchange: Exchange,
+  exchange: Governed,
   actions: readonly Action[],
   effects: readonly EffectClass[],
 ): boolean {
   const { snapshot, agent } = exchange
-  if (snapshot === undefined || agent === undefined) return true
   const isAsked = isAskedBy(exchange)
   return actions.some((action) => {
     const { connector, type } = action
@@ -86,22 +85,22 @@ function dependsOnEffects(
  * is sent with a narrowed token, which may change workflows only if the push does.
  */
 export function needsTrees(
-  exchange: Exchange,
+  exchange: Governed,
   actions: readonly Action[],
   effects: readonly EffectClass[],
 ): boolean {
-  const isNarrowed = exchange.connector?.entry.minted?.narrow === true
+  const isNarrowed = exchange.connector.entry.minted?.narrow === true
   return isNarrowed || dependsOnEffects(exchange, actions, effects)
 }
 
 /** Returns true when a policy condition or a permission reads the effect classes of these actions. */
-export function areEffectsRead({ snapshot }: Exchange, actions: readonly Action[]): boolean {
-  if (snapshot === undefined || snapshot.permissions.effects.size > 0) return true
+export function areEffectsRead({ snapshot }: Governed, actions: readonly Action[]): boolean {
+  if (snapshot.permissions.effects.size > 0) return true
   return actions.some(({ type }) => snapshot.policies.matching(type).some(looksAtEffects))
 }
 
 /** Returns the labels of the policies that need body facts of this exchange. */
-export function askingPolicies(questions: readonly BodyQuestion[], exchange: Exchange): readonly string[] {
+export function askingPolicies(questions: readonly BodyQuestion[], exchange: Governed): readonly string[] {
   const asking = questions.filter(isAskedBy(exchange))
   return [...new Set(asking.flatMap(({ policy }) => (policy === null ? [] : [labelOf(policy)])))]
 }
@@ -110,19 +109,18 @@ function labelOf({ name, tier }: CompiledPolicy): string {
   return policyLabel(tier === 'platform' ? { policyName: name, tier } : { policyName: name })
 }
 
-function isAskedBy({ agent, connector, snapshot }: Exchange): (question: BodyQuestion) => boolean {
-  if (agent === undefined || connector === undefined) return () => true
+function isAskedBy({ agent, connector, snapshot }: Governed): (question: BodyQuestion) => boolean {
   const common = {
     agent,
     connector: { name: connector.entry.name, type: connector.connector.name },
-    ...(snapshot === undefined ? {} : { gateway: snapshot.gateway }),
+    gateway: snapshot.gateway,
   }
   return ({ policy, action }) => policy === null || concerns(policy, { ...common, action })
 }
 
 /** Returns true for a body in a format with fields: JSON or a form. */
-export function hasReadableBody({ request, body }: Exchange): boolean {
-  return !body.isEmpty && formatOf(request?.body.mediaType) !== 'opaque'
+export function hasReadableBody({ request, body }: Exchange & HasRequest): boolean {
+  return !body.isEmpty && formatOf(request.body.mediaType) !== 'opaque'
 }
 
 function looksAtEffects({ rules }: CompiledPolicy): boolean {

@@ -5,8 +5,8 @@ import { isRefusal, type Refusal, refusal } from '../../../core/request/canonica
 import { scanJson, scanShortJson } from '../../../core/request/json/json-scan.ts'
 import type { ScannedJson } from '../../../core/request/json/json-scanner.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
+import type { Governed } from '../phases.ts'
 
 /** Result of a body scan, with the bytes and members for which it was made. */
 export type BodyScan = {
@@ -16,8 +16,8 @@ export type BodyScan = {
 }
 
 /** Returns the JSON members to keep in the scan of this exchange's body; null when the body is not scanned. */
-export function membersToScan({ connector, request, body, template }: Exchange): readonly string[] | null {
-  if (connector === undefined || request === undefined || body.isEmpty) return null
+export function membersToScan({ connector, request, body, template }: Governed): readonly string[] | null {
+  if (body.isEmpty) return null
   if (!isPlainJson(request.body)) return null
   return template === null ? scannedMembers(connector, request) : template.scans.members(connector, request)
 }
@@ -26,8 +26,8 @@ export function membersToScan({ connector, request, body, template }: Exchange):
  * Returns a refusal for a body in another format than JSON when the connector must scan the body for tools or URLs.
  * Many servers parse JSON under any media type. Returns null for other requests.
  */
-export function judgeUnscanned({ connector, request, body }: Exchange): Refusal | null {
-  if (connector?.connector.find === undefined || request === undefined || body.isEmpty) return null
+export function judgeUnscanned({ connector, request, body }: Governed): Refusal | null {
+  if (connector.connector.find === undefined || body.isEmpty) return null
   const { config } = connector
   const isRead = isPlainJson(request.body) || connector.connector.hasOpaqueBody?.(request, config) === true
   if (isRead || scannedMembers(connector, request) === null) return null
@@ -42,14 +42,14 @@ export function judgeUnscanned({ connector, request, body }: Exchange): Refusal 
  * when rules change.
  */
 export function scanBody(
-  exchange: Exchange,
+  exchange: Governed,
   bytes: Buffer,
   { keep, pacer }: { readonly keep: readonly string[]; readonly pacer: Pacer },
 ): BodyView | Refusal | Promise<BodyView | Refusal> {
   if (bytes.length === 0) return { kind: 'absent' }
   const known = exchange.scan
   if (known !== undefined && known.bytes === bytes && known.keep === keep) return viewOf(known.result)
-  const request = { keep, find: exchange.connector?.connector.find }
+  const request = { keep, find: exchange.connector.connector.find }
   const remember = (result: ScannedJson | Refusal): BodyView | Refusal => {
     if (isRefusal(result)) return result
     exchange.scan = { bytes, keep, result }

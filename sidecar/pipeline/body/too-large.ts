@@ -2,7 +2,7 @@ import { ruleLabel } from '../../../core/decision/policies/rule-label.ts'
 import { isRefusal, type Refusal, refusal } from '../../../core/request/canonical.ts'
 import { cachedDecisionsFor } from '../classification/exchange-decision.ts'
 import { classifyByRequestLine } from '../classification/provisional-classification.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Decided, Governed } from '../phases.ts'
 import { askingPolicies } from './body-facts.ts'
 
 const MIB = 1024 * 1024
@@ -18,7 +18,7 @@ export function sizeText(bytes: number): string {
  * Returns the refusal of a body above the limit of its class. The refusal names the limit and the policies that read
  * the body.
  */
-export function tooLong(exchange: Exchange, limit: number): Refusal {
+export function tooLong(exchange: Governed, limit: number): Refusal {
   const who = policiesThatLook(exchange)
   const size = sizeText(limit)
   const detail =
@@ -36,7 +36,7 @@ export function tooLong(exchange: Exchange, limit: number): Refusal {
  * Adds the policies that require the body to the detail of a `body_too_large` refusal. Other refusals are returned
  * unchanged.
  */
-export function withPolicies(exchange: Exchange, wrong: Refusal): Refusal {
+export function withPolicies(exchange: Governed, wrong: Refusal): Refusal {
   if (wrong.code !== 'body_too_large') return wrong
   const who = policiesThatLook(exchange)
   if (who === null) return wrong
@@ -48,17 +48,16 @@ export function withPolicies(exchange: Exchange, wrong: Refusal): Refusal {
 }
 
 /** Returns the refusal of a body above the limit of held bodies. */
-export function tooLongToHold({ decision }: Exchange, limit: number): Refusal {
-  const rule = decision?.decisive === undefined ? decision?.permissionPattern : ruleLabel(decision.decisive)
-  const by = rule === undefined || rule === null ? '' : ` (${rule})`
+export function tooLongToHold({ decision }: Decided, limit: number): Refusal {
+  const rule = decision.decisive === undefined ? decision.permissionPattern : ruleLabel(decision.decisive)
+  const by = rule === null ? '' : ` (${rule})`
   const textOf = (what: string) => `${what} may have a body of at most ${sizeText(limit)}.`
   const detail = textOf(`A request that requires approval${by}`)
   return { ...refusal('body_too_large', detail), brief: textOf('A request that requires approval') }
 }
 
-function policiesThatLook(exchange: Exchange): string | null {
+function policiesThatLook(exchange: Governed): string | null {
   const { connector, request, body } = exchange
-  if (connector === undefined || request === undefined) return null
   const provisional = classifyByRequestLine(connector, request, body.isEmpty)
   if (isRefusal(provisional)) return null
   const names = askingPolicies(cachedDecisionsFor(provisional, exchange).questions, exchange)

@@ -4,20 +4,20 @@ import { type BodyInfo, isRefusal, type Refusal, refusal } from '../../../core/r
 import { storableText } from '../../../core/storable.ts'
 import type { UnreadBody } from '../../../core/wire/gateway/internal.ts'
 import type { Exchange } from '../exchange.ts'
+import type { Governed } from '../phases.ts'
 import { bodyHash } from './body-hash.ts'
 
 /** Returns the declaration that makes bodies of this request opaque; null without one. */
-function opaqueDeclaration({ connector, request }: Exchange): 'Connector' | 'row' | null {
-  return connector === undefined || request === undefined ? null : opaqueBy(connector, request)
+function opaqueDeclaration({ connector, request }: Governed): 'Connector' | 'row' | null {
+  return opaqueBy(connector, request)
 }
 
 /**
  * Returns true for a body that is declared opaque and whose headers mark it as unreadable. A request with an unread
  * body is classified by its line alone.
  */
-export function staysUnread(exchange: Exchange): boolean {
-  const { request } = exchange
-  return request !== undefined && labelProblem(request.body) !== null && opaqueDeclaration(exchange) !== null
+export function staysUnread(exchange: Governed): boolean {
+  return labelProblem(exchange.request.body) !== null && opaqueDeclaration(exchange) !== null
 }
 
 /**
@@ -26,12 +26,12 @@ export function staysUnread(exchange: Exchange): boolean {
  * body is read, only its headers are checked. A body without an end needs the declaration, because it can be neither
  * shown nor quoted.
  */
-export function judgeUnread(exchange: Exchange): Refusal | null {
+export function judgeUnread(exchange: Governed): Refusal | null {
   const { request, body, bodyBytes, isOpenEnded } = exchange
-  if (request === undefined || body.isEmpty || opaqueDeclaration(exchange) !== null) return null
+  if (body.isEmpty || opaqueDeclaration(exchange) !== null) return null
   if (wasScanned(exchange)) return null
   if (isOpenEnded === true) return unread('the client has not finished sending the body')
-  if (exchange.connector?.connector.quotesUnreadBody === true) return null
+  if (exchange.connector.connector.quotesUnreadBody === true) return null
   return bodyBytes === undefined ? judgeLabel(request.body) : judgeBytes(bodyBytes, request.body)
 }
 
@@ -77,9 +77,9 @@ const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8'])
  * Describes an unreadable body for the approval card. Returns null when the card shows the body, and when the body is
  * empty.
  */
-export function describeUnread(exchange: Exchange): UnreadBody | null {
+export function describeUnread(exchange: Governed): UnreadBody | null {
   const { request, bodyBytes, connector } = exchange
-  if (request === undefined || bodyBytes === undefined || bodyBytes.length === 0) return null
+  if (bodyBytes === undefined || bodyBytes.length === 0) return null
   if (wasScanned(exchange)) return null
   const view = parseBody(bodyBytes, request.body, [])
   if (!isRefusal(view) && view.kind !== 'opaque' && view.kind !== 'invalid') return null
@@ -87,7 +87,7 @@ export function describeUnread(exchange: Exchange): UnreadBody | null {
   const type = mediaType === undefined ? 'no media type' : `media type ${shortened(mediaType)}`
   const encoded = encoding === undefined ? '' : `, ${shortened(encoding)}-encoded`
   const facts = `${bodyBytes.length} bytes, ${type}${encoded}, SHA-256 ${bodyHash(bodyBytes)}`
-  const quotes = connector?.connector.quotesUnreadBody === true
+  const quotes = connector.connector.quotesUnreadBody === true
   return {
     description: `The body is not shown${quotes ? ' in full' : ''}: ${facts}. ${quotes ? QUOTED : whyHeld(exchange)}`,
     excerpt: quotes ? excerptOf(bodyBytes) : null,
@@ -97,7 +97,7 @@ export function describeUnread(exchange: Exchange): UnreadBody | null {
 const DECLARED_BY = { Connector: 'The Connector', row: 'The definition of the action' } as const
 const QUOTED = 'The card shows the beginning of the body. An approval covers exactly this body.'
 
-function whyHeld(exchange: Exchange): string {
+function whyHeld(exchange: Governed): string {
   const by = opaqueDeclaration(exchange) ?? 'Connector'
   return `${DECLARED_BY[by]} declares the body opaque. An approval covers exactly this body.`
 }

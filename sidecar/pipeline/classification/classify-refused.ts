@@ -1,10 +1,10 @@
 import { classify, decidingKeys } from '../../../core/connectors/classify.ts'
 import type { Classification } from '../../../core/connectors/connector.ts'
+import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { parseBody } from '../../../core/request/body/body.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { hasReadableBody } from '../body/body-facts.ts'
-import { Evaluation } from '../evaluation.ts'
-import type { Exchange } from '../exchange.ts'
+import { type Parsed, setActions, startEvaluation } from '../phases.ts'
 import { classifyByRequestLine, isSettledByBody } from './provisional-classification.ts'
 
 /**
@@ -18,31 +18,31 @@ const MAX_READ = 16 * 1024
  * request line suffices for most requests. Where the class depends on the body, a body that has already arrived is
  * read; otherwise the strictest candidate represents the request.
  */
-export function classifyRefused(exchange: Exchange): undefined | Promise<undefined> {
-  const { connector: bound, request, actions } = exchange
-  if (bound === undefined || request === undefined || actions !== undefined) return undefined
+export function classifyRefused(exchange: Parsed, bound: BoundConnector): undefined | Promise<undefined> {
+  const { request } = exchange
   const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
   if (isRefusal(provisional)) settle(exchange, classify(bound, request, { kind: 'absent' }))
   else settle(exchange, provisional.named)
   const isByBody = isRefusal(provisional) || isSettledByBody(provisional.named)
-  return isByBody && hasArrived(exchange) ? classifyByBody(exchange) : undefined
+  return isByBody && hasArrived(exchange) ? classifyByBody(exchange, bound) : undefined
 }
 
-function hasArrived(exchange: Exchange): boolean {
-  const { length, encoding } = exchange.request?.body ?? {}
+function hasArrived(exchange: Parsed): boolean {
+  const { length, encoding } = exchange.request.body
   const isHere = length === exchange.body.bytesIn && encoding === undefined
   return isHere && (length ?? 0) <= MAX_READ && hasReadableBody(exchange)
 }
 
-async function classifyByBody(exchange: Exchange): Promise<undefined> {
-  const { connector: bound, request } = exchange
+async function classifyByBody(exchange: Parsed, bound: BoundConnector): Promise<undefined> {
+  const { request } = exchange
   const bytes = await exchange.body.buffer(MAX_READ)
-  if (bytes === null || bound === undefined || request === undefined) return
+  if (bytes === null) return
   const view = parseBody(bytes, request.body, decidingKeys(bound, request))
   if (!isRefusal(view)) settle(exchange, classify(bound, request, view))
 }
 
-function settle(exchange: Exchange, named: Classification): void {
+function settle(exchange: Parsed, named: Classification): void {
   if (isRefusal(named)) return
-  exchange.evaluation = new Evaluation(undefined, named)
+  startEvaluation(exchange)
+  setActions(exchange, named)
 }

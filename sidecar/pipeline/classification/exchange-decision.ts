@@ -7,11 +7,11 @@ import type { CompiledPolicy } from '../../../core/decision/policies/compiled-po
 import { proxiedInputs } from '../../../core/decision/proxied.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import { bodyQuestions } from '../body/body-facts.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Classified, Governed, Loaded } from '../phases.ts'
 import type { CachedDecisions, ProvisionalClassification } from './provisional-classification.ts'
 
 /** Returns the decision about a request whose body was read. The strictest decision applies where candidates remain. */
-export function decideWithBody(exchange: Exchange, named: Named, nowMs: number): Decision {
+export function decideWithBody(exchange: Governed, named: Named, nowMs: number): Decision {
   const { rules, inputs } = decisionInputs(exchange, judgedActions(named), nowMs)
   const decision = decideNamed(rules, named, inputs)
   return decision === 'split' ? decideAll(rules, inputs) : decision
@@ -23,12 +23,12 @@ export function decideWithBody(exchange: Exchange, named: Named, nowMs: number):
  * time, a header or the body.
  */
 export function decideProvisional(
-  exchange: Exchange,
+  exchange: Governed,
   provisional: ProvisionalClassification,
   nowMs: number,
 ): Decision | 'split' {
   const { isSteady, decisions } = cachedDecisionsFor(provisional, exchange)
-  const agent = exchange.agent?.name ?? ''
+  const agent = exchange.agent.name
   const known = decisions.get(agent)
   if (known !== undefined) return known
   const { rules, inputs } = decisionInputs(exchange, judgedActions(provisional.named), nowMs)
@@ -38,20 +38,17 @@ export function decideProvisional(
 }
 
 /** Returns the decision about a request by its current classification, with or without its body. */
-export function decideNow(exchange: Exchange, nowMs: number): Decision {
-  const { provisional, named = NOTHING } = exchange
+export function decideNow(exchange: Classified, nowMs: number): Decision {
+  const { provisional, named } = exchange
   const decision = provisional === undefined ? 'split' : decideProvisional(exchange, provisional, nowMs)
   return decision === 'split' ? decideWithBody(exchange, named, nowMs) : decision
 }
 
-const NOTHING: Named = { kind: 'actions', actions: [] }
-
 /** Returns the cached decisions of a provisional classification under the snapshot of the exchange. */
 export function cachedDecisionsFor(
   provisional: ProvisionalClassification,
-  { snapshot }: Exchange,
+  { snapshot }: Loaded,
 ): CachedDecisions {
-  if (snapshot === undefined) throw new Error('the exchange must have a snapshot before it is decided')
   const known = provisional.cached
   if (known !== null && known.snapshot === snapshot) return known
   const cached = newCachedDecisions(judgedActions(provisional.named), snapshot)
@@ -84,18 +81,15 @@ function looksBeyondLine({ rules }: CompiledPolicy): boolean {
 
 /** Returns the rules and facts for the decision about this exchange's actions. */
 function decisionInputs(
-  exchange: Exchange,
+  exchange: Governed,
   actions: readonly Action[],
   nowMs: number,
 ): ReturnType<typeof proxiedInputs> {
   const { snapshot, agent, connector: bound, request } = exchange
-  if (snapshot === undefined || agent === undefined || bound === undefined || request === undefined) {
-    throw new Error('the exchange must be identified and routed before it is decided')
-  }
   return proxiedInputs({ snapshot, agent, bound, request, body: bodyOf(exchange), nowMs }, actions)
 }
 
-function bodyOf({ body, bodyBytes }: Exchange): BodyFact {
+function bodyOf({ body, bodyBytes }: Governed): BodyFact {
   if (bodyBytes !== undefined) return bodyBytes.length === 0 ? null : bodyBytes
   return body.isEmpty ? null : 'unread'
 }

@@ -1,6 +1,6 @@
 import { isBeside } from '../../../core/action/action.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Classified } from '../phases.ts'
 
 /** An action that the control plane ordered. The spent decision token of the order alone does not release a hold. */
 export type OrderedAction = {
@@ -14,7 +14,7 @@ export type OrderedAction = {
  * Denies an ordered request whose class differs from the ordered action. All else, including further actions of the
  * request, is decided like live traffic.
  */
-export function decideOrdered({ order, actions = [] }: Exchange, decision: Decision): Decision {
+export function decideOrdered({ order, actions }: Classified, decision: Decision): Decision {
   if (order === undefined || decision.verdict === 'deny') return decision
   const other = actions.find((action) => !isBeside(action) && action.type !== order.actionType)
   if (other === undefined) return decision

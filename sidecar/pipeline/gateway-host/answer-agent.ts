@@ -1,7 +1,8 @@
 import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
 import { HEADERS } from '../../../core/wire/limits.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
+import type { Routed, Unowned } from '../phases.ts'
+import type { Stage } from '../stage.ts'
 import { callTool, type ToolContext, toolsOf } from './tools.ts'
 
 type Deps = {
@@ -16,22 +17,19 @@ const MAX_BODY_BYTES = 64 * 1024
  * Creates the stage that answers requests at the gateway's own host: `GET /.well-known/chaperone` and the MCP endpoint
  * `POST /mcp`. Nothing is sent upstream, and nothing here changes what the agent may do.
  */
-export function createAnswer(deps: Deps): Stage {
+export function createAnswer(deps: Deps): Stage<Routed, Routed> {
   return {
     name: 'answer',
     isQuick: true,
-    run: (exchange) => (isForGateway(exchange) ? answerAgent(exchange, deps) : 'continue'),
+    run: (exchange) =>
+      exchange.connector === undefined && exchange.request.host === GATEWAY_HOST
+        ? answerAgent(exchange, deps)
+        : exchange,
   }
 }
 
-function isForGateway({ connector, request }: Exchange): boolean {
-  return connector === undefined && request?.host === GATEWAY_HOST
-}
-
-async function answerAgent(exchange: Exchange, { ports, pacer }: Deps): Promise<StageResult> {
-  const { snapshot, agent, request, outcome, reply } = exchange
-  if (snapshot === undefined || agent === undefined || request === undefined)
-    throw new Error('the agent must be identified before the gateway answers it')
+async function answerAgent(exchange: Unowned, { ports, pacer }: Deps): Promise<'responded'> {
+  const { snapshot, agent, outcome, reply } = exchange
   const { status, body } = await answerOf(exchange, {
     ...{ snapshot, agent, ports },
     runSliced: (work) => pacer.run(exchange, work),
@@ -50,9 +48,9 @@ async function answerAgent(exchange: Exchange, { ports, pacer }: Deps): Promise<
   return 'responded'
 }
 
-async function answerOf(exchange: Exchange, context: ToolContext): Promise<Answer> {
+async function answerOf(exchange: Unowned, context: ToolContext): Promise<Answer> {
   const { raw, request } = exchange
-  const path = request?.rawPath
+  const path = request.rawPath
   if (path === '/.well-known/chaperone' && raw.method === 'GET')
     return { status: 200, body: wellKnown(context) }
   if (path !== '/mcp')

@@ -15,8 +15,9 @@ import type { RecordAudit } from '../../../core/record.ts'
 import { storableForm, storableText } from '../../../core/storable.ts'
 import { sha256Hex } from '../../process/sha256.ts'
 import { primaryAction } from '../classification/primary-action.ts'
-import type { DenyReason, Exchange } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
 import { killedBy } from '../kill-switch.ts'
+import type { DenyReason } from '../outcome.ts'
 
 /**
  * Returns the data of the audit events of a refused or killed exchange. Returns null for other exchanges, so that

@@ -1,6 +1,7 @@
 import type { Decision } from '../../../core/decision/decision.ts'
 import { primaryType } from '../classification/primary-action.ts'
-import type { DenyReason, Exchange, StageResult } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
+import type { DenyReason } from '../outcome.ts'
 import { refuse } from './refuse.ts'
 
 /** Sends a denial (403) with the decision and the ids of its rules. */
@@ -8,7 +9,7 @@ export function deny(
   exchange: Exchange,
   decision: Decision,
   reason: DenyReason = reasonOf(decision),
-): StageResult {
+): 'responded' {
   const policies = decision.policies.flatMap((ref) => ref.split('@')[0] ?? [])
   return refuse(exchange, {
     code: 'denied',

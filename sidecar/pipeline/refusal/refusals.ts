@@ -4,6 +4,7 @@ import type { Refusal, RefusalRow } from '../../../core/state/refusal-windows.ts
 import { createLru } from '../../collections/lru.ts'
 import { primaryAction } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
+import { dropIntent } from '../phases.ts'
 import type { AggregateRow, PipelinePorts, RefusalPort } from '../ports.ts'
 import { buildRecord } from '../record/record.ts'
 import { isEventful } from '../record/record-audit.ts'
@@ -105,7 +106,7 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
 function moveTo(row: RefusalRow<RefusalRecord>, exchange: Exchange, { journal, newId }: RefusalsDeps): void {
   const { intent, recordId: id, intentSeq: seq } = exchange
   if (intent !== undefined && id !== undefined && seq !== undefined) journal.drop({ id, seq }, intent)
-  exchange.intent = undefined
+  dropIntent(exchange)
   exchange.recordId = row.item.id
   exchange.intentSeq = row.item.seq
   exchange.refusalRow = row

@@ -3,7 +3,8 @@ import { ChaperoneError, ERRORS, type ErrorCode, errorBody } from '../../../core
 import type { Refusal } from '../../../core/request/canonical.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { HEADERS } from '../../../core/wire/limits.ts'
-import type { DenyReason, Exchange, StageResult } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
+import type { DenyReason } from '../outcome.ts'
 import { shownRefusal } from './brief-refusal.ts'
 import { shapeRefusal } from './refusal-shape.ts'
 
@@ -31,7 +32,7 @@ export type Refused = {
  * Sends a refusal and sets the outcome for the record. All refusals of the pipeline are sent by this function. Sends
  * nothing when a response has started.
  */
-export function refuse(exchange: Exchange, refused: Refused): StageResult {
+export function refuse(exchange: Exchange, refused: Refused): 'responded' {
   const { outcome, reply } = exchange
   if (reply.isStarted) return 'responded'
   outcome.denyReason = refused.reason
@@ -58,19 +59,19 @@ function recordedStatus({ reply }: Exchange, { code, reason }: Refused, sent: nu
 export function refuseReading(
   exchange: Exchange,
   { code, detail, brief }: Omit<Refusal, 'kind'>,
-): StageResult {
+): 'responded' {
   const short = brief === undefined ? {} : { brief }
   return refuse(exchange, { code, reason: 'ambiguous', detail, ...short, extra: { detail } })
 }
 
-export function refuseKilled(exchange: Exchange, entry: KillEntry): StageResult {
+export function refuseKilled(exchange: Exchange, entry: KillEntry): 'responded' {
   const text = killReason(entry)
   const extra = { decision: 'deny', reason: text, scope: entry.scope }
   return refuse(exchange, { code: 'kill_switch', reason: 'kill_switch', detail: text, error: text, extra })
 }
 
 /** Answers an exception: a ChaperoneError with its own code, any other error with 500. The request is not forwarded. */
-export function refuseFailure(exchange: Exchange, error: unknown): StageResult {
+export function refuseFailure(exchange: Exchange, error: unknown): 'responded' {
   const failure = error instanceof ChaperoneError ? error : new ChaperoneError('internal', { cause: error })
   const { code, options } = failure
   const type = options.extra?.['error_type']

@@ -20,21 +20,21 @@ import {
   isSettledByBody,
   type ProvisionalClassification,
 } from '../classification/provisional-classification.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
+import { type Classified, type Governed, setActions, setDecision } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
+import type { Stage, StageResult } from '../stage.ts'
 
 /**
  * Creates the stage that classifies the request. The stage reads the body only when the decision depends on it or the
  * connector requires a scan. When all candidates get the same verdict, the body is streamed instead.
  */
-export function createClassify(deps: ClassifyDeps): Stage {
+export function createClassify(deps: ClassifyDeps): Stage<Governed, Classified> {
   return {
     name: 'classify',
     run(exchange) {
       const { connector: bound, request, body } = exchange
-      if (bound === undefined || request === undefined) return 'continue'
       const impersonation = judgeImpersonation(bound, request)
       if (impersonation !== null) return refuseReading(exchange, impersonation)
       const head = body.isEmpty ? undefined : bound.connector.readsHead?.(request, bound.config)
@@ -51,13 +51,15 @@ export type ClassifyDeps = {
   readonly inflateBudget: InflateBudget
 }
 
+type Result = StageResult<Classified>
+
 type Given = {
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
   readonly deps: ClassifyDeps
 }
 
-function name(exchange: Exchange, given: Given): StageResult | Promise<StageResult> {
+function name(exchange: Governed, given: Given): Result | Promise<Result> {
   const { bound, request } = given
   if (wasRead(exchange)) return readAndClassify(exchange, given)
   const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
@@ -69,10 +71,10 @@ function name(exchange: Exchange, given: Given): StageResult | Promise<StageResu
 
 /** Uses the classification by line when no rule and no connector needs the body. */
 function classifyByBody(
-  exchange: Exchange,
+  exchange: Governed,
   provisional: ProvisionalClassification,
   given: Given,
-): StageResult | Promise<StageResult> {
+): Result | Promise<Result> {
   const { bound, request, deps } = given
   const { ports } = deps
   const mayAct = !exchange.body.isEmpty && bound.connector.bodyMayAct?.(request, bound.config) === true
@@ -84,57 +86,56 @@ function classifyByBody(
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
   if (!isSettledBy(provisional, exchange, ports)) return readAndClassify(exchange, given)
-  return nameByScan(exchange, provisional, given)
+  return nameByScan(setActions(exchange, provisional.named, provisional), provisional, given)
 }
 
 /**
  * Returns the reader of an uploaded file. Returns null for JSON: providers reject JSON in place of a file, and policies
  * read a JSON body as JSON.
  */
-function uploadReader(exchange: Exchange, { bound, request }: Given): UploadReader | null {
+function uploadReader(exchange: Governed, { bound, request }: Given): UploadReader | null {
   const hasFile = !exchange.body.isEmpty && !isPlainJson(request.body)
   return hasFile ? (bound.connector.readUpload?.(request, bound.config) ?? null) : null
 }
 
 /** Reads the whole body when the connector requires a scan. */
 function nameByScan(
-  exchange: Exchange,
+  exchange: Classified,
   provisional: ProvisionalClassification,
   given: Given,
-): StageResult | Promise<StageResult> {
+): Result | Promise<Result> {
   const upload = uploadReader(exchange, given)
   if (upload !== null) {
     const isSent = mayBeSent(exchange, provisional, given.deps.ports)
-    return isSent ? nameByUpload(exchange, given, upload) : 'continue'
+    return isSent ? nameByUpload(exchange, given, upload) : exchange
   }
   const isScanned = membersToScan(exchange) !== null
   const unscanned = isScanned ? null : judgeUnscanned(exchange)
-  if (!isScanned && unscanned === null) return 'continue'
-  if (!mayBeSent(exchange, provisional, given.deps.ports)) return 'continue'
+  if (!isScanned && unscanned === null) return exchange
+  if (!mayBeSent(exchange, provisional, given.deps.ports)) return exchange
   return unscanned === null ? readAndClassify(exchange, given) : refuseReading(exchange, unscanned)
 }
 
 /** Returns false for a request that is denied with any body, so that its body is not awaited. */
 function mayBeSent(
-  exchange: Exchange,
+  exchange: Governed,
   provisional: ProvisionalClassification,
   ports: PipelinePorts,
 ): boolean {
   if (exchange.decision !== undefined) return exchange.decision.verdict !== 'deny'
   const decision = decideProvisional(exchange, provisional, ports.clock.nowMs())
   if (decision === 'split') return true
-  exchange.evaluation.decision = decision
+  setDecision(exchange, decision)
   return decision.verdict !== 'deny'
 }
 
 /** Classifies an upgrade that is not served, for its record only. */
-function nameUnserved(exchange: Exchange, { bound, request }: Given): void {
+function nameUnserved(exchange: Governed, { bound, request }: Given): void {
   const named = nameMessageSocket(bound, request)
-  if (named === null) return
-  exchange.evaluation.named = named
+  if (named !== null) setActions(exchange, named)
 }
 
-function wasRead(exchange: Exchange): boolean {
+function wasRead(exchange: Governed): boolean {
   return exchange.bodyBytes !== undefined && !staysUnread(exchange)
 }
 
@@ -144,17 +145,15 @@ function wasRead(exchange: Exchange): boolean {
  */
 function isSettledBy(
   provisional: ProvisionalClassification,
-  exchange: Exchange,
+  exchange: Governed,
   ports: PipelinePorts,
 ): boolean {
   const { named } = provisional
   if (isSettledByBody(named)) {
     const decision = decideProvisional(exchange, provisional, ports.clock.nowMs())
     if (decision === 'split' || (decision.verdict === 'deny' && isHere(exchange))) return false
-    exchange.evaluation.decision = decision
+    setDecision(exchange, decision)
   }
-  exchange.evaluation.provisional = provisional
-  exchange.evaluation.named = named
   return true
 }
 
@@ -162,18 +161,18 @@ function isSettledBy(
  * Returns true when the whole body has arrived. The refusal can then name the actual action, without waiting, instead
  * of the strictest candidate.
  */
-function isHere(exchange: Exchange): boolean {
-  const { length, encoding } = exchange.request?.body ?? {}
+function isHere(exchange: Governed): boolean {
+  const { length, encoding } = exchange.request.body
   return length === exchange.body.bytesIn && encoding === undefined && hasReadableBody(exchange)
 }
 
 /** Small bodies usually arrive together with the head, and are then classified without a promise. */
-function readAndClassify(exchange: Exchange, given: Given): StageResult | Promise<StageResult> {
+function readAndClassify(exchange: Governed, given: Given): Result | Promise<Result> {
   const bytes = exchange.bodyBytes ?? given.deps.budget.readArrived(exchange)
   return bytes === null ? waitAndClassify(exchange, given) : classifyBytes(exchange, given, bytes)
 }
 
-async function waitAndClassify(exchange: Exchange, given: Given): Promise<StageResult> {
+async function waitAndClassify(exchange: Governed, given: Given): Promise<Result> {
   const limit = membersToScan(exchange) === null ? LIMITS.decidingBodyBytes : LIMITS.modelBodyBytes
   const bytes = await given.deps.budget.read(exchange, limit)
   if (bytes === null) {
@@ -182,15 +181,15 @@ async function waitAndClassify(exchange: Exchange, given: Given): Promise<StageR
   return classifyBytes(exchange, given, bytes)
 }
 
-function classifyBytes(exchange: Exchange, given: Given, bytes: Buffer): StageResult | Promise<StageResult> {
+function classifyBytes(exchange: Governed, given: Given, bytes: Buffer): Result | Promise<Result> {
   const view = viewBody(exchange, given, bytes)
   return view instanceof Promise
     ? view.then((read) => classifyView(exchange, given, read))
     : classifyView(exchange, given, view)
 }
 
-function classifyView(exchange: Exchange, given: Given, view: BodyView | Refusal): StageResult {
-  if (isRefusal(view) && isHeldUnread(exchange, given, view)) return 'continue'
+function classifyView(exchange: Governed, given: Given, view: BodyView | Refusal): Result {
+  if (isRefusal(view) && isHeldUnread(exchange, given, view)) return exchange
   const named = isRefusal(view) ? withPolicies(exchange, view) : classifyRead(exchange, given, view)
   // The decision by the request line remains valid when no rule reads the body and the body adds no action.
   if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.evaluation.decision = undefined
@@ -198,7 +197,7 @@ function classifyView(exchange: Exchange, given: Given, view: BodyView | Refusal
 }
 
 /** Classifies by the body. A scan keeps little of a body, so a memo can compare it with the scan before. */
-function classifyRead({ template }: Exchange, { bound, request }: Given, view: BodyView): Classification {
+function classifyRead({ template }: Governed, { bound, request }: Given, view: BodyView): Classification {
   const isScanned = view.kind === 'json' && view.found !== undefined
   if (template === null || !isScanned) return classify(bound, request, view)
   return template.scans.classify(bound, request, view)
@@ -210,17 +209,17 @@ function classifyRead({ template }: Exchange, { bound, request }: Given, view: B
  * could perform a denied action.
  */
 function isHeldUnread(
-  exchange: Exchange,
+  exchange: Governed,
   { bound, request, deps }: Given,
   { code, detail }: Refusal,
-): boolean {
+): exchange is Classified {
   if (bound.connector.quotesUnreadBody !== true || code !== 'unsupported_body') return false
   const named = classify(bound, request, { kind: 'invalid', detail, text: '' })
   if (isRefusal(named)) return false
   const decision = decideWithBody(exchange, named, deps.ports.clock.nowMs())
   if (decision.verdict !== 'hold') return false
-  settle(exchange, named)
-  exchange.evaluation.decision = decision
+  setActions(exchange, named)
+  setDecision(exchange, decision)
   return true
 }
 
@@ -229,7 +228,7 @@ function hasMore(named: Classification): boolean {
 }
 
 function viewBody(
-  exchange: Exchange,
+  exchange: Governed,
   { bound, request, deps }: Given,
   bytes: Buffer,
 ): BodyView | Refusal | Promise<BodyView | Refusal> {
@@ -240,7 +239,7 @@ function viewBody(
 }
 
 /** Classifies a file upload by the requests that the file contains. */
-async function nameByUpload(exchange: Exchange, given: Given, read: UploadReader): Promise<StageResult> {
+async function nameByUpload(exchange: Governed, given: Given, read: UploadReader): Promise<Result> {
   const { bound, request, deps } = given
   const limit = LIMITS.modelBodyBytes
   const isLong = (request.body.length ?? 0) > limit
@@ -261,24 +260,23 @@ type ByHead = Given & { readonly head: HeadReader }
  * Classifies a request by the first bytes of its body; the rest is streamed. A request that is denied with any body is
  * denied by its line without waiting for the body. For its record, only a short body that has already arrived is read.
  */
-function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<StageResult> {
+function nameByHead(exchange: Governed, given: ByHead): Result | Promise<Result> {
   const named = given.head.announced()
   const decision = decideWithBody(exchange, named, given.deps.ports.clock.nowMs())
   if (decision.verdict !== 'deny' || isHereShort(exchange)) return readHead(exchange, given)
-  settle(exchange, named)
-  exchange.evaluation.decision = decision
-  return 'continue'
+  setDecision(exchange, decision)
+  return setActions(exchange, named)
 }
 
 /** Limit in bytes of a body that is read for a record only, as for requests that are refused before classification. */
 const SHORT_BYTES = 16 * 1024
 
-function isHereShort({ request, body }: Exchange): boolean {
-  const { length = Number.POSITIVE_INFINITY, encoding } = request?.body ?? {}
+function isHereShort({ request, body }: Governed): boolean {
+  const { length = Number.POSITIVE_INFINITY, encoding } = request.body
   return length <= SHORT_BYTES && length === body.bytesIn && encoding === undefined
 }
 
-async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHead): Promise<StageResult> {
+async function readHead(exchange: Governed, { bound, request, head, deps }: ByHead): Promise<Result> {
   if (request.body.encoding !== undefined) {
     const detail = `The body is ${request.body.encoding}-encoded, but the gateway must read its beginning. Send the body without Content-Encoding.`
     return refuseReading(exchange, { code: 'unsupported_body', detail })
@@ -291,9 +289,7 @@ async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHe
   return settle(exchange, classify(bound, request, { kind: 'head', bytes, commits }))
 }
 
-function settle(exchange: Exchange, named: Classification): StageResult {
+function settle(exchange: Governed, named: Classification): Result {
   if (isRefusal(named)) return refuseReading(exchange, named)
-  exchange.evaluation.provisional = undefined
-  exchange.evaluation.named = named
-  return 'continue'
+  return setActions(exchange, named)
 }

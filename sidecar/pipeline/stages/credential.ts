@@ -4,70 +4,78 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
-import { expiredReason, waitForSecret } from '../minted-secret.ts'
+import type { Exchange } from '../exchange.ts'
+import { expiredReason } from '../minted-secret.ts'
 import { narrowToken } from '../narrowed-token.ts'
 import { type Outgoing, outgoingOf } from '../outgoing.ts'
+import { type HasOutbound, type Parsed, setOutbound } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 import type { Prepared } from '../request-template.ts'
 import { type EchoForms, echoForms } from '../response/echo-forms.ts'
 import { createEchoMask } from '../response/echo-mask.ts'
 import { sentTokenOf } from '../sent-token.ts'
+import type { Eventual, Stage, StageResult } from '../stage.ts'
+
+type WithOutbound<Phase> = Phase & HasOutbound
+
+export type CredentialDeps<Phase, Waited> = {
+  readonly ports: Pick<PipelinePorts, 'clock' | 'narrowed'>
+  readonly budget: BodyBudget
+  /** Called with the reason why the request cannot leave with the secret of its snapshot. */
+  readonly onExpired: (exchange: Phase, reason: string) => Eventual<Waited>
+}
 
 /**
  * Creates the stage that removes the agent's own credentials and injects that of the connector. No other stage uses a
  * secret.
  */
-export function createCredential(ports: CredentialPorts, budget: BodyBudget): Stage {
-  const deps = { budget, formsOf: createFormsCache(), ports }
+export function createCredential<Phase extends Parsed, Waited extends Exchange>(
+  given: CredentialDeps<Phase, Waited>,
+): Stage<Phase, WithOutbound<Phase> | Waited> {
+  const deps = { ...given, formsOf: createFormsCache() }
   return {
     name: 'credential',
     run: (exchange) => replaceCredentials(exchange, deps),
   }
 }
 
-type CredentialPorts = Pick<PipelinePorts, 'clock' | 'snapshot' | 'credentials' | 'narrowed'>
-type CredentialDeps = {
-  readonly ports: CredentialPorts
-  readonly budget: BodyBudget
-  readonly formsOf: FormsCache
-}
+type Deps<Phase, Waited> = CredentialDeps<Phase, Waited> & { readonly formsOf: FormsCache }
 
-function replaceCredentials(
-  exchange: Exchange,
-  { budget, formsOf, ports }: CredentialDeps,
-): StageResult | Promise<StageResult> {
+function replaceCredentials<Phase extends Parsed, Waited>(
+  exchange: Phase,
+  deps: Deps<Phase, Waited>,
+): Eventual<WithOutbound<Phase> | Waited> {
   const { connector: bound, request, kind } = exchange
-  if (kind === 'tunnel' || request === undefined) return 'continue'
-  if (bound === undefined) {
-    exchange.outbound = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
-    return 'continue'
+  if (kind === 'tunnel' || bound === undefined) {
+    return setOutbound(exchange, { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget })
   }
-  const given = { bound, request, budget, formsOf, ports }
+  const given = { ...deps, bound }
   if (bound.entry.minted === undefined) return inject(exchange, given)
-  const narrowed = narrowToken(exchange, ports)
-  if (narrowed instanceof Promise)
-    return narrowed.then((result) => (result === 'continue' ? injectMinted(exchange, given) : result))
-  return narrowed === 'continue' ? injectMinted(exchange, given) : narrowed
+  const narrowed = narrowToken(exchange, bound, deps.ports)
+  if (narrowed instanceof Promise) return narrowed.then((refusal) => refusal ?? injectMinted(exchange, given))
+  return narrowed ?? injectMinted(exchange, given)
 }
 
-type Injecting = CredentialDeps & { readonly bound: BoundConnector; readonly request: CanonicalRequest }
+type Injecting<Phase, Waited> = Deps<Phase, Waited> & { readonly bound: BoundConnector }
 
-/** Injects a short-lived secret. Waits for one when the request is not sent with a narrowed token. */
-function injectMinted(exchange: Exchange, given: Injecting): StageResult | Promise<StageResult> {
-  const { bound, ports } = given
+/** Injects a short-lived secret, unless it has expired and the request is not sent with a narrowed token. */
+function injectMinted<Phase extends Parsed, Waited>(
+  exchange: Phase,
+  given: Injecting<Phase, Waited>,
+): Eventual<WithOutbound<Phase> | Waited> {
+  const { bound, ports, onExpired } = given
   const reason = sentTokenOf(exchange) === null ? expiredReason(bound.entry, ports.clock.nowMs()) : null
-  return reason === null ? inject(exchange, given) : waitForSecret(exchange, ports, reason)
+  return reason === null ? inject(exchange, given) : onExpired(exchange, reason)
 }
 
-function inject(
-  exchange: Exchange,
-  { bound, request, budget, formsOf }: Injecting,
-): StageResult | Promise<StageResult> {
-  const { outgoing, forms } = prepare(exchange, { bound, request, formsOf })
-  exchange.outbound = outgoing.edit
-  if (outgoing.passesAgentCredential) return 'continue'
+function inject<Phase extends Parsed, Waited>(
+  exchange: Phase,
+  { bound, budget, formsOf }: Injecting<Phase, Waited>,
+): Eventual<WithOutbound<Phase>> {
+  const { outgoing, forms } = prepare(exchange, bound, formsOf)
+  const cleared = setOutbound(exchange, outgoing.edit)
+  if (outgoing.passesAgentCredential) return cleared
   if (forms !== null) {
     exchange.echoMask = createEchoMask({
       forms,
@@ -77,21 +85,15 @@ function inject(
       },
     })
   }
-  return stripBody(exchange, { bound, request, budget })
+  return stripBody(cleared, bound, budget)
 }
 
-type Preparing = {
-  readonly bound: BoundConnector
-  readonly request: CanonicalRequest
-  readonly formsOf: FormsCache
-}
-
-function prepare(exchange: Exchange, { bound, request, formsOf }: Preparing): Prepared {
-  const { template, snapshot } = exchange
-  const known = snapshot === undefined ? null : template?.prepared(request, snapshot)
+function prepare(exchange: Parsed, bound: BoundConnector, formsOf: FormsCache): Prepared {
+  const { template, snapshot, request } = exchange
+  const known = template?.prepared(request, snapshot)
   // Requests with an equal head may have different tokens, because the body determines their actions.
   if (known && isSent(exchange, bound, known)) return known
-  const outgoing = outgoingOf(exchange, bound, request)
+  const outgoing = outgoingOf(exchange, bound)
   const { edit, injected } = outgoing
   const sent = injected === null ? null : addCredential(edit, { ...injected, bound, request })
   const prepared = {
@@ -99,7 +101,7 @@ function prepare(exchange: Exchange, { bound, request, formsOf }: Preparing): Pr
     forms: injected === null || sent === null ? null : formsOf(bound, sent, injected.secret),
     headText: null,
   }
-  if (snapshot !== undefined) template?.keep(request, snapshot, prepared)
+  template?.keep(request, snapshot, prepared)
   return prepared
 }
 
@@ -148,40 +150,32 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, at) => text === b[at])
 }
 
-type Stripping = {
-  readonly bound: BoundConnector
-  readonly request: CanonicalRequest
-  readonly budget: BodyBudget
-}
-
-function stripBody(
-  exchange: Exchange,
-  { bound, request, budget }: Stripping,
-): StageResult | Promise<StageResult> {
-  if (exchange.body.isEmpty) return 'continue'
-  const care = bodyStripping(request, bound.connector)
-  if (care.kind === 'stream') return 'continue'
+function stripBody<Phase extends Parsed>(
+  exchange: Phase,
+  bound: BoundConnector,
+  budget: BodyBudget,
+): Eventual<Phase> {
+  if (exchange.body.isEmpty) return exchange
+  const care = bodyStripping(exchange.request, bound.connector)
+  if (care.kind === 'stream') return exchange
   if (care.kind === 'refusal') return refuseReading(exchange, care)
   const { bodyBytes } = exchange
   if (bodyBytes !== undefined) return stripBytes(exchange, bound.connector, bodyBytes)
-  return readBody(exchange, { bound, request, budget }, care.limit)
+  return budget.read(exchange, care.limit).then((bytes) => {
+    if (bytes !== null) return stripBytes(exchange, bound.connector, bytes)
+    const detail = `The body may contain a credential, so the gateway must read it. The body may have at most ${care.limit} bytes.`
+    return refuseReading(exchange, { code: 'body_too_large', detail })
+  })
 }
 
-async function readBody(
-  exchange: Exchange,
-  { bound, budget }: Stripping,
-  limit: number,
-): Promise<StageResult> {
-  const bytes = await budget.read(exchange, limit)
-  if (bytes !== null) return stripBytes(exchange, bound.connector, bytes)
-  const detail = `The body may contain a credential, so the gateway must read it. The body may have at most ${limit} bytes.`
-  return refuseReading(exchange, { code: 'body_too_large', detail })
-}
-
-function stripBytes(exchange: Exchange, { carriers }: Connector, bytes: Buffer): StageResult {
+function stripBytes<Phase extends Parsed>(
+  exchange: Phase,
+  { carriers }: Connector,
+  bytes: Buffer,
+): StageResult<Phase> {
   const contentType = headerValue(exchange.raw.rawHeaders, 'content-type')
   const stripped = stripBodyFields(bytes, contentType, carriers.bodyFields)
   if (isRefusal(stripped)) return refuseReading(exchange, stripped)
   exchange.bodyBytes = stripped.removed ? Buffer.from(stripped.bytes) : bytes
-  return 'continue'
+  return exchange
 }

@@ -1,31 +1,72 @@
-import { Evaluation } from '../evaluation.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
-import type { StageRunner } from '../stage-runner.ts'
-
-/** Evaluates a request: the result is the evaluation of the exchange, or a refusal. */
-export type Evaluate = (exchange: Exchange) => StageResult | Promise<StageResult | undefined>
+import {
+  type Cleared,
+  type Decided,
+  type Evaluated,
+  type Governed,
+  type Read,
+  type Routed,
+  startEvaluation,
+} from '../phases.ts'
+import type { PipelinePorts } from '../ports.ts'
+import type { Eventual, StageResult } from '../stage.ts'
+import type { Stages } from '../stage-runner.ts'
 
 export type Evaluations = {
   /** Names the request and decides about it under the snapshot of the exchange, with its body if that was read. */
-  readonly evaluate: Evaluate
+  readonly evaluate: (exchange: Routed) => Eventual<Evaluated>
   /** Does the same under the current snapshot, whose agents, connectors and kill switches may differ. */
-  readonly renew: Evaluate
+  readonly renew: (exchange: Read) => Eventual<Evaluated>
 }
 
 /**
  * Creates both functions. `naming` are the stages that name and decide, `entering` those that apply a snapshot to the
  * exchange before.
  */
-export function createEvaluations(
-  runner: StageRunner,
-  { entering, naming }: { readonly entering: readonly Stage[]; readonly naming: readonly Stage[] },
-): Evaluations {
-  const evaluate: Evaluate = (exchange) => {
+export function createEvaluations({
+  entering,
+  naming,
+}: {
+  readonly entering: Stages<Read, Routed>
+  readonly naming: Stages<Governed, Decided>
+}): Evaluations {
+  const evaluate = (exchange: Routed): Eventual<Evaluated> => {
     // For a host without a connector, the stage `route` has decided.
-    if (exchange.connector === undefined) return 'continue'
-    exchange.evaluation = new Evaluation()
-    return runner.run(naming, exchange)
+    if (exchange.connector === undefined) return exchange
+    startEvaluation(exchange)
+    return naming.run(exchange)
   }
-  const renewing: readonly Stage[] = [...entering, { name: 'evaluate', isQuick: true, run: evaluate }]
-  return { evaluate, renew: (exchange) => runner.run(renewing, exchange) }
+  return { evaluate, renew: entering.next({ name: 'evaluate', isQuick: true, run: evaluate }).run }
+}
+
+type RenewDeps = Pick<Evaluations, 'renew'> & {
+  readonly clear: (exchange: Evaluated) => Eventual<Evaluated>
+}
+
+/**
+ * Creates the function that evaluates and clears the request again when the snapshot has changed since the decision, for
+ * example because the credential was awaited. An agent may take hours to send its body, and may since have been suspended
+ * or have lost a permission or credential. When nothing has changed, the function costs one comparison.
+ */
+export function createRenew(
+  ports: Pick<PipelinePorts, 'snapshot'>,
+  { renew, clear }: RenewDeps,
+): (exchange: Evaluated) => Eventual<Cleared> {
+  // An approved request was decided again after its approval, and has not waited since.
+  const isCurrent = (exchange: Evaluated): exchange is Cleared =>
+    exchange.outbound !== undefined &&
+    (ports.snapshot() === exchange.snapshot || exchange.approvalId !== undefined)
+
+  async function clearAgain(exchange: Evaluated): Promise<StageResult<Cleared>> {
+    let current = exchange
+    while (!isCurrent(current)) {
+      const evaluated = await renew(current)
+      if (evaluated === 'responded') return evaluated
+      const cleared = await clear(evaluated)
+      if (cleared === 'responded') return cleared
+      current = cleared
+    }
+    return current
+  }
+
+  return (exchange) => (isCurrent(exchange) ? exchange : clearAgain(exchange))
 }

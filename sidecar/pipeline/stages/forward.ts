@@ -2,36 +2,40 @@ import { isOpaque } from '../../../core/capture/host-names.ts'
 import { readsMessages } from '../../../core/connectors/classify.ts'
 import type { OutboundEdit } from '../../../core/connectors/connector.ts'
 import { mayBePrivate } from '../../../core/decision/egress.ts'
-import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
+import type { RawHeaders } from '../../../core/request/canonical.ts'
 import type { Upstream } from '../../upstream/http.ts'
 import { HeadText } from '../../upstream/http1/request-head.ts'
 import type { Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
-import type { Exchange, Stage } from '../exchange.ts'
 import { type CredentialWatch, watchCredential } from '../minted-secret.ts'
 import type { Pacer } from '../pacer.ts'
+import { type Cleared, type HasIntent, isSystem, type Journaled, type Parsed, setIntent } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { createForwarding, type Forwarding } from '../response/forwarding.ts'
 import { watchMessages } from '../response/handle-watch.ts'
 import { readBody, responseStagesOf } from '../response/response-stages.ts'
 import { askForPlain } from '../response/tool-filter.ts'
 import { watchMessageWork } from '../response/work-watch.ts'
+import type { Eventual, Stage } from '../stage.ts'
 import type { HelloRule } from '../tunnel/hello-gate.ts'
 
 export type ForwardDeps = {
   readonly upstream: Upstream
   readonly pacer: Pacer
   readonly budget: BodyBudget
-  /** Evaluates and clears the exchange again under the current snapshot. */
-  readonly renewing: Stage
+  /** Evaluates and clears the exchange again if the snapshot has changed. */
+  readonly renew: (exchange: Cleared) => Eventual<Cleared>
 }
 
 type ForwardPorts = Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork' | 'credentials'>
 type Deps = Omit<ForwardDeps, 'upstream'> & ForwardPorts & { readonly forwarding: Forwarding }
 
 /** Creates the stage that sends the request upstream. No other stage reaches an upstream. */
-export function createForward(ports: ForwardPorts, { upstream, ...given }: ForwardDeps): Stage {
+export function createForward(
+  ports: ForwardPorts,
+  { upstream, ...given }: ForwardDeps,
+): Stage<Journaled, Journaled> {
   const { clock, handles, hostedWork, credentials } = ports
   const forwarding = createForwarding({ upstream, monotonicMs: clock.monotonicMs })
   const deps = { clock, handles, hostedWork, credentials, forwarding, ...given }
@@ -47,12 +51,10 @@ export function createForward(ports: ForwardPorts, { upstream, ...given }: Forwa
   }
 }
 
-function send(exchange: Exchange, deps: Deps): Promise<undefined> {
-  const { request } = exchange
-  if (request === undefined) throw new Error('the exchange must be parsed before it is forwarded')
+function send(exchange: Journaled, deps: Deps): Promise<undefined> {
   const { forwarding, credentials } = deps
-  const target = whereTo(exchange, request)
-  if (exchange.kind === 'tunnel') return forwarding.tunnel(exchange, target, helloRule(exchange, request))
+  const target = whereTo(exchange)
+  if (exchange.kind === 'tunnel') return forwarding.tunnel(exchange, target, helloRule(exchange))
   const stages = responseStagesOf(exchange, deps)
   const isPlain = exchange.reply.events !== undefined || readBody(stages)
   const outbound = outboundOf(exchange, target, isPlain)
@@ -60,15 +62,20 @@ function send(exchange: Exchange, deps: Deps): Promise<undefined> {
   if (refusal === null) return forwarding.forward(exchange, outbound, stages)
   return forwarding
     .forward(exchange, outbound, [...stages, refusal])
-    .then(() => (refusal.isDiscarded ? repeat(exchange, refusal, deps) : undefined))
+    .then(() => (refusal.isDiscarded && !isSystem(exchange) ? repeat(exchange, refusal, deps) : undefined))
 }
 
 /** Sends a read again whose credential the upstream refused, after the credential was replaced. */
-async function repeat(exchange: Exchange, refusal: CredentialWatch, deps: Deps): Promise<undefined> {
+async function repeat(
+  exchange: Cleared & HasIntent,
+  refusal: CredentialWatch,
+  deps: Deps,
+): Promise<undefined> {
   exchange.isRepeated = true
   await refusal.refresh()
   exchange.abort.signal.throwIfAborted()
-  if ((await deps.renewing.run(exchange)) !== 'responded') await send(exchange, deps)
+  const renewed = await deps.renew(exchange)
+  if (renewed !== 'responded') await send(setIntent(renewed, exchange.intent), deps)
 }
 
 const HTTPS_PORT = 443
@@ -78,24 +85,22 @@ const HTTPS_PORT = 443
  * TLS to the host for which the decision was made. Other ports allow any protocol, but a ClientHello must not name
  * another host. For `egress.tcp` and at the enforcement level `monitor` there is no check.
  */
-function helloRule({ connector, snapshot }: Exchange, { host, port }: CanonicalRequest): HelloRule {
-  if (snapshot === undefined || snapshot.gateway.level === 'monitor') return 'any'
+function helloRule({ connector, snapshot, request: { host, port } }: Parsed): HelloRule {
+  if (snapshot.gateway.level === 'monitor') return 'any'
   if (connector !== undefined) return 'required'
   if (isOpaque(snapshot, host, port)) return 'any'
   return port === HTTPS_PORT ? 'required' : 'matching'
 }
 
-function whereTo({ connector, snapshot }: Exchange, request: CanonicalRequest): UpstreamTarget {
+function whereTo({ connector, snapshot, request }: Parsed): UpstreamTarget {
   if (connector !== undefined) return targetOf(connector.entry, request)
   const { host, port } = request
-  return plainTarget(request, snapshot !== undefined && mayBePrivate(snapshot, host, port))
+  return plainTarget(request, mayBePrivate(snapshot, host, port))
 }
 
 /** `isPlain` is true when the gateway must read the response, which must then be uncompressed. */
-function outboundOf(exchange: Exchange, target: UpstreamTarget, isPlain: boolean): Outbound {
+function outboundOf(exchange: Journaled, target: UpstreamTarget, isPlain: boolean): Outbound {
   const { outbound, raw } = exchange
-  if (outbound === undefined)
-    throw new Error('the credentials of the exchange must be set before it is forwarded')
   const rawHeaders = headersOf(exchange, isPlain)
   return {
     target,
@@ -107,18 +112,17 @@ function outboundOf(exchange: Exchange, target: UpstreamTarget, isPlain: boolean
   }
 }
 
-function headTextOf({ template }: Exchange, outbound: OutboundEdit): HeadText | null {
+function headTextOf({ template }: Journaled, outbound: OutboundEdit): HeadText | null {
   const prepared = template?.preparedFor(outbound) ?? null
   if (prepared === null) return null
   prepared.headText ??= new HeadText()
   return prepared.headText
 }
 
-function headersOf(exchange: Exchange, isPlain: boolean): RawHeaders {
-  const { connector, request, outbound } = exchange
-  const rawHeaders = outbound?.rawHeaders ?? []
+function headersOf({ connector, request, outbound }: Journaled, isPlain: boolean): RawHeaders {
+  const { rawHeaders } = outbound
   const asked = isPlain ? askForPlain(rawHeaders) : rawHeaders
-  const areRead = connector !== undefined && request !== undefined && readsMessages(connector, request)
+  const areRead = connector !== undefined && readsMessages(connector, request)
   return areRead ? withoutExtensions(asked) : asked
 }
 

@@ -5,25 +5,26 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { decideHandle, type HandleOwner } from '../../../core/decision/handle-owner.ts'
 import { isRefusal, type Refusal } from '../../../core/request/canonical.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { type Decided, setDecision } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { deny } from '../refusal/deny.ts'
 import { refuseReading } from '../refusal/refuse.ts'
+import type { Eventual, Stage, StageResult } from '../stage.ts'
 
 /**
  * Creates the stage that determines the owners of the provider handles that the request names, and may deny the request
  * for them. Requests that were already denied do not reach the stage.
  */
-export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stage {
+export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stage<Decided, Decided> {
   return {
     name: 'handles',
     isQuick: true,
-    run(exchange) {
+    run(exchange): Eventual<Decided> {
       const { connector: bound, agent } = exchange
       const named = namedHandles(exchange)
       if (isRefusal(named)) return refuseReading(exchange, named)
       const unread = unreadHandles(exchange)
-      if (bound === undefined || agent === undefined || named.length + unread.length === 0) return 'continue'
+      if (named.length + unread.length === 0) return exchange
       const keys = named.map((handle) => handles.keyOf(bound, handle))
       exchange.evaluation.namedHandles = keys
       const owners = handles.ownersOf(keys, agent)
@@ -42,8 +43,8 @@ function namedHandles({
   request,
   scan,
   evaluation: { uploadedHandles },
-}: Exchange): readonly Handle[] | Refusal {
-  if (bound?.connector.handles === undefined || request === undefined) return NONE
+}: Decided): readonly Handle[] | Refusal {
+  if (bound.connector.handles === undefined) return NONE
   if (handleRule(bound) === 'shared') return NONE
   const named = bound.connector.handles.named(request, scan?.result.found ?? [])
   if (isRefusal(named) || uploadedHandles === undefined || uploadedHandles === 'unread') return named
@@ -58,22 +59,24 @@ function namedHandles({
  */
 const ANY: readonly Handle[] = [{ kind: 'resource', id: '' }]
 
-function unreadHandles({ connector: bound, request, evaluation }: Exchange): readonly Handle[] {
-  if (bound?.connector.handles === undefined || request === undefined) return NONE
+function unreadHandles({ connector: bound, request, evaluation }: Decided): readonly Handle[] {
+  if (bound.connector.handles === undefined) return NONE
   if (handleRule(bound) === 'shared') return NONE
   return evaluation.uploadedHandles === 'unread' || bound.connector.handles.isUnread(request) ? ANY : NONE
 }
 
 type Named = { readonly bound: BoundConnector; readonly named: readonly Handle[] }
 
-function judge(exchange: Exchange, { bound, named }: Named, owners: readonly HandleOwner[]): StageResult {
+function judge(
+  exchange: Decided,
+  { bound, named }: Named,
+  owners: readonly HandleOwner[],
+): StageResult<Decided> {
   const { snapshot, decision } = exchange
   const judged = named.map(({ kind }, at) => ({ kind, owner: owners[at] ?? 'unknown' }))
   exchange.evaluation.handle = strictestOf(judged.map(({ owner }) => owner))
-  if (snapshot === undefined || decision === undefined)
-    throw new Error('the exchange must be decided before its handles are checked')
   const against = decideHandle(snapshot, bound, judged)
-  if (against === undefined) return 'continue'
+  if (against === undefined) return exchange
   const { verdict, would, reason, source } = against
   const judgedAgain: Decision = {
     ...decision,
@@ -82,8 +85,8 @@ function judge(exchange: Exchange, { bound, named }: Named, owners: readonly Han
     reason,
     source,
   }
-  exchange.evaluation.decision = judgedAgain
-  return verdict === 'deny' ? deny(exchange, judgedAgain) : 'continue'
+  setDecision(exchange, judgedAgain)
+  return verdict === 'deny' ? deny(exchange, judgedAgain) : exchange
 }
 
 function strictestOf(owners: readonly HandleOwner[]): HandleOwner {

@@ -12,14 +12,16 @@ import { bodyHash, hashBody } from '../body/body-hash.ts'
 import { tooLongToHold } from '../body/too-large.ts'
 import { judgeUnread, staysUnread } from '../body/unread-body.ts'
 import { primaryType } from '../classification/primary-action.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
 import { refuseExpired } from '../minted-secret.ts'
 import { prepareToken, sendProblem } from '../narrowed-token.ts'
 import type { Pacer } from '../pacer.ts'
+import type { Decided, Evaluated } from '../phases.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
 import { replyWithEvents } from '../response/held-events.ts'
-import type { Evaluate, Evaluations } from './evaluate.ts'
+import type { Eventual, Stage, StageResult } from '../stage.ts'
+import type { Evaluations } from './evaluate.ts'
 
 /**
  * Maximum number of approvals for one request. Rules may change while the request is held. Beyond the maximum the agent
@@ -38,11 +40,15 @@ const OPEN_AFTER_MS = 1_000
  * current rules after an approval: a deny takes precedence, and the approval is void when the rules to which it was
  * bound have changed.
  */
-export function createHold(ports: PipelinePorts, bodies: HoldBodies, evaluation: Evaluations): Stage {
+export function createHold(
+  ports: PipelinePorts,
+  bodies: HoldBodies,
+  evaluation: Evaluations,
+): Stage<Evaluated, Evaluated> {
   return {
     name: 'hold',
     isQuick: true,
-    run: (exchange) => (isStillHeld(exchange) ? hold(exchange, { ports, bodies, evaluation }) : 'continue'),
+    run: (exchange) => (isHeld(exchange) ? hold(exchange, { ports, bodies, evaluation }) : exchange),
   }
 }
 
@@ -56,17 +62,17 @@ type Holding = {
 }
 
 async function hold(
-  exchange: Exchange,
+  exchange: Decided,
   { ports, bodies, evaluation }: Holding,
-): Promise<StageResult | undefined> {
-  const read = await readWhole(exchange, bodies.budget, evaluation.evaluate)
-  if (read === 'responded' || !isStillHeld(exchange)) return read
-  await hashBody(exchange, bodies.pacer)
-  const events = replyWithEvents(exchange, ports)
+): Promise<StageResult<Evaluated>> {
+  const read = await readWhole(exchange, bodies.budget, evaluation)
+  if (read === 'responded' || !isHeld(read)) return read
+  await hashBody(read, bodies.pacer)
+  const events = replyWithEvents(read, ports)
   try {
-    const result = await holdUntilSettled(exchange, ports, evaluation.renew)
+    const result = await holdUntilSettled(read, ports, evaluation)
     // An event stream may have set status 200 for the record. The status of the upstream replaces it.
-    if (result === 'continue') exchange.outcome.status = null
+    if (result !== 'responded') exchange.outcome.status = null
     return result
   } finally {
     events?.released()
@@ -74,44 +80,54 @@ async function hold(
 }
 
 async function holdUntilSettled(
-  exchange: Exchange,
+  exchange: Decided,
   ports: PipelinePorts,
-  renew: Evaluate,
-): Promise<StageResult> {
+  evaluation: Evaluations,
+): Promise<StageResult<Evaluated>> {
+  let held = exchange
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const unread = judgeUnread(exchange)
-    if (unread !== null) return refuseReading(exchange, unread)
-    const result = await holdOnce(exchange, ports, renew)
-    if (result !== 'again') return result
+    const unread = judgeUnread(held)
+    if (unread !== null) return refuseReading(held, unread)
+    const result = await holdOnce(held, ports, evaluation)
+    if (result === 'responded' || result.kind === 'released')
+      return result === 'responded' ? result : result.exchange
+    held = result.exchange
   }
   return refuseRestless(exchange)
 }
 
+/** `changed`: the rules have changed since the approval, and hold the request again. */
+type Held =
+  | { readonly kind: 'released'; readonly exchange: Evaluated }
+  | { readonly kind: 'changed'; readonly exchange: Decided }
+
 async function holdOnce(
-  exchange: Exchange,
+  exchange: Decided,
   ports: PipelinePorts,
-  renew: Evaluate,
-): Promise<StageResult | 'again'> {
+  { renew }: Evaluations,
+): Promise<StageResult<Held>> {
   const bodySha256 = exchange.bodyBytes === undefined ? null : bodyHash(exchange.bodyBytes)
   const bound = boundRequest(exchange)
   const pins = await readPins(exchange, ports)
   const binding = bindingOf(exchange, bound, pins)
   const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bound, bodySha256, pins }))
   if (outcome.kind !== 'approved') return refuseUnapproved(exchange, outcome)
-  if ((await renew(exchange)) === 'responded') return 'responded'
+  const renewed = await renew(exchange)
+  if (renewed === 'responded') return 'responded'
   exchange.approvalId = outcome.approvalId
-  if (isStillHeld(exchange) && bindingOf(exchange, boundRequest(exchange), pins) !== binding) return 'again'
-  const changed = changedState(pins, await readPins(exchange, ports))
+  if (isHeld(renewed) && bindingOf(renewed, boundRequest(renewed), pins) !== binding)
+    return { kind: 'changed', exchange: renewed }
+  const changed = changedState(pins, await readPins(renewed, ports))
   if (changed !== null) return refuseVoid(exchange, outcome.approvalId, changed)
-  exchange.completedWith = completeRequest(exchange, pins)
-  return 'continue'
+  exchange.completedWith = completeRequest(renewed, pins)
+  return { kind: 'released', exchange: renewed }
 }
 
 /**
  * Refuses a request because its approved state changed. The approval is spent, so it does not apply again when the old
  * state returns.
  */
-function refuseVoid(exchange: Exchange, approvalId: string, changed: string): StageResult {
+function refuseVoid(exchange: Exchange, approvalId: string, changed: string): 'responded' {
   const detail = `${changed} The approval is void, and nothing was sent. Send the request again to request approval of the present state.`
   const extra = {
     approval_id: approvalId,
@@ -124,8 +140,8 @@ function refuseVoid(exchange: Exchange, approvalId: string, changed: string): St
   })
 }
 
-function isStillHeld(exchange: Exchange): boolean {
-  return exchange.decision?.verdict === 'hold'
+function isHeld(exchange: Evaluated): exchange is Decided {
+  return exchange.connector !== undefined && exchange.decision.verdict === 'hold'
 }
 
 /**
@@ -134,22 +150,22 @@ function isStillHeld(exchange: Exchange): boolean {
  * held by its name, like a WebSocket upgrade; the card says so, and the received messages stay in the buffer.
  */
 async function readWhole(
-  exchange: Exchange,
+  exchange: Decided,
   budget: BodyBudget,
-  evaluate: Evaluate,
-): Promise<StageResult | undefined> {
-  if (exchange.body.isEmpty) return 'continue'
+  { evaluate }: Evaluations,
+): Promise<StageResult<Evaluated>> {
+  if (exchange.body.isEmpty) return exchange
   const isOpaque = staysUnread(exchange)
-  if (exchange.bodyBytes !== undefined) return isOpaque ? 'continue' : nameRead(exchange, evaluate)
+  if (exchange.bodyBytes !== undefined) return isOpaque ? exchange : nameRead(exchange, evaluate)
   const hidden = isOpaque ? null : (judgeHiddenFacts(exchange) ?? judgeUnread(exchange))
   if (hidden !== null) return refuseReading(exchange, hidden)
   if (await goesOn(exchange)) {
     exchange.isOpenEnded = true
-    return 'continue'
+    return exchange
   }
   const bytes = await budget.read(exchange, LIMITS.heldBodyBytes)
   if (bytes === null) return refuseReading(exchange, tooLongToHold(exchange, LIMITS.heldBodyBytes))
-  return isOpaque ? 'continue' : nameAnew(exchange, evaluate)
+  return isOpaque ? exchange : nameAnew(exchange, evaluate)
 }
 
 async function goesOn({ raw, body }: Exchange): Promise<boolean> {
@@ -157,15 +173,15 @@ async function goesOn({ raw, body }: Exchange): Promise<boolean> {
 }
 
 /** Classifies the request again if its body was read before only to find a method override in a form. */
-function nameRead(exchange: Exchange, evaluate: Evaluate): ReturnType<Evaluate> {
-  return exchange.provisional === undefined ? 'continue' : nameAnew(exchange, evaluate)
+function nameRead(exchange: Decided, evaluate: Evaluations['evaluate']): Eventual<Evaluated> {
+  return exchange.provisional === undefined ? exchange : nameAnew(exchange, evaluate)
 }
 
-function nameAnew(exchange: Exchange, evaluate: Evaluate): ReturnType<Evaluate> {
-  return hasReadableBody(exchange) ? evaluate(exchange) : 'continue'
+function nameAnew(exchange: Decided, evaluate: Evaluations['evaluate']): Eventual<Evaluated> {
+  return hasReadableBody(exchange) ? evaluate(exchange) : exchange
 }
 
-async function ask(exchange: Exchange, ports: PipelinePorts, card: HoldBody): Promise<HoldOutcome> {
+async function ask(exchange: Decided, ports: PipelinePorts, card: HoldBody): Promise<HoldOutcome> {
   const since = ports.clock.monotonicMs()
   exchange.isWaiting = true
   try {
@@ -180,7 +196,7 @@ async function ask(exchange: Exchange, ports: PipelinePorts, card: HoldBody): Pr
   }
 }
 
-function refuseRestless(exchange: Exchange): StageResult {
+function refuseRestless(exchange: Exchange): 'responded' {
   const detail =
     'The rules for this request changed repeatedly while the request was held. Send the request again.'
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
@@ -190,7 +206,7 @@ function refuseRestless(exchange: Exchange): StageResult {
  * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so that the record
  * says HOLD and not DENY.
  */
-function refuseDeferred(exchange: Exchange, approvalId: string): StageResult {
+function refuseDeferred(exchange: Exchange, approvalId: string): 'responded' {
   const detail = `Approval ${approvalId} is pending. Execute the action again once it is approved.`
   const action_type = primaryType(exchange)
   const extra = { approval_id: approvalId, decision: 'require_approval', action_type, reason: detail }
@@ -199,7 +215,7 @@ function refuseDeferred(exchange: Exchange, approvalId: string): StageResult {
 
 type Unapproved = Exclude<HoldOutcome, { kind: 'approved' }>
 
-function refuseUnapproved(exchange: Exchange, outcome: Unapproved): StageResult {
+function refuseUnapproved(exchange: Exchange, outcome: Unapproved): 'responded' {
   if (outcome.kind === 'aborted') throw abortReason(exchange.abort.signal)
   if (outcome.kind === 'deferred') return refuseDeferred(exchange, outcome.approvalId)
   if (outcome.kind === 'unavailable') return refuseUnavailable(exchange, outcome)
@@ -231,7 +247,7 @@ function refuseUnapproved(exchange: Exchange, outcome: Unapproved): StageResult 
 function refuseUnavailable(
   exchange: Exchange,
   { approvalId, note }: { readonly approvalId: string; readonly note: string },
-): StageResult {
+): 'responded' {
   const detail = `${note} The approval is not spent and releases one request: send the request again to use it.`
   return refuseExpired(exchange, detail, { approval_id: approvalId })
 }

@@ -1,74 +1,76 @@
-import type { AgentEntry } from '../../../core/wire/gateway/sync.ts'
 import { identify } from '../../identity.ts'
 import { bindConnector } from '../bind-connector.ts'
-import { NOT_EVALUATED } from '../evaluation.ts'
-import type { Credentials, Exchange, Stage, StageResult } from '../exchange.ts'
+import type { Credentials } from '../credentials.ts'
+import type { Exchange } from '../exchange.ts'
+import { type Identified, type Read, setAgent, setSnapshot } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
+import type { Stage, StageResult } from '../stage.ts'
 
 /** Creates the stage that loads the snapshot for the request and identifies its agent. */
-export function createIdentify(ports: PipelinePorts): Stage {
+export function createIdentify(ports: PipelinePorts): Stage<Exchange, Identified> {
   return {
     name: 'identify',
     isQuick: true,
     run(exchange) {
-      const snapshot = ports.snapshot()
-      const agent = snapshot === null ? null : identify(exchange.credentials, snapshot)
-      if (snapshot !== null) exchange.snapshot = snapshot
-      if (agent !== null) exchange.agent = agent
       exchange.instance = ports.instance() ?? undefined
-      return judge(exchange)
+      const snapshot = ports.snapshot()
+      if (snapshot === null) return refuseMalformed(exchange) ?? refuseNotReady(exchange)
+      const loaded = setSnapshot(exchange, snapshot)
+      const agent = identify(exchange.credentials, snapshot)
+      if (agent === null) return refuseMalformed(exchange) ?? refuseUnknown(exchange)
+      const identified = setAgent(loaded, agent)
+      return refuseMalformed(exchange) ?? checkStatus(identified)
     },
   }
 }
 
-/** Refuses a malformed or oversized request head for any agent, and then an unknown or inactive agent. */
-function judge(exchange: Exchange): StageResult {
-  const { malformed, snapshot, agent } = exchange
-  if (malformed?.code === 'not_ready') return refuse(exchange, { ...malformed, reason: 'not_ready' })
-  if (malformed?.reason !== undefined && agent?.status === 'active')
-    return refuse(exchange, { ...malformed, reason: malformed.reason })
-  if (malformed !== undefined) return refuseReading(exchange, malformed)
-  if (snapshot === undefined) return refuseNotReady(exchange)
-  return agent === undefined ? refuseUnknown(exchange) : checkStatus(exchange, agent)
+/** Refuses a malformed or oversized request head, for any agent. Returns null for other requests. */
+function refuseMalformed(exchange: Exchange): 'responded' | null {
+  const { malformed, agent } = exchange
+  if (malformed === undefined) return null
+  if (malformed.code === 'not_ready') return refuse(exchange, { ...malformed, reason: 'not_ready' })
+  return malformed.reason !== undefined && agent?.status === 'active'
+    ? refuse(exchange, { ...malformed, reason: malformed.reason })
+    : refuseReading(exchange, malformed)
 }
 
 /**
  * Creates the stage that loads the current snapshot for a new evaluation, because agent, connector and rules may have
  * changed.
  */
-export function createRefresh(ports: PipelinePorts): Stage {
+export function createRefresh(ports: PipelinePorts): Stage<Read, Read> {
   return {
     name: 'refresh',
     run(exchange) {
       const snapshot = ports.snapshot()
       if (snapshot === null) return refuseNotReady(exchange)
-      const agent = snapshot.agentsByName.get(exchange.agent?.name ?? '')
-      exchange.snapshot = snapshot
+      const agent = snapshot.agentsByName.get(exchange.agent.name)
+      setSnapshot(exchange, snapshot)
       // An agent that got the same name since the hold began must not inherit the approval.
-      if (agent === undefined || agent.id !== exchange.agent?.id) return refuseUnknown(exchange)
-      exchange.agent = agent
-      exchange.evaluation = NOT_EVALUATED
-      if (exchange.read !== undefined) bindConnector(exchange, exchange.read)
-      return checkStatus(exchange, agent)
+      if (agent === undefined || agent.id !== exchange.agent.id) return refuseUnknown(exchange)
+      setAgent(exchange, agent)
+      bindConnector(exchange)
+      return checkStatus(exchange)
     },
   }
 }
 
-function checkStatus(exchange: Exchange, agent: AgentEntry): StageResult {
-  if (agent.status === 'active') return 'continue'
+function checkStatus<Phase extends Identified>(exchange: Phase): StageResult<Phase> {
+  const { agent } = exchange
+  if (agent.status === 'active') return exchange
   const detail = `Agent "${agent.name}" is ${agent.status}.`
   const extra = { decision: 'deny', reason: detail }
   return refuse(exchange, { code: 'denied', reason: 'agent', detail, error: `agent ${agent.status}`, extra })
 }
 
-function refuseNotReady(exchange: Exchange): StageResult {
+function refuseNotReady(exchange: Exchange): 'responded' {
   const detail =
     'The gateway has not received its configuration from the control plane yet. Try again in a moment.'
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
 }
 
-function refuseUnknown(exchange: Exchange): StageResult {
+function refuseUnknown(exchange: Exchange): 'responded' {
   if (exchange.credentials.kind === 'port') {
     const detail = `Agent "${exchange.credentials.agent}" is not registered. Register the agent again.`
     return refuse(exchange, { code: 'denied', reason: 'agent', detail, error: 'agent unknown' })

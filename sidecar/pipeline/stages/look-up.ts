@@ -12,9 +12,10 @@ import type { Decision } from '../../../core/decision/decision.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import { areEffectsRead } from '../body/body-facts.ts'
 import { decideNow, decideWithBody } from '../classification/exchange-decision.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { lookUpContextOf } from '../look-up-context.ts'
+import type { Classified } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
+import type { Stage } from '../stage.ts'
 
 /**
  * Creates the stage that reads missing facts from the provider, for example the owner of an id, or whether a number is
@@ -22,17 +23,15 @@ import type { PipelinePorts } from '../ports.ts'
  * facts can only make a decision stricter, so an allowed request needs no look-up. For a request that is denied with
  * any answer, no look-up is sent either.
  */
-export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): Stage {
+export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): Stage<Classified, Classified> {
   return {
     name: 'look-up',
     isQuick: true,
     run(exchange) {
-      const { connector } = exchange
-      const lookUps = connector?.connector.lookUps
-      if (lookUps === undefined || exchange.named === undefined || isAnnounced(exchange.named))
-        return 'continue'
+      const { lookUps } = exchange.connector.connector
+      if (lookUps === undefined || isAnnounced(exchange.named)) return exchange
       const named = withoutUnreadEffects(exchange, exchange.named)
-      return actionsOf(named).some(isOpen) ? settle(exchange, { ports, lookUps, named }) : 'continue'
+      return actionsOf(named).some(isOpen) ? settle(exchange, { ports, lookUps, named }) : exchange
     },
   }
 }
@@ -46,7 +45,7 @@ function hasPossibleEffects({ possibleEffects }: Action): boolean {
 }
 
 /** Removes possible effect classes where no rule reads effect classes. The decision is the same without them. */
-function withoutUnreadEffects(exchange: Exchange, named: Named): Named {
+function withoutUnreadEffects(exchange: Classified, named: Named): Named {
   if (!actionsOf(named).some(hasPossibleEffects) || areEffectsRead(exchange, actionsOf(named))) return named
   const without = mapActions(named, (action) => [withoutPossibleEffects(action)])
   exchange.evaluation.named = without
@@ -68,7 +67,7 @@ type Given = {
   readonly named: Named
 }
 
-function settle(exchange: Exchange, given: Given): StageResult | Promise<StageResult> {
+function settle(exchange: Classified, given: Given): Classified | Promise<Classified> {
   const { ports, lookUps, named } = given
   const nowMs = ports.clock.nowMs()
   const decision = exchange.decision ?? decideNow(exchange, nowMs)
@@ -78,11 +77,11 @@ function settle(exchange: Exchange, given: Given): StageResult | Promise<StageRe
   if (!matters(exchange, decisionOfCertain, { decision, named })) {
     exchange.evaluation.decision = decisionOfCertain
     exchange.evaluation.named = certain
-    return 'continue'
+    return exchange
   }
   const questions = questionsOf(actionsOf(named), lookUps, placeOf(exchange))
   const isUnanswered = questions.length === 0 && !actionsOf(named).some(hasPossibleEffects)
-  return isUnanswered ? 'continue' : ask(exchange, questions, given)
+  return isUnanswered ? exchange : ask(exchange, questions, given)
 }
 
 /**
@@ -95,7 +94,7 @@ function isSettled({ verdict }: Decision, named: Named): boolean {
   return verdict === 'allow' || !actions.some(({ isPossible }) => isPossible === true)
 }
 
-function placeOf(exchange: Exchange): LookUpPlace {
+function placeOf(exchange: Classified): LookUpPlace {
   const { request, bound } = lookUpContextOf(exchange)
   return { request, config: bound.config, agentTriggers: bound.entry.agentTriggers }
 }
@@ -106,7 +105,7 @@ type Decided = { readonly decision: Decision; readonly named: Named }
  * Returns true when the answer of a look-up can change the decision or the approval card. `certain` is the decision
  * without the actions and effect classes that are only possible.
  */
-function matters(exchange: Exchange, certain: Decision, { decision, named }: Decided): boolean {
+function matters(exchange: Classified, certain: Decision, { decision, named }: Decided): boolean {
   if (isAllowed(decision) && isAllowed(certain)) return false
   if (decision.verdict !== 'deny' || certain.verdict !== 'deny') return true
   return actionsOf(named).some(
@@ -122,8 +121,8 @@ function isAllowed({ verdict, would }: Decision): boolean {
  * Returns true when a policy condition mentions `resource`. A match inside a string literal causes an unnecessary
  * look-up, but changes no decision.
  */
-function asksForTarget(snapshot: Snapshot | undefined, { type }: Action): boolean {
-  const policies = snapshot?.policies.matching(type) ?? []
+function asksForTarget(snapshot: Snapshot, { type }: Action): boolean {
+  const policies = snapshot.policies.matching(type)
   return policies.some(({ rules }) =>
     rules.some(({ conditions }) => conditions.some(({ text }) => /\bresource\b/.test(text))),
   )
@@ -148,7 +147,7 @@ function keyOf({ method, host, target, body = '' }: LookUp): string {
   return JSON.stringify([method, host, target, body])
 }
 
-async function ask(exchange: Exchange, questions: readonly LookUp[], given: Given): Promise<StageResult> {
+async function ask(exchange: Classified, questions: readonly LookUp[], given: Given): Promise<Classified> {
   const { ports, lookUps, named } = given
   const asking = lookUpContextOf(exchange)
   const answers = new Map(
@@ -166,7 +165,7 @@ async function ask(exchange: Exchange, questions: readonly LookUp[], given: Give
   exchange.evaluation.named = mapActions(named, complete)
   exchange.evaluation.provisional = undefined
   exchange.evaluation.decision = undefined
-  return 'continue'
+  return exchange
 }
 
 function withoutPossible(named: Named): Named {

@@ -4,42 +4,46 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { decideProvisional } from '../classification/exchange-decision.ts'
 import type { ProvisionalClassification } from '../classification/provisional-classification.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Decided, Evaluated } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
+import type { Stage, StageResult } from '../stage.ts'
 
 /**
  * Creates the stage that refuses a POST whose body makes the server use another method than the one of the decision.
  * Forms are always read. JSON bodies, and bodies above the read limit, are checked only if another method would get
  * another verdict.
  */
-export function createOverride(ports: PipelinePorts, budget: BodyBudget): Stage {
+export function createOverride(ports: PipelinePorts, budget: BodyBudget): Stage<Evaluated, Evaluated> {
   return {
     name: 'override',
     isQuick: true,
     run(exchange) {
-      const { connector: bound, request, body } = exchange
-      if (bound?.connector.overridable === undefined || request === undefined || body.isEmpty)
-        return 'continue'
-      const format = overridableBody(bound, request)
-      if (format === null) return 'continue'
+      if (exchange.connector === undefined || exchange.body.isEmpty) return exchange
+      if (exchange.connector.connector.overridable === undefined) return exchange
+      const format = overridableBody(exchange.connector, exchange.request)
+      if (format === null) return exchange
       const mayStream = format === 'json' && exchange.bodyBytes === undefined && !isSplit(exchange, ports)
-      return mayStream ? 'continue' : judge(exchange, ports, budget)
+      return mayStream ? exchange : judge(exchange, ports, budget)
     },
   }
 }
 
 const MAX_READ = LIMITS.heldBodyBytes
 
-async function judge(exchange: Exchange, ports: PipelinePorts, budget: BodyBudget): Promise<StageResult> {
+async function judge(
+  exchange: Decided,
+  ports: PipelinePorts,
+  budget: BodyBudget,
+): Promise<StageResult<Decided>> {
   const bytes = exchange.bodyBytes ?? (await budget.read(exchange, MAX_READ))
-  if (bytes === null) return isSplit(exchange, ports) ? refuseLong(exchange) : 'continue'
-  const { request } = exchange
-  const wrong = request === undefined ? null : judgeBodyOverride(bytes, request)
-  return wrong === null ? 'continue' : refuseReading(exchange, wrong)
+  if (bytes === null) return isSplit(exchange, ports) ? refuseLong(exchange) : exchange
+  const wrong = judgeBodyOverride(bytes, exchange.request)
+  return wrong === null ? exchange : refuseReading(exchange, wrong)
 }
 
-function refuseLong(exchange: Exchange): StageResult {
+function refuseLong(exchange: Exchange): 'responded' {
   const detail = `The body of this request may replace its method, so the gateway must read the body, which may have at most ${MAX_READ} bytes. Send a file with the Content-Type of the file.`
   return refuseReading(exchange, { code: 'body_too_large', detail })
 }
@@ -47,7 +51,7 @@ function refuseLong(exchange: Exchange): StageResult {
 const others = new WeakMap<ProvisionalClassification, ProvisionalClassification | null>()
 
 /** Returns true when another method would get another verdict. */
-function isSplit(exchange: Exchange, ports: PipelinePorts): boolean {
+function isSplit(exchange: Decided, ports: PipelinePorts): boolean {
   const provisional = exchange.provisional
   if (provisional === undefined) return true
   let all = others.get(provisional)
@@ -60,10 +64,10 @@ function isSplit(exchange: Exchange, ports: PipelinePorts): boolean {
 
 /** Returns the classification with the actions of all methods that the server could use instead. */
 function withOthers(
-  { connector: bound, request }: Exchange,
+  { connector: bound, request }: Decided,
   provisional: ProvisionalClassification,
 ): ProvisionalClassification | null {
-  const more = bound === undefined || request === undefined ? null : overriddenActions(bound, request)
+  const more = overriddenActions(bound, request)
   return more === null
     ? null
     : {

@@ -2,36 +2,50 @@ import { connectorScheme } from '../../../core/connectors/credentials/connector-
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { plainDecision } from '../../../core/decision/egress.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
-import { Evaluation } from '../evaluation.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
 import { matchingKill } from '../kill-switch.ts'
+import {
+  type HasDecision,
+  type HasSnapshot,
+  type SystemDecided,
+  type SystemExchange,
+  type SystemRead,
+  setAgent,
+  setDecision,
+  setSnapshot,
+} from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseKilled } from '../refusal/refuse.ts'
+import type { Stage, StageResult } from '../stage.ts'
+import type { StageRunner, Stages } from '../stage-runner.ts'
 import type { SystemOrder } from '../system-order.ts'
-import { normalise } from './normalise.ts'
+import { createNormalise } from './normalise.ts'
 
 /** Returns the stages before `credential` for requests of the gateway itself. */
-export function systemStages(ports: PipelinePorts): readonly Stage[] {
-  return [createSystemIdentify(ports), normalise, createAuthoriseSystem(ports)]
+export function systemStages(
+  ports: PipelinePorts,
+  runner: StageRunner,
+): Stages<SystemExchange, SystemDecided> {
+  return runner
+    .first(createSystemIdentify(ports))
+    .next(createNormalise<SystemExchange & HasSnapshot>())
+    .next(createAuthoriseSystem(ports))
 }
 
 /**
  * Creates the stage that loads the snapshot. The agent of a cancellation is the one that started the work, even if it was
  * suspended or deleted since; a test of a credential has none.
  */
-function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
+function createSystemIdentify(
+  ports: Pick<PipelinePorts, 'snapshot'>,
+): Stage<SystemExchange, SystemExchange & HasSnapshot> {
   return {
     name: 'identify',
     run(exchange) {
+      const { system: order } = exchange
+      if (order.kind === 'cancel') setAgent(exchange, order.agent)
       const snapshot = ports.snapshot()
-      if (snapshot !== null) exchange.snapshot = snapshot
-      const order = orderOf(exchange)
-      if (order.kind === 'cancel') exchange.agent = order.agent
-      if (snapshot !== null) return 'continue'
-      return refuseSystem(
-        exchange,
-        'The gateway has not received its configuration from the control plane yet.',
-      )
+      return snapshot === null ? refuseSystem(exchange, NO_SNAPSHOT) : setSnapshot(exchange, snapshot)
     },
   }
 }
@@ -41,28 +55,25 @@ function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
  * only through the connector of their order, with its credential. A kill switch causes a cancellation, and stops a test. A
  * test sends nothing but a read.
  */
-function createAuthoriseSystem(ports: PipelinePorts): Stage {
+function createAuthoriseSystem(ports: PipelinePorts): Stage<SystemRead, SystemDecided> {
   return {
     name: 'decide',
     async run(exchange) {
-      const { connector } = exchange
-      const order = orderOf(exchange)
+      const { connector, system: order } = exchange
       if (connector?.entry.id !== order.connectorId)
         return refuseSystem(exchange, OTHER_CONNECTOR[order.kind])
       const kill = order.kind === 'cancel' ? null : matchingKill(exchange, ports)
       if (kill !== null) return refuseKilled(exchange, kill)
       if (hasNoCredential(connector)) return refuseSystem(exchange, NO_CREDENTIAL)
-      await classifyRefused(exchange)
+      await classifyRefused(exchange, connector)
       return isAllowedBy(order, exchange) ? allow(exchange, order) : refuseSystem(exchange, NO_READ)
     },
   }
 }
 
-function allow(exchange: Exchange, order: SystemOrder): StageResult {
-  const decision = plainDecision('allow', 'allow', reasonOf(order), SOURCE[order.kind])
-  exchange.evaluation = new Evaluation(decision, exchange.named)
+function allow(exchange: SystemRead, order: SystemOrder): StageResult<SystemRead & HasDecision> {
   exchange.outcome.note = order.kind === 'cancel' ? 'system' : order.kind
-  return 'continue'
+  return setDecision(exchange, plainDecision('allow', 'allow', reasonOf(order), SOURCE[order.kind]))
 }
 
 function hasNoCredential(connector: BoundConnector): boolean {
@@ -74,6 +85,7 @@ function isAllowedBy({ kind }: SystemOrder, { actions = [] }: Exchange): boolean
   return kind === 'cancel' || (actions.length > 0 && actions.every(({ effect }) => effect === 'read'))
 }
 
+const NO_SNAPSHOT = 'The gateway has not received its configuration from the control plane yet.'
 const NO_READ = 'The request is not a read, so it does not test a credential.'
 const NO_CREDENTIAL = 'The connector has no credential, and the gateway does not store credentials of agents.'
 const OTHER_CONNECTOR: Readonly<Record<SystemOrder['kind'], string>> = {
@@ -88,11 +100,6 @@ function reasonOf(order: SystemOrder): string {
     : 'A user tests the credential of the connector.'
 }
 
-function orderOf({ system }: Exchange): SystemOrder {
-  if (system === undefined) throw new Error('the exchange is not an order of the gateway itself')
-  return system
-}
-
-function refuseSystem(exchange: Exchange, detail: string): StageResult {
+function refuseSystem(exchange: Exchange, detail: string): 'responded' {
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Snapshot } from '../../../../core/snapshot/snapshot.ts'
+import { setSnapshot } from '../../../../sidecar/pipeline/phases.ts'
 import { snapshotOf } from '../../pipeline/test-world.ts'
 import { type Handle, startFront, type TestFront, tlsTunnel } from '../harness.ts'
 
@@ -137,7 +138,7 @@ describe('a gRPC response that is cut', () => {
     const state = { cut: () => {} }
     const { session } = await start(async (exchange) => {
       const { reply, abort } = exchange
-      if (snapshot !== undefined) exchange.snapshot = snapshot
+      if (snapshot !== undefined) setSnapshot(exchange, snapshot)
       const stream = reply.stream(200, ['content-type', 'application/grpc'], true)
       state.cut = () => {
         if (entry !== null) abort.abort({ kind: 'kill', entry })

@@ -1,0 +1,23 @@
+import type { Sliced } from '../../core/sliced.ts'
+import type { MessageRoom } from './body/body-budget.ts'
+import type { Exchange } from './exchange.ts'
+
+/** An open WebSocket connection, as the exchange of one of its messages uses it. */
+export type MessageChannel = {
+  /** Type of the connector that owns the WebSocket. */
+  readonly connectorType: string
+  /** Name of the response events of the message (`stream_id`); null when they have none. */
+  readonly streamId: string | null
+  /** Sends the message upstream. Resolves after its response; rejects with a ChaperoneError if it was not sent. */
+  forward(exchange: Exchange): Promise<undefined>
+}
+
+export type InnerExchanges = {
+  run(exchange: Exchange): Promise<void>
+  newRequestId(): string
+  readonly clock: { nowMs(): number; monotonicMs(): number }
+  /** Part of the body budget for messages. */
+  readonly room: MessageRoom
+  /** Runs long work for the exchange in slices, so that other requests are served in between. */
+  runSliced<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
+}
