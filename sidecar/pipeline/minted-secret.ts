@@ -3,12 +3,11 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeSignal } from './exchange-abort.ts'
-import { injectsNone } from './outgoing.ts'
+import { injectsNone, sentTokenOf } from './outgoing.ts'
 import type { Evaluated, Parsed } from './phases.ts'
 import type { CredentialPort, PipelinePorts, RefusedSecret } from './ports.ts'
 import { refuse } from './refusal/refuse.ts'
 import type { ResponseStage } from './response/response-stage.ts'
-import { sentTokenOf } from './sent-token.ts'
 import type { StageResult } from './stage.ts'
 
 /** Returns the reason why no request can leave with the minted secret of the connector; null while it is valid. */

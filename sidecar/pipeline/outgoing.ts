@@ -3,8 +3,9 @@ import { connectorScheme } from '../../core/connectors/credentials/connector-sch
 import { stripCredentials, withoutReplaced } from '../../core/connectors/credentials/credentials.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
+import type { Exchange } from './exchange.ts'
 import type { Loaded, Parsed } from './phases.ts'
-import { sentTokenOf } from './sent-token.ts'
+import type { NarrowedSecret } from './ports.ts'
 
 /** Outbound headers and target of a request. `injected` is the credential to inject; null when none is injected. */
 export type Outgoing = {
@@ -43,4 +44,9 @@ export function injectsNone(bound: BoundConnector, request: CanonicalRequest): b
   const { connector, config } = bound
   if (connectorScheme(bound).type === 'none') return true
   return !request.isUpgrade && connector.needsNoCredential?.(request, config) === true
+}
+
+/** Returns the narrowed token with which the exchange is sent; null when it is sent with the secret of the connector. */
+export function sentTokenOf({ narrowed }: Exchange): NarrowedSecret | null {
+  return narrowed?.kind === 'token' ? narrowed.token : null
 }

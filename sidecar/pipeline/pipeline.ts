@@ -1,6 +1,5 @@
 import type { Upstream } from '../upstream/http.ts'
 import { type BodyBudgetOptions, createBodyBudget } from './body/body-budget.ts'
-import { createConcurrency } from './concurrency.ts'
 import type { Exchange } from './exchange.ts'
 import type { InnerExchanges } from './inner-exchanges.ts'
 import { killedBy } from './kill-switch.ts'
@@ -14,6 +13,7 @@ import { refuseFailure, refuseKilled } from './refusal/refuse.ts'
 import { createRequestStages } from './request-stages.ts'
 import { createStageClock, type StageClock } from './stage-clock.ts'
 import { createStageRunner } from './stage-runner.ts'
+import { createConcurrency } from './stages/guards.ts'
 
 export type PipelineOptions = {
   readonly clock?: StageClock

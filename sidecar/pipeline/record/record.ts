@@ -1,13 +1,13 @@
 import type { Decision } from '../../../core/decision/decision.ts'
+import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import { LOG_DECISION, type LogDecision } from '../../../core/decision/vocabulary.ts'
-import type { OwnRecord } from '../../../core/record.ts'
+import type { OwnRecord, RecordWhy } from '../../../core/record.ts'
 import { rawRecordPath, recordPath } from '../../../core/request/redact.ts'
 import type { Exchange } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { auditOf } from './record-audit.ts'
 import { credentialOf } from './record-credential.ts'
 import { recordNames } from './record-names.ts'
-import { whyOf } from './record-why.ts'
 
 /**
  * Builds the record of an exchange in its current state: once for the intent, once at the end, with the same id and
@@ -139,4 +139,28 @@ function policiesOf(decision: Decision | undefined): string[] {
 
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000
+}
+
+/** Explanations by decision, which are cached because requests with the same line share one decision object. */
+const explanations = new WeakMap<Decision, RecordWhy>()
+
+/**
+ * Returns the explanation of a decision. Returns null without a decision, and for a plain allow, because its permission
+ * and policies are recorded anyway.
+ */
+function whyOf(decision: Decision | undefined): RecordWhy | null {
+  if (decision === undefined || (decision.verdict === 'allow' && decision.would === 'allow')) return null
+  const found = explanations.get(decision)
+  if (found !== undefined) return found
+  const why: RecordWhy = {
+    source: decision.source,
+    reason: decision.reason,
+    pattern: decision.permissionPattern,
+    rules: decision.rules.map(({ policyName, rule }) => ({ policy: policyName, rule })),
+    risk_score: decision.riskScore,
+    risk_factors: [...decision.riskFactors],
+    approver_groups: groupNames(decision.requiredGroups),
+  }
+  explanations.set(decision, why)
+  return why
 }

@@ -7,14 +7,13 @@ import type { BodyBudget } from '../body/body-budget.ts'
 import type { Exchange } from '../exchange.ts'
 import { expiredReason } from '../minted-secret.ts'
 import { narrowToken } from '../narrowed-token.ts'
-import { type Outgoing, outgoingOf } from '../outgoing.ts'
+import { type Outgoing, outgoingOf, sentTokenOf } from '../outgoing.ts'
 import { type HasOutbound, type Parsed, setOutbound } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 import type { Prepared } from '../request-template.ts'
 import { type EchoForms, echoForms } from '../response/echo-forms.ts'
 import { createEchoMask } from '../response/echo-mask.ts'
-import { sentTokenOf } from '../sent-token.ts'
 import type { Eventual, Stage, StageResult } from '../stage.ts'
 
 type WithOutbound<Phase> = Phase & HasOutbound
@@ -50,28 +49,28 @@ function replaceCredentials<Phase extends Parsed, Waited>(
   if (kind === 'tunnel' || bound === undefined) {
     return setOutbound(exchange, { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget })
   }
-  const given = { ...deps, bound }
-  if (bound.entry.minted === undefined) return inject(exchange, given)
+  if (bound.entry.minted === undefined) return inject(exchange, bound, deps)
   const narrowed = narrowToken(exchange, bound, deps.ports)
-  if (narrowed instanceof Promise) return narrowed.then((refusal) => refusal ?? injectMinted(exchange, given))
-  return narrowed ?? injectMinted(exchange, given)
+  if (narrowed instanceof Promise)
+    return narrowed.then((refusal) => refusal ?? injectMinted(exchange, bound, deps))
+  return narrowed ?? injectMinted(exchange, bound, deps)
 }
-
-type Injecting<Phase, Waited> = Deps<Phase, Waited> & { readonly bound: BoundConnector }
 
 /** Injects a short-lived secret, unless it has expired and the request is not sent with a narrowed token. */
 function injectMinted<Phase extends Parsed, Waited>(
   exchange: Phase,
-  given: Injecting<Phase, Waited>,
+  bound: BoundConnector,
+  deps: Deps<Phase, Waited>,
 ): Eventual<WithOutbound<Phase> | Waited> {
-  const { bound, ports, onExpired } = given
+  const { ports, onExpired } = deps
   const reason = sentTokenOf(exchange) === null ? expiredReason(bound.entry, ports.clock.nowMs()) : null
-  return reason === null ? inject(exchange, given) : onExpired(exchange, reason)
+  return reason === null ? inject(exchange, bound, deps) : onExpired(exchange, reason)
 }
 
-function inject<Phase extends Parsed, Waited>(
+function inject<Phase extends Parsed>(
   exchange: Phase,
-  { bound, budget, formsOf }: Injecting<Phase, Waited>,
+  bound: BoundConnector,
+  { budget, formsOf }: { readonly budget: BodyBudget; readonly formsOf: FormsCache },
 ): Eventual<WithOutbound<Phase>> {
   const { outgoing, forms } = prepare(exchange, bound, formsOf)
   const cleared = setOutbound(exchange, outgoing.edit)

@@ -1,10 +1,10 @@
+import { isBeside } from '../../../core/action/action.ts'
 import { lostParameter } from '../../../core/connectors/credentials/query-credentials.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { withCredential } from '../../../core/decision/proxied.ts'
 import { type Refusal, refusal } from '../../../core/request/canonical.ts'
 import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
 import { decideNow } from '../classification/exchange-decision.ts'
-import { decideOrdered } from '../classification/ordered-action.ts'
 import { type Classified, type Decided, setDecision } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { deny } from '../refusal/deny.ts'
@@ -36,6 +36,18 @@ function decide(exchange: Classified, ports: PipelinePorts): StageResult<Decided
   const complete = withOurs(exchange, decision)
   const decided = setDecision(exchange, complete)
   return complete.verdict === 'deny' ? deny(exchange, complete) : decided
+}
+
+/**
+ * Denies an ordered request whose class differs from the ordered action. All else, including further actions of the
+ * request, is decided like live traffic.
+ */
+function decideOrdered({ order, actions }: Classified, decision: Decision): Decision {
+  if (order === undefined || decision.verdict === 'deny') return decision
+  const other = actions.find((action) => !isBeside(action) && action.type !== order.actionType)
+  if (other === undefined) return decision
+  const reason = `The token is for ${order.actionType}, but its parameters describe the action ${other.type}. Submit the action under that name, or correct the parameters.`
+  return { ...decision, verdict: 'deny', would: 'deny', reason }
 }
 
 /** Refuses a request with too many actions, because the rate limit counts only requests. */

@@ -1,6 +1,6 @@
 import type { Taken } from '../../../core/state/sliding-window.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
-import type { Concurrency } from '../concurrency.ts'
 import type { Exchange } from '../exchange.ts'
 import { matchingKill } from '../kill-switch.ts'
 import type { Identified, Read, Routed } from '../phases.ts'
@@ -56,4 +56,35 @@ export function refuseLost(exchange: Exchange): 'responded' {
 function refuseRate(exchange: Identified, retryAfterS: number, what: string): 'responded' {
   const detail = `Agent "${exchange.agent.name}" has sent ${what}. Wait ${retryAfterS} s and send the request again.`
   return refuse(exchange, { code: 'rate_limited', reason: 'rate_limit', detail, retryAfterS })
+}
+
+/**
+ * Limits the exchanges in progress of each agent. Upstream connection pools have no limit, because this one bounds
+ * them.
+ */
+export type Concurrency = {
+  /** Counts the exchange until it is released. Returns false when the agent has reached its limit. */
+  admit(exchange: Identified): boolean
+  release(exchange: Exchange): void
+}
+
+export function createConcurrency(limit: number = LIMITS.maxConcurrentPerAgent): Concurrency {
+  const counts = new Map<string, number>()
+  return {
+    admit(exchange) {
+      const name = exchange.agent?.name ?? ''
+      const now = counts.get(name) ?? 0
+      if (now >= limit) return false
+      counts.set(name, now + 1)
+      exchange.isAdmitted = true
+      return true
+    },
+    release(exchange) {
+      if (!exchange.isAdmitted) return
+      exchange.isAdmitted = false
+      const name = exchange.agent?.name ?? ''
+      // The entry stays at 0 instead of being deleted, because there are few agents and they return.
+      counts.set(name, (counts.get(name) ?? 1) - 1)
+    },
+  }
 }

@@ -1,11 +1,11 @@
 import { identify } from '../../identity.ts'
-import { bindConnector } from '../bind-connector.ts'
 import type { Credentials } from '../credentials.ts'
 import type { Exchange } from '../exchange.ts'
 import { type Identified, type Read, setAgent, setSnapshot } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
 import type { Stage, StageResult } from '../stage.ts'
+import { bindConnector } from './normalise.ts'
 
 /** Creates the stage that loads the snapshot for the request and identifies its agent. */
 export function createIdentify(ports: PipelinePorts): Stage<Exchange, Identified> {
