@@ -1,7 +1,8 @@
 import type { Action } from '../../../core/action/action.ts'
 import { nameSeen } from '../../../core/connectors/classify.ts'
 import { createKeyScan, isPlainJson, type KeyScan } from '../../../core/request/body/body.ts'
-import type { Exchange } from '../exchange.ts'
+import type { BoundConnector } from '../../../core/connectors/registry.ts'
+import { type Parsed, setActions } from '../phases.ts'
 import type { ResponseStage } from '../response/response-stage.ts'
 import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'
 
@@ -15,16 +16,19 @@ const MAX_SCANNED = 256 * 1024
  * Scans a streamed body for the key that determines the candidate, for the record only. The record names the strictest
  * candidate, unless the whole body was scanned and contains the key at most once.
  */
-export function scanCandidates(exchange: Exchange): ResponseStage | null {
-  const { provisional, named, request } = exchange
+export function scanCandidates(exchange: Parsed): ResponseStage | null {
+  const { connector, provisional, named, request } = exchange
   // The key scan supports only JSON in UTF-8 without a content encoding.
-  const isReadable = request !== undefined && isPlainJson(request.body)
+  const isReadable = isPlainJson(request.body)
   const isOpen = named !== undefined && isSettledByBody(named)
-  return isOpen && provisional !== undefined && isReadable ? new CandidateScan(exchange, provisional) : null
+  return isOpen && connector !== undefined && provisional !== undefined && isReadable
+    ? new CandidateScan(exchange, connector, provisional)
+    : null
 }
 
 class CandidateScan implements ResponseStage {
-  readonly #exchange: Exchange
+  readonly #exchange: Parsed
+  readonly #bound: BoundConnector
   readonly #provisional: ProvisionalClassification
   readonly #patterns: Patterns
   /** Key scan of the body; null until a key appears. Most bodies contain no key. */
@@ -37,8 +41,9 @@ class CandidateScan implements ResponseStage {
   /** Last bytes of the searched text, because a key name may be split between two chunks. */
   #tail = ''
 
-  constructor(exchange: Exchange, provisional: ProvisionalClassification) {
+  constructor(exchange: Parsed, bound: BoundConnector, provisional: ProvisionalClassification) {
     this.#exchange = exchange
+    this.#bound = bound
     this.#provisional = provisional
     this.#patterns = patternsOf(provisional.keys)
   }
@@ -60,11 +65,11 @@ class CandidateScan implements ResponseStage {
   answered(): void {
     const action = this.#settled()
     if (action === null) return
-    this.#exchange.evaluation.named = { kind: 'actions', actions: [action] }
+    setActions(this.#exchange, { kind: 'actions', actions: [action] }, this.#provisional)
   }
 
   get #length(): number | undefined {
-    return this.#exchange.request?.body.length
+    return this.#exchange.request.body.length
   }
 
   /** Returns true when the text contains no key. */
@@ -85,8 +90,7 @@ class CandidateScan implements ResponseStage {
     if (!this.#isObject) return null
     if (scan === null) return this.#seen > 0 ? unseen : null
     if (scan.isAmbiguous || this.#isNamed || !(scan.isClosed || this.#seen === this.#length)) return null
-    const { connector, request } = this.#exchange
-    return connector === undefined || request === undefined ? null : nameSeen(connector, request, scan.seen())
+    return nameSeen(this.#bound, this.#exchange.request, scan.seen())
   }
 }
 

@@ -3,7 +3,7 @@ import type { GivenAt, Handle, HandleReader } from '../../../core/connectors/han
 import type { MemberReader } from '../../../core/connectors/handles/member-reader.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Parsed } from '../phases.ts'
 import type { HandlePort } from '../ports.ts'
 import type { ResponseStage } from './response-stage.ts'
 
@@ -12,7 +12,7 @@ import type { ResponseStage } from './response-stage.ts'
  * forwarded, because the agent may use the ids before the response has ended. Returns null when the operation creates
  * no resources.
  */
-export function handleWatchOf(exchange: Exchange, handles: HandlePort): HandleWatch | null {
+export function handleWatchOf(exchange: Parsed, handles: HandlePort): HandleWatch | null {
   const { connector, actions = [] } = exchange
   const reader = connector?.connector.handles
   const places = reader?.given(actions) ?? []
@@ -22,7 +22,7 @@ export function handleWatchOf(exchange: Exchange, handles: HandlePort): HandleWa
 }
 
 /** Records the ids in response messages of a WebSocket, each of which is a JSON text. */
-export function watchMessages(exchange: Exchange, handles: HandlePort): void {
+export function watchMessages(exchange: Parsed, handles: HandlePort): void {
   const watch = handleWatchOf(exchange, handles)
   if (watch === null) return
   exchange.onAnswerMessage = (head) => {
@@ -40,13 +40,13 @@ type Deps = {
 class HandleWatch implements ResponseStage {
   /** True when the ids are in the response body, which must then be uncompressed. */
   readonly readsBody: boolean
-  readonly #exchange: Exchange
+  readonly #exchange: Parsed
   readonly #deps: Deps
   readonly #kinds: readonly string[]
   readonly #paths: readonly (readonly string[])[]
   #body: MemberReader | null = null
 
-  constructor(exchange: Exchange, deps: Deps) {
+  constructor(exchange: Parsed, deps: Deps) {
     this.#exchange = exchange
     this.#deps = deps
     const members = deps.places.flatMap((place) => ('path' in place ? [place] : []))
@@ -89,7 +89,7 @@ const MAX_GIVEN = 8
 /**
  * Records the agent of the exchange as the owner of the handle. An id that the request itself named keeps its owner.
  */
-function noteGiven(exchange: Exchange, handle: Handle, handles: HandlePort): void {
+function noteGiven(exchange: Parsed, handle: Handle, handles: HandlePort): void {
   const { agent, connector } = exchange
   if (agent === undefined || connector === undefined) return
   const key = handles.keyOf(connector, handle)

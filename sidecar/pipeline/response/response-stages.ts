@@ -2,6 +2,7 @@ import type { BodyBudget } from '../body/body-budget.ts'
 import { scanCandidates } from '../classification/candidate-scan.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
+import type { Parsed } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { handleWatchOf } from './handle-watch.ts'
 import { HEADER_POLICY } from './header-policy.ts'
@@ -18,7 +19,7 @@ export type StageDeps = Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork'> 
 export const PLAIN_RESPONSE: readonly ResponseStage[] = [HEADER_POLICY]
 
 /** Returns the stages that apply to the response of this exchange, in their order. */
-export function responseStagesOf(exchange: Exchange, deps: StageDeps): readonly ResponseStage[] {
+export function responseStagesOf(exchange: Parsed, deps: StageDeps): readonly ResponseStage[] {
   const candidates = scanCandidates(exchange)
   const release = exchange.reservedBytes === undefined ? null : releaseOf(exchange, deps.budget)
   const handles = handleWatchOf(exchange, deps.handles)

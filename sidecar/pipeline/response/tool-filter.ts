@@ -7,12 +7,13 @@ import {
 } from '../../../core/connectors/mcp/tool-list.ts'
 import { callableTools, hidesTools } from '../../../core/decision/callable-tools.ts'
 import { parseBody } from '../../../core/request/body/body.ts'
-import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
+import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { Sliced } from '../../../core/sliced.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer, TimeBudget } from '../pacer.ts'
+import type { Parsed } from '../phases.ts'
 import type { BodyEdit, PacedEdit } from './body-edit.ts'
 import type { ResponseStage } from './response-stage.ts'
 
@@ -21,11 +22,10 @@ import type { ResponseStage } from './response-stage.ts'
  * other requests, without `mcp.filterTools` on the Connector, and when no tool is denied. The record contains the
  * number of removed tools.
  */
-export function toolFilterOf(exchange: Exchange, nowMs: number, pacer: Pacer): ResponseStage | null {
+export function toolFilterOf(exchange: Parsed, nowMs: number, pacer: Pacer): ResponseStage | null {
   const { connector: bound, snapshot, agent, request } = exchange
-  if (bound === undefined || snapshot === undefined || agent === undefined || request === undefined)
-    return null
-  const ids = isFiltered(exchange) ? idsOf(exchange, request) : NO_IDS
+  if (bound === undefined || agent === undefined) return null
+  const ids = isFiltered(exchange) ? idsOf(exchange) : NO_IDS
   if (ids.size === 0) return null
   const given = { snapshot, agent, bound, request, nowMs }
   if (!hidesTools(given)) return null
@@ -40,7 +40,7 @@ export function toolFilterOf(exchange: Exchange, nowMs: number, pacer: Pacer): R
 
 const NO_IDS: ReadonlySet<string> = new Set()
 
-function idsOf({ bodyBytes }: Exchange, { body }: CanonicalRequest): ReadonlySet<string> {
+function idsOf({ bodyBytes, request: { body } }: Parsed): ReadonlySet<string> {
   const view = bodyBytes === undefined ? null : parseBody(bodyBytes, body, [])
   return view?.kind === 'json' ? toolListIds(view.value) : NO_IDS
 }

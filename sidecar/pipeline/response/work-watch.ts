@@ -4,7 +4,7 @@ import { startedWork, startOf } from '../../../core/connectors/hosted-work/start
 import type { HostedWork, WorkEnd, WorkStart } from '../../../core/connectors/hosted-work/table.ts'
 import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Parsed } from '../phases.ts'
 import type { HostedWorkPort } from '../ports.ts'
 import { isEvents } from './handle-watch.ts'
 import type { ResponseStage } from './response-stage.ts'
@@ -12,12 +12,10 @@ import type { ResponseStage } from './response-stage.ts'
 type WorkWatch = Required<Pick<ResponseStage, 'readsBody' | 'head' | 'data' | 'end' | 'over'>>
 
 /** Returns a watch that records hosted work that the provider starts or ends; null when the request does neither. */
-export function workWatchOf(exchange: Exchange, port: HostedWorkPort): WorkWatch | null {
+export function workWatchOf(exchange: Parsed, port: HostedWorkPort): WorkWatch | null {
   const { connector, agent, request, actions = [], system } = exchange
   const work = connector?.connector.hostedWork
-  if (work === undefined || connector === undefined || agent === undefined || request === undefined)
-    return null
-  if (system !== undefined) return null
+  if (work === undefined || connector === undefined || agent === undefined || system !== undefined) return null
   const start = startOf(work, actions)
   if (start !== null) {
     return new StartWatch(work, start, {
@@ -37,7 +35,7 @@ export function workWatchOf(exchange: Exchange, port: HostedWorkPort): WorkWatch
 }
 
 /** Records hosted work in response messages of a WebSocket, each of which is a JSON text. */
-export function watchMessageWork(exchange: Exchange, port: HostedWorkPort): void {
+export function watchMessageWork(exchange: Parsed, port: HostedWorkPort): void {
   const watch = workWatchOf(exchange, port)
   if (watch === null) return
   const others = exchange.onAnswerMessage

@@ -72,7 +72,7 @@ export function createConcurrency(limit: number = LIMITS.maxConcurrentPerAgent):
   const counts = new Map<string, number>()
   return {
     admit(exchange) {
-      const name = exchange.agent?.name ?? ''
+      const { name } = exchange.agent
       const now = counts.get(name) ?? 0
       if (now >= limit) return false
       counts.set(name, now + 1)
