@@ -91,16 +91,21 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
     if (state === 'valid') peer.pod.reviewedAtMs = clock.monotonicMs()
   }
 
+  const endSessions = createSerial(async () => {
+    const checked = sessions().map((peer) => ({ peer, pod: podOf(peer) }))
+    const reasonOf = await pods.ended(checked.map(({ pod }) => pod))
+    for (const { peer, pod } of checked) {
+      const reason = reasonOf(pod)
+      if (reason !== null) end(peer, reason)
+    }
+  })
+  const sendAdoptions = createSerial(() => sendInstances(sessions().filter(canBeAdopted), pods))
+
   const timer = setInterval(() => void review(), timing.checkMs)
   return {
+    // An adoption must reach its sidecar within 2 s, so it does not wait for the check of all sessions.
     async refresh() {
-      const checked = sessions().map((peer) => ({ peer, pod: podOf(peer) }))
-      const reasonOf = await pods.ended(checked.map(({ pod }) => pod))
-      for (const { peer, pod } of checked) {
-        const reason = reasonOf(pod)
-        if (reason !== null) end(peer, reason)
-      }
-      await sendInstances(sessions().filter(canBeAdopted), pods)
+      await Promise.all([sendAdoptions(), endSessions()])
     },
     async greet(peer) {
       if (isSidecar(peer)) await sendInstances([peer].filter(canBeAdopted), pods)
@@ -140,7 +145,9 @@ async function sendInstances(
   const found = await pods.instances([...new Set(peers.map(({ pod }) => pod.sidecar.podUid))])
   for (const peer of peers) {
     const instance = found.get(peer.pod.sidecar.podUid)
-    if (instance === undefined || isDeepStrictEqual(instance, peer.sentInstance)) continue
+    // Another read may have sent the claim meanwhile. A pod keeps its first claim, so the older read is discarded.
+    if (instance === undefined || !canBeAdopted(peer) || isDeepStrictEqual(instance, peer.sentInstance))
+      continue
     peer.sentInstance = instance
     peer.send({ type: 'instance', instance })
   }

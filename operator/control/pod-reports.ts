@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { ChaperoneError } from '../../core/errors.ts'
 import type { SandboxLookup } from '../../core/inject/sandbox.ts'
 import type { KnownPod, PodIdentityReport } from '../../core/wire/operator/pods.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -8,9 +9,11 @@ import { createWorkQueue } from '../kube/queue.ts'
 import type { Reflector } from '../kube/reflector.ts'
 import { sleep } from '../kube/sleep.ts'
 import { untilAborted } from '../kube/until-aborted.ts'
+import { createBatchQueue } from './batch-queue.ts'
 import type { ControlPlaneClient } from './control-plane-client.ts'
 import { createOutageLog } from './outage-log.ts'
 import type { InjectedPod } from './pod-metadata.ts'
+import { createReportedPods, isUnreported, keyOfPod, type ReportedPods } from './reported-pods.ts'
 
 /**
  * Reports injected pods to the control plane: agent and Gateway of each, the claim that adopts its Sandbox, and
@@ -40,11 +43,8 @@ const RETRY_MAX_MS = 3_000
 const CONCURRENCY = 8
 const BATCH = 500
 
-/** For each `namespace/name`, the pods of this name that the control plane counts as existing. */
-type Reported = Map<string, readonly KnownPod[]>
-
 type Reporting = PodReportsDeps & {
-  readonly reported: Reported
+  readonly reported: ReportedPods
   /** Keys of the Sandboxes that own pods, by key of the pod. */
   readonly sandboxes: Map<string, string>
   readonly signal: AbortSignal
@@ -55,7 +55,7 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
   const stopped = new AbortController()
   const { signal } = stopped
   const sandboxes = new Map<string, string>()
-  const reporting: Reporting = { ...deps, reported: new Map(), sandboxes, signal }
+  const reporting: Reporting = { ...deps, reported: createReportedPods(), sandboxes, signal }
   const outages = createOutageLog({ log, message: 'pods could not be compared with the control plane' })
   let isComparing = false
   const queue = createWorkQueue({
@@ -63,6 +63,14 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
     log,
     concurrency: CONCURRENCY,
     failureMessage: () => 'pod could not be reported; retrying',
+    maxMs: RETRY_MAX_MS,
+  })
+  const changes = createBatchQueue({
+    work: (keys) => reportChanges(reporting, keys),
+    onSingle: queue.add,
+    log,
+    batch: BATCH,
+    failureMessage: 'pods could not be reported; retrying',
     maxMs: RETRY_MAX_MS,
   })
 
@@ -85,66 +93,86 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 
   const running = run()
   return {
+    // A claim waits neither for reads from the API server nor for the reports of other pods one by one.
     // Changes are ignored before the first comparison, which reports the whole list in batches.
     changed(key) {
-      if (isComparing) queue.add(key)
+      if (isComparing) changes.add(key)
     },
     sandboxChanged(key) {
-      for (const [pod, sandbox] of sandboxes) if (sandbox === key) queue.add(pod)
+      for (const [pod, sandbox] of sandboxes) if (sandbox === key) changes.add(pod)
     },
     async [Symbol.asyncDispose]() {
       stopped.abort()
       await running
+      await changes.stop()
       await queue.stop()
     },
   }
 }
 
+/** Reports the present ones of the pods in one call. Returns the keys of the pods that need a work item of their own. */
+async function reportChanges(reporting: Reporting, keys: readonly string[]): Promise<readonly string[]> {
+  const { pods, reported, sandboxes } = reporting
+  const single: string[] = []
+  const added: KnownPod[] = []
+  for (const key of keys) {
+    sandboxes.delete(key)
+    const now = knownPod(reporting, pods.get(key))
+    const before = reported.named(key)
+    if (before.some(({ podUid }) => podUid !== now?.podUid)) single.push(key)
+    if (now !== null && isUnreported(now, before)) added.push(now)
+  }
+  return [...single, ...(await putPresent(reporting, added))]
+}
+
+/** Reports pods in one call. Returns the keys of the pods when the control plane refuses one of them, and so the call. */
+async function putPresent(
+  { controlPlane, reported, signal }: Reporting,
+  pods: readonly KnownPod[],
+): Promise<readonly string[]> {
+  if (pods.length === 0) return []
+  try {
+    await controlPlane.putPods(pods.map(asPresent), signal)
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'validation') return pods.map(keyOfPod)
+    throw error
+  }
+  for (const pod of pods) reported.add(pod)
+  return []
+}
+
+/** Reports one pod, and the pods of its name that no longer exist. */
 async function reportPod(reporting: Reporting, key: string): Promise<void> {
   const { client, controlPlane, pods, reported, sandboxes, signal } = reporting
   sandboxes.delete(key)
-  const before = reported.get(key) ?? []
+  const before = reported.named(key)
   const now = knownPod(reporting, pods.get(key))
   const others = before.filter(({ podUid }) => podUid !== now?.podUid)
   const deleted = await deletedOf(client, others, signal)
-  const known = before.find(({ podUid }) => podUid === now?.podUid)
-  const added = now !== null && isUnreported(now, known) ? [now] : []
+  const added = now !== null && isUnreported(now, before) ? [now] : []
   const reports = [...deleted.map(asDeleted), ...added.map(asPresent)]
   if (reports.length > 0) await controlPlane.putPods(reports, signal)
-  const replaced = added.length > 0 ? before.filter((pod) => pod !== known) : before
-  const kept = [...replaced.filter((pod) => !deleted.includes(pod)), ...added]
-  if (kept.length > 0) reported.set(key, kept)
-  else reported.delete(key)
+  for (const pod of added) reported.add(pod)
+  for (const pod of deleted) reported.remove(pod)
 }
-
-/** Reports whether the control plane lacks the pod, its Sandbox or its claim. It keeps the first claim of a pod. */
-function isUnreported(now: KnownPod, known: KnownPod | undefined): boolean {
-  if (known === undefined) return true
-  return OWNERS.some((owner) => Boolean(now[owner]) && !known[owner])
-}
-
-const OWNERS = ['sandbox', 'claim'] as const
 
 /**
  * Reports pods that the control plane does not count as existing. Returns the keys of pods that it counts as existing
- * and that the informer cache does not contain.
+ * and that the informer cache does not contain, and of pods in a refused batch.
  */
 async function compare(reporting: Reporting): Promise<readonly string[]> {
   const { controlPlane, pods, reported, signal } = reporting
   const known = await controlPlane.knownPods(signal)
-  const byUid = new Map(known.map((pod) => [pod.podUid, pod]))
+  const byUid = new Map(known.map((pod) => [pod.podUid, [pod]]))
+  for (const pod of known) reported.add(pod)
   const present = pods.list().flatMap((pod) => knownPod(reporting, pod) ?? [])
-  const unknown = present.filter((pod) => isUnreported(pod, byUid.get(pod.podUid)))
+  const unknown = present.filter((pod) => isUnreported(pod, byUid.get(pod.podUid) ?? []))
+  const refused: string[] = []
   for (let at = 0; at < unknown.length; at += BATCH)
-    await controlPlane.putPods(unknown.slice(at, at + BATCH).map(asPresent), signal)
-  const missing: string[] = []
-  for (const pod of [...known, ...unknown]) {
-    const key = `${pod.namespace}/${pod.name}`
-    const others = (reported.get(key) ?? []).filter(({ podUid }) => podUid !== pod.podUid)
-    reported.set(key, [...others, pod])
-    if (pods.get(key)?.metadata.uid !== pod.podUid) missing.push(key)
-  }
-  return missing
+    refused.push(...(await putPresent(reporting, unknown.slice(at, at + BATCH))))
+  // A pod may have been deleted during the call that reported it.
+  const missing = [...known, ...unknown].filter((pod) => pods.get(keyOfPod(pod))?.metadata.uid !== pod.podUid)
+  return [...missing.map(keyOfPod), ...refused]
 }
 
 /**

@@ -30,7 +30,10 @@ export type PodIdentityRow = {
   readonly isTokenReplaced: boolean
 }
 
-/** Stores the first report of each pod, its first claim, and its deletion. Ignores other reports of a known UID. */
+/**
+ * Stores the first report of each pod, its first claim, and its deletion. Ignores other reports of a known UID. Notifies
+ * the replicas only of stored claims and deletions, because every replica of the operator sends each report.
+ */
 export async function putPodIdentities(q: Query, pods: readonly PodIdentityReport[]): Promise<void> {
   await q.query(
     `with reported as (
@@ -43,7 +46,7 @@ export async function putPodIdentities(q: Query, pods: readonly PodIdentityRepor
      ), known as (
        delete from unknown_pods where first_seen_at < clock_timestamp() - ${KEEP_DELETED}
          or pod_uid in (select "podUid" from reported)
-     )
+     ), stored as (
      insert into pod_identities as p (pod_uid, namespace, name, agent, gateway, workload, sandbox, claim, deleted_at)
      select "podUid", namespace, name, agent, gateway, workload, sandbox, claim,
        case when deleted then clock_timestamp() end
@@ -51,11 +54,12 @@ export async function putPodIdentities(q: Query, pods: readonly PodIdentityRepor
      on conflict (pod_uid) do update set deleted_at = coalesce(p.deleted_at, excluded.deleted_at),
        sandbox = coalesce(p.sandbox, excluded.sandbox), claim = coalesce(p.claim, excluded.claim)
        where p.deleted_at is null and excluded.deleted_at is not null
-         or p.sandbox is null and excluded.sandbox is not null or p.claim is null and excluded.claim is not null`,
-    [JSON.stringify(pods)],
+         or p.sandbox is null and excluded.sandbox is not null or p.claim is null and excluded.claim is not null
+       returning deleted_at, claim
+     )
+     select pg_notify($2, $3) from stored where deleted_at is not null or claim is not null limit 1`,
+    [JSON.stringify(pods), SYNC_CHANNEL, PODS_PAYLOAD],
   )
-  if (pods.some(({ deleted, claim }) => deleted || claim))
-    await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PODS_PAYLOAD])
 }
 
 /** Lists every reported pod that is not deleted. */

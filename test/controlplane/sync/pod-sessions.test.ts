@@ -4,6 +4,7 @@ import { createPeer, type Peer } from '../../../controlplane/sync/peer.ts'
 import { createPeerRegistry } from '../../../controlplane/sync/peer-registry.ts'
 import { createPodSessions, type PodSessions } from '../../../controlplane/sync/pod-sessions.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const REVIEW_MS = 300_000
@@ -21,6 +22,8 @@ function world(init: { review?: Reviewer } = {}) {
     review: init.review ?? (async () => 'valid' as const),
     deleted: new Set<string>(),
     withdrawn: new Set<string>(),
+    ended: async (): Promise<void> => undefined,
+    instances: async (): Promise<ReadonlyMap<string, Instance>> => new Map(),
   }
   let now = 0
   const asked: string[] = []
@@ -56,7 +59,8 @@ function world(init: { review?: Reviewer } = {}) {
       : null
   }
   const sessions = createPodSessions({
-    ...{ peerRegistry, pods: { ended: async () => reasonOf, instances: async () => new Map() } },
+    peerRegistry,
+    pods: { ended: () => given.ended().then(() => reasonOf), instances: () => given.instances() },
     clock: { nowMs: () => now, monotonicMs: () => now },
     log: { info: () => undefined, debug: () => undefined },
     timing: { reviewMs: REVIEW_MS, checkMs: 5 },
@@ -227,6 +231,49 @@ describe('a session of a sidecar', () => {
     one.advance(REVIEW_MS * 2)
     await eventually('ended', () => !one.isOpen('p1') || null)
     expect(one.isOpen('p0')).toBe(true)
+  })
+})
+
+describe('the instance of a sidecar', () => {
+  const WARM: Instance = { pod: 'team/warm-1', pod_uid: 'uid-1', sandbox: 'team/warm-1' }
+  const CLAIMED: Instance = { ...WARM, claim: 'team/alice', claim_uid: 'uid-claim' }
+  const read = (instance: Instance) => new Map([['uid-1', instance]])
+  const sent = (lines: readonly string[]) => lines.map((line) => JSON.parse(line).instance)
+
+  test('is sent while the check of all sessions does not end', async () => {
+    const one = world()
+    one.connect('p1', one.principal())
+    one.given.ended = () => new Promise(() => undefined)
+    one.given.instances = async () => read(CLAIMED)
+    void one.sessions.refresh()
+    await eventually('the claim', () => one.lines.length === 1 || null)
+    expect(sent(one.lines)).toEqual([CLAIMED])
+  })
+
+  test('keeps its claim when a read from before the claim ends after it', async () => {
+    const one = world()
+    const peer = one.connect('p1', one.principal())
+    const older = Promise.withResolvers<ReadonlyMap<string, Instance>>()
+    one.given.instances = () => older.promise
+    const greeted = one.sessions.greet(peer)
+    one.given.instances = async () => read(CLAIMED)
+    await one.sessions.refresh()
+    older.resolve(read(WARM))
+    await greeted
+    expect(sent(one.lines)).toEqual([CLAIMED])
+  })
+
+  test('is read once for all refreshes that arrive during a read', async () => {
+    const one = world()
+    one.connect('p1', one.principal())
+    const first = Promise.withResolvers<ReadonlyMap<string, Instance>>()
+    let reads = 0
+    one.given.instances = async () => (++reads === 1 ? first.promise : read(CLAIMED))
+    const refreshed = Array.from({ length: 20 }, () => one.sessions.refresh())
+    first.resolve(read(WARM))
+    await Promise.all(refreshed)
+    expect(reads).toBe(2)
+    expect(sent(one.lines)).toEqual([WARM, CLAIMED])
   })
 })
 

@@ -1,9 +1,11 @@
 import pino from 'pino'
 import { afterEach, describe, expect, test } from 'vitest'
+import { ChaperoneError } from '../../../core/errors.ts'
 import type { Sandbox } from '../../../core/inject/sandbox.ts'
 import type { KnownPod, PodIdentityReport } from '../../../core/wire/operator/pods.ts'
 import { type InjectedPod, injectedPod } from '../../../operator/control/pod-metadata.ts'
 import { createPodReports, type PodReports } from '../../../operator/control/pod-reports.ts'
+import type { KubeClient } from '../../../operator/kube/client.ts'
 import { eventually } from '../../support/eventually.ts'
 
 let running: PodReports | null = null
@@ -33,7 +35,15 @@ function warmPod(name: string): InjectedPod {
   })
 }
 
-function world(names: readonly string[], known: readonly KnownPod[] = []) {
+type Call = KubeClient['call']
+const NO_CALL: Call = () => Promise.reject(new Error('no call is expected'))
+
+const noAnswer: Call = async ({ signal }) => {
+  signal?.throwIfAborted()
+  return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+}
+
+function world(names: readonly string[], known: readonly KnownPod[] = [], call: Call = NO_CALL) {
   const pods = new Map(names.map((name) => [`team/${name}`, warmPod(name)]))
   const sandboxes = new Map<string, Sandbox>(
     names.map((name) => [
@@ -42,11 +52,17 @@ function world(names: readonly string[], known: readonly KnownPod[] = []) {
     ]),
   )
   const sent: PodIdentityReport[] = []
+  const calls: (readonly PodIdentityReport[])[] = []
+  const control = { answer: async (_reported: readonly PodIdentityReport[]): Promise<void> => undefined }
   let compared = 0
   const reports = createPodReports({
-    client: { call: () => Promise.reject(new Error('no call is expected')) },
+    client: { call },
     controlPlane: {
-      putPods: async (reported) => void sent.push(...reported),
+      async putPods(reported) {
+        calls.push(reported)
+        await control.answer(reported)
+        sent.push(...reported)
+      },
       knownPods: async () => {
         compared++
         return known
@@ -55,10 +71,16 @@ function world(names: readonly string[], known: readonly KnownPod[] = []) {
     pods: { get: (key) => pods.get(key), list: () => [...pods.values()], synced: Promise.resolve() },
     sandboxOf: (namespace, name) => sandboxes.get(`${namespace}/${name}`),
     log: pino({ level: 'silent' }),
+    // The comparison also reports claims, so none follows the first one.
+    compareMs: 600_000,
   })
   running = reports
   return {
-    ...{ reports, sent },
+    ...{ reports, sent, calls, control },
+    remove(name: string) {
+      pods.delete(`team/${name}`)
+      reports.changed(`team/${name}`)
+    },
     compared: () => eventually('compared', () => compared > 0 || null),
     claim(name: string, changes: Partial<Sandbox> = {}) {
       const sandbox = sandboxes.get(`team/${name}`)
@@ -121,5 +143,54 @@ describe('the pod of a Sandbox', () => {
     one.claim('warm-1')
     await eventually('reported', () => one.sent.length === 1 || null)
     expect(claimsOf(one.sent)).toEqual([['warm-1', 'alice']])
+  })
+})
+
+describe('many pods at a time', () => {
+  const crowd = Array.from({ length: 20 }, (_, at) => `warm-${at}`)
+  const claimed = (one: ReturnType<typeof world>) => one.sent.filter(({ claim }) => claim).length
+
+  test('claims during a call share the next call', async () => {
+    const one = world(crowd)
+    await eventually('reported', () => one.sent.length === 20 || null)
+    const answered = Promise.withResolvers<void>()
+    one.control.answer = () => answered.promise
+    for (const name of crowd) one.claim(name)
+    await eventually('called', () => one.calls.length === 2 || null)
+    answered.resolve()
+    await eventually('all claims', () => claimed(one) === 20 || null)
+    expect(one.calls.length).toBeLessThanOrEqual(3)
+  })
+
+  test('a claim is reported while the API server does not answer about deleted pods', async () => {
+    const one = world(crowd, [], noAnswer)
+    await eventually('reported', () => one.sent.length === 20 || null)
+    for (const name of crowd.slice(1)) one.remove(name)
+    one.claim('warm-0')
+    await eventually('the claim', () => claimed(one) === 1 || null)
+  })
+
+  test('a pod that the control plane refuses keeps no other pod from being reported', async () => {
+    const one = world(crowd)
+    await eventually('reported', () => one.sent.length === 20 || null)
+    one.control.answer = async (reported) => {
+      if (reported.some(({ name }) => name === 'warm-7'))
+        throw new ChaperoneError('validation', { detail: 'workload: too long.' })
+    }
+    for (const name of crowd) one.claim(name)
+    await eventually('the claims of the others', () => claimed(one) === 19 || null)
+    one.control.answer = async () => undefined
+    await eventually('the claim of the refused pod', () => claimed(one) === 20 || null)
+  })
+
+  test('claims are reported after an outage of the control plane', async () => {
+    const one = world(crowd)
+    await eventually('reported', () => one.sent.length === 20 || null)
+    one.control.answer = () =>
+      Promise.reject(new ChaperoneError('not_ready', { detail: 'The control plane is away.' }))
+    for (const name of crowd) one.claim(name)
+    await eventually('called', () => one.calls.length > 2 || null)
+    one.control.answer = async () => undefined
+    await eventually('all claims', () => claimed(one) === 20 || null)
   })
 })
