@@ -107,10 +107,11 @@ print(r.status, r.read().decode())`,
   ],
 } as const
 
-/** Asks every 100 ms and prints a line with the time when the answer changes. */
+/** Asks every 100 ms, or as many as the first argument says, and prints a line with the time when the answer changes. */
 export const WATCHER = `
 const https = require('node:https')
 let last = ''
+const everyMs = Number(process.argv[1] ?? 100)
 const agent = new https.Agent({ keepAlive: true })
 function ask() {
   const request = https.get('https://${VENDOR}/watch', { agent }, (response) => {
@@ -121,8 +122,9 @@ function ask() {
 function note(now) {
   if (String(now) !== last) console.log(Date.now(), now)
   last = String(now)
-  setTimeout(ask, 100)
+  setTimeout(ask, everyMs)
 }
+process.on('SIGTERM', () => process.exit())
 ask()`
 
 type Packet = {

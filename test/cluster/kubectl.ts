@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { kubeTools } from './tools/kube-tools.ts'
 
@@ -70,6 +72,22 @@ export function exec(
   command: readonly string[],
 ): Promise<Ran> {
   return kubectl(['exec', pod, '-n', namespace, '-c', container, '--', ...command])
+}
+
+/** Starts kubectl, which runs until it is disposed of, such as a watch. `onLine` receives each line that it prints. */
+export async function startKubectl(
+  args: readonly string[],
+  onLine: (line: string) => void,
+): Promise<AsyncDisposable> {
+  const child = spawn((await tools()).kubectl, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'close')
+  createInterface({ input: child.stdout }).on('line', onLine)
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill()
+      await ended
+    },
+  }
 }
 
 function list(items: readonly KubeObject[]): string {
