@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
+import { SYNC_CHANNEL } from '../../../controlplane/db/sync-channel.ts'
 import { listPresentAgentsIn } from '../../../controlplane/features/agents/rows.ts'
 import { deleteEndedAgents } from '../../../controlplane/features/maintenance/store.ts'
 import { listRunningInstances } from '../../../controlplane/features/pods/rows.ts'
+import { PODS_PAYLOAD } from '../../../controlplane/features/pods/store.ts'
 import { listTraffic } from '../../../controlplane/features/traffic/rows.ts'
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { trafficRecord } from '../../sidecar/journal/traffic-record.ts'
@@ -73,6 +75,19 @@ describe('the instance of an agent', () => {
     const page = { filter: { instance }, limit: 10 }
     const found = await listTraffic(createScopedQuery(db, new Set(['team'])), String(org?.['id']), page)
     expect(found.map(({ id }) => id).sort()).toEqual(ids)
+  })
+
+  test('notifies replicas of a claim once, however many replicas of the operator report it', async () => {
+    const payloads: string[] = []
+    await using _listening = await db.listen(SYNC_CHANNEL, (payload) => {
+      if ([PODS_PAYLOAD, 'end'].includes(payload)) payloads.push(payload)
+    })
+    const pod = world.pod({ name: 'warm-3' })
+    const report = { pod, ...RESEARCH, sandbox: SANDBOX }
+    for (const claim of [undefined, CLAIM, CLAIM]) await world.report({ ...report, ...(claim && { claim }) })
+    await world.sql(`select pg_notify('${SYNC_CHANNEL}', 'end')`)
+    await eventually('the end', () => payloads.includes('end') || null)
+    expect(payloads).toEqual([PODS_PAYLOAD, 'end'])
   })
 
   test('keeps its first claim: neither a stale report nor another claim replaces it', async () => {
