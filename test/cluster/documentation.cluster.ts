@@ -2,12 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { eventually } from '../support/eventually.ts'
 import { pageSnippets, snippetCommands, withReaderValues } from '../support/page-snippets.ts'
 import { IS_FULL } from '../support/proof.ts'
 import { type Recorder, startRecorder } from '../support/recorder.ts'
 import { createTestCa } from '../support/test-ca.ts'
+import { agentPod, type PodShape } from './agents.ts'
 import { SYSTEM, secret, uninstall } from './installation.ts'
 import { apply, get, isAllowed, kube, type Ran, run } from './kubectl.ts'
 import { kubeTools } from './tools/kube-tools.ts'
@@ -91,7 +92,8 @@ test('a held call is approved for a time', async () => {
     30_000,
   )
   expect(vendor.seen).toHaveLength(1)
-  await say(`kubectl chaperone approvals approve ${id} --for 1h`)
+  const approved = await say(`kubectl chaperone approvals approve ${id} --for 1h`)
+  expect(approved.stdout).toContain(`${id} is approved`)
   expect((await waiting).stdout).toContain('{"ok":true}')
   expect(vendor.seen).toHaveLength(2)
 })
@@ -156,7 +158,75 @@ test('the emergency ConfigMap stops the agents of the namespace and lets them co
   await eventually('the call passes', async () => ((await say(call)).stdout.includes('"ok"') ? true : null))
 })
 
-test('the kill switch of the Gateway stops its agents, and the plugin shows it', async () => {
+const [plugin = ''] = blocks('With kubectl')
+const [status = '', doctor = '', explain = '', , killOn = '', killOff = ''] = snippetCommands(plugin)
+
+test('the plugin shows what runs, examines a governed pod, and explains before anything is sent', async () => {
+  expect(snippetCommands(plugin)).toHaveLength(6)
+  const row = new RegExp(`${NAMESPACE} +default +full_enforce +transparent +1 `)
+  const shown = await eventually(
+    'the Gateway counts its pod',
+    async () => {
+      const { stdout } = await say(status)
+      return row.test(stdout) ? stdout : null
+    },
+    30_000,
+  )
+  expect(shown).toMatch(/^control plane {2}healthy at https:\/\/localhost:\d+/m)
+  expect(shown).toMatch(/kill switch {4}not active/)
+
+  const pods = ['get', 'pods', '-n', NAMESPACE, '-o', 'jsonpath={.items[0].metadata.name}']
+  const { stdout } = await say(withReaderValues(doctor, { ' POD ': ` ${(await kube(pods)).trim()} ` }))
+  expect(stdout).toContain(`governed: by Gateway ${NAMESPACE}/default`)
+  expect(stdout).toMatch(/layer: Captured/)
+  expect(stdout).toMatch(/rules: set/)
+  expect(stdout).toMatch(/sidecar: ready/)
+  expect(stdout).toMatch(/agent: stripe: .*\n.*ca_bundle_path/)
+  expect(stdout).not.toContain('outdated')
+
+  const before = vendor.seen.length
+  const explained = await say(explain)
+  expect(explained.stdout).toContain('codehost.repo.delete')
+  expect(explained.stdout).toMatch(/deny|denied/i)
+  expect(vendor.seen).toHaveLength(before)
+})
+
+test('the plugin reports an ungoverned pod and a missing pod', async () => {
+  await apply({ ...agentPod('free', 'default'), metadata: { name: 'free', namespace: NAMESPACE } })
+  await kube(['wait', 'pod/free', '-n', NAMESPACE, '--for=condition=Ready', '--timeout=90s'])
+  const examine = (pod: string) => say(`kubectl chaperone doctor ${pod} -n ${NAMESPACE}`)
+  expect((await examine('free')).stdout).toMatch(/warning {2}governed: no/)
+  await expect(examine('nobody')).rejects.toThrow('There is no pod nobody')
+  await kube(['delete', 'pod', 'free', '-n', NAMESPACE, '--wait=false'])
+})
+
+test('the plugin prints the same pod as the webhook creates, or the conflicting fields', async () => {
+  const file = join(folder, 'pod.yaml')
+  const write = (shape?: PodShape) => {
+    const pod = agentPod('printed', 'default', shape)
+    writeFileSync(file, JSON.stringify({ ...pod, metadata: { ...pod.metadata, namespace: NAMESPACE } }))
+  }
+  const inject = `kubectl chaperone inject -f ${file} --gateway ${NAMESPACE}/default -n ${NAMESPACE}`
+  type Pod = { readonly spec: { readonly initContainers: ReadonlyArray<{ readonly name: string }> } }
+  const names = ({ spec }: Pod) => spec.initContainers.map(({ name }) => name)
+  write()
+  const printed = parse((await say(inject)).stdout) as Pod
+  const stored = JSON.parse(await kube(['create', '--dry-run=server', '-o', 'json', '-f', file])) as Pod
+  expect(names(printed)).toEqual(names(stored))
+  write({ spec: { hostNetwork: true } })
+  await expect(say(inject)).rejects.toThrow('spec.hostNetwork')
+})
+
+test('the kill switch of the plugin stops the agents and says how many, and lets them continue', async () => {
+  expect((await say(killOn)).stdout).toMatch(/\d+ of \d+ gateways? acknowledged in \d+ ms/)
+  const before = vendor.seen.length
+  expect((await say(call)).stdout).toContain('incident 42')
+  expect(vendor.seen).toHaveLength(before)
+  expect((await say(killOff)).stdout).toContain('No kill switch is active.')
+  await eventually('the call passes', async () => ((await say(call)).stdout.includes('"ok"') ? true : null))
+})
+
+test('the kill switch of the Gateway stops its agents', async () => {
   await say(stop)
   await eventually('the call is refused', async () =>
     (await say(call)).stdout.includes('incident 42') ? true : null,
@@ -164,13 +234,6 @@ test('the kill switch of the Gateway stops its agents, and the plugin shows it',
   const before = vendor.seen.length
   expect((await say(call)).stdout).toContain('incident 42')
   expect(vendor.seen).toHaveLength(before)
-
-  const [plugin = ''] = blocks('With kubectl')
-  const pod = (
-    await kube(['get', 'pods', '-n', NAMESPACE, '-o', 'jsonpath={.items[0].metadata.name}'])
-  ).trim()
-  const said = await say(withReaderValues(plugin, { ' POD ': ` ${pod} ` }))
-  expect(said.stdout).toContain(`governed: by Gateway ${NAMESPACE}/default`)
 })
 
 test('a Gateway with `audit: sync` has pods whose journal is on the disk of the node', async () => {
