@@ -1,18 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { brotliCompressSync, constants } from 'node:zlib'
 import { build, type Plugin } from 'esbuild'
+import { checkOutRevision, compress } from './freeze/revision.ts'
 
 /**
  * Freezes the sidecar and the control plane of a revision (`node scripts/freeze-bundle.ts REVISION`) for the tests of version
@@ -34,45 +25,17 @@ process.stdout.write(JSON.stringify(Object.fromEntries(paths)))
 
 const [revision] = process.argv.slice(2)
 if (revision === undefined) throw new Error('Name a revision: node scripts/freeze-bundle.ts REVISION')
-const commit = git('rev-parse', '--verify', `${revision}^{commit}`).trim()
-const checkout = mkdtempSync(join(tmpdir(), 'chaperone-freeze-'))
-try {
-  checkOut(commit)
-  const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string }
-  const files = { ...(await programFiles()), ...migrationFiles(), 'fields.json': fieldsText() }
-  const text = JSON.stringify({ version, commit, files })
-  mkdirSync(folder, { recursive: true })
-  for (const name of readdirSync(folder)) if (name.endsWith('.json.br')) rmSync(join(folder, name))
-  const file = join(folder, `${version}-${commit.slice(0, 12)}.json.br`)
-  const bytes = compress(text)
-  writeFileSync(file, bytes)
-  process.stdout.write(`${relative(root, file)}: ${Math.round(bytes.length / 1024)} KiB\n`)
-} finally {
-  rmSync(checkout, { recursive: true, force: true })
-}
-
-function git(...args: string[]): string {
-  return execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', maxBuffer: 512 * 1024 * 1024 })
-}
-
-/** Extracts the sources of the commit, and installs the packages of its lockfile. */
-function checkOut(of: string): void {
-  const paths = [
-    'core',
-    'kube',
-    'controlplane',
-    'sidecar',
-    'package.json',
-    'package-lock.json',
-    'tsconfig.json',
-  ]
-  const archive = execFileSync('git', ['-C', root, 'archive', of, ...paths], { maxBuffer: 512 * 1024 * 1024 })
-  execFileSync('tar', ['-x', '-C', checkout], { input: archive })
-  const lockOf = (place: string) => readFileSync(join(place, 'package-lock.json'), 'utf8')
-  if (lockOf(checkout) === lockOf(root))
-    symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'))
-  else execFileSync('npm', ['ci', '--ignore-scripts', '--omit=optional'], { cwd: checkout, stdio: 'inherit' })
-}
+using frozen = checkOutRevision(revision, ['core', 'kube', 'controlplane', 'sidecar'])
+const { commit, checkout } = frozen
+const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string }
+const files = { ...(await programFiles()), ...migrationFiles(), 'fields.json': fieldsText() }
+const text = JSON.stringify({ version, commit, files })
+mkdirSync(folder, { recursive: true })
+for (const name of readdirSync(folder)) if (name.endsWith('.json.br')) rmSync(join(folder, name))
+const file = join(folder, `${version}-${commit.slice(0, 12)}.json.br`)
+const bytes = compress(text)
+writeFileSync(file, bytes)
+process.stdout.write(`${relative(root, file)}: ${Math.round(bytes.length / 1024)} KiB\n`)
 
 async function programFiles(): Promise<Record<string, string>> {
   const files: Record<string, string> = {}
@@ -134,15 +97,4 @@ function fieldsText(): string {
   const entry = join(checkout, 'fields.ts')
   writeFileSync(entry, FIELDS_ENTRY)
   return execFileSync(process.execPath, [entry], { cwd: checkout, encoding: 'utf8' })
-}
-
-function compress(text: string): Buffer {
-  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT } = constants
-  return brotliCompressSync(text, {
-    params: {
-      [BROTLI_PARAM_QUALITY]: 11,
-      [BROTLI_PARAM_LGWIN]: 24,
-      [BROTLI_PARAM_SIZE_HINT]: Buffer.byteLength(text),
-    },
-  })
 }

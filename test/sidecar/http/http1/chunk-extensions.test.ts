@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { readRequests, readResponse } from './our-parser.ts'
+import { readRequests } from './request-reader.ts'
+import { plainRequest, readResponse } from './response-reader.ts'
 
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n'
 
@@ -9,12 +10,11 @@ function extended(count: number, bytes: number): string {
 }
 
 function responseProblem(body: string): string | null {
-  const seen = readResponse(Buffer.from(`HTTP/1.1 200 OK\r\n${CHUNKED}${body}`), 'GET')
-  return typeof seen === 'string' ? seen : null
+  return readResponse([Buffer.from(`HTTP/1.1 200 OK\r\n${CHUNKED}${body}`)], plainRequest('GET')).problem
 }
 
 function requestProblem(body: string): string | null {
-  return readRequests(Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\n${CHUNKED}${body}`)).problem
+  return readRequests([Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\n${CHUNKED}${body}`)]).problem
 }
 
 test('a response may have an extension of up to 4 KiB at each of any number of chunks', () => {

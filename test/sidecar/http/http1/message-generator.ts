@@ -1,5 +1,15 @@
-/** Generator of HTTP/1 messages for comparisons of parsers: valid messages, most of them with a mutation. */
-export type Generator = { request(): string; response(): string }
+import type { Outgoing } from './response-reader.ts'
+
+/** Generator of HTTP/1 messages for comparisons of codecs: valid messages, most of them with a mutation. */
+export type Generator = {
+  /** Bytes of a connection: one request, and often the same or another one behind it. */
+  request(): string
+  response(): string
+  /** Returns the text as a whole, or in two or three pieces. */
+  pieces(text: string): readonly string[]
+  /** Returns a request to send. Some have a field that a head cannot carry. */
+  outgoing(): Outgoing
+}
 
 const METHODS = ['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'OPTIONS', 'CONNECT', 'BREW', 'G T', '']
 const TARGETS = ['/', '/a/b?x=1', '/%2e', '*', 'http://h/x', 'a.example:443', '/a b', '/\xe9', '/\x01']
@@ -81,6 +91,8 @@ const EXTENSIONS = [
   `;a=${'x'.repeat(300)}`,
 ]
 const DATA = ['abc', 'a', '\r\n', '0\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n']
+/** Line ends behind the data of a chunk. */
+const CHUNK_ENDS = ['\r\n', '\r\n', '\r\n', '\n', '\r', '\r\r\n', '\rx\r\n']
 const SIZES = [0, 0, 0, 0, 0, 0, 1, -1]
 const LAST = ['0', '0', '0', '00', '0;x', '0 ', '', '-0', '0x0']
 const TRAILERS = [
@@ -92,6 +104,25 @@ const TRAILERS = [
   'bad\r\n',
   'X-S : 1\r\n',
   'X-N: \0\r\n',
+]
+/** Lengths of the body behind a repeated head, with that body. */
+const REPEATED = [
+  ['10', '0123456789'],
+  ['1', 'a'],
+  ['9', 'abc'],
+  ['03', 'abc'],
+  ['0', ''],
+  ['', 'abc'],
+  ['9999999999999999', ''],
+] as const
+const OUTGOING = [
+  ['host', 'a'],
+  ['X-A', 'one\ttwo \xe9'],
+  ['content-length', '3'],
+  ['Content-Length', '0'],
+  ['X B', 'a'],
+  ['X-N', 'a\r\nX-C: d'],
+  ['X-U', '\u010a'],
 ]
 const PIECES = [
   '\r',
@@ -119,7 +150,7 @@ export function createGenerator(random: () => number): Generator {
   function chunk(): string {
     const data = pick(DATA)
     const size = Math.max(1, data.length + often(SIZES, 6)).toString(16)
-    return `${size}${often(EXTENSIONS, 7)}\r\n${data}\r\n`
+    return `${size}${often(EXTENSIONS, 7)}\r\n${data}${often(CHUNK_ENDS, 1)}`
   }
 
   /** Returns the framing field and the body that belongs to it. */
@@ -153,11 +184,34 @@ export function createGenerator(random: () => number): Generator {
     return text
   }
 
+  /** Returns bytes behind a request: another one, or the same head with the same or another length. */
+  function next(request: string): string {
+    const kind = below(8)
+    if (kind === 0) return 'GET /next HTTP/1.1\r\nHost: n\r\n\r\n'
+    if (kind === 1) return request
+    if (kind > 2) return ''
+    const [digits, data] = pick(REPEATED)
+    return `${request.slice(0, request.indexOf('\r\n\r\n') + 4).replace(/^(content-length: *)\d+/im, `$1${digits}`)}${data}`
+  }
+
   return {
     request() {
       const line = `${often(METHODS, 6)} ${often(TARGETS, 5)} ${often(VERSIONS, 5)}`
-      const next = below(4) === 0 ? 'GET /next HTTP/1.1\r\nHost: n\r\n\r\n' : ''
-      return mutated(message(line, below(16) === 0 ? '' : 'Host: a\r\n')) + next
+      const request = message(line, below(16) === 0 ? '' : 'Host: a\r\n')
+      return mutated(request) + next(request)
+    },
+    pieces(text) {
+      if (below(2) === 0) return [text]
+      const [a, b] = [below(text.length + 1), below(text.length + 1)]
+      const cuts = [0, Math.min(a, b), Math.max(a, b), text.length]
+      return cuts.slice(1).map((cut, at) => text.slice(cuts[at], cut))
+    },
+    outgoing() {
+      const upgrade = below(32) === 0 ? 'websocket' : null
+      const body = below(8) === 0 ? pick(DATA) : null
+      const headers = below(4) === 0 ? Array.from({ length: below(3) }, () => pick(OUTGOING)).flat() : []
+      const [method, path] = [pick(['GET', 'GET', 'HEAD', 'POST']), often(['/', '/a?b', '/a b'], 2)]
+      return { method, path, headers, upgrade, body }
     },
     response() {
       const interim = below(6) === 0 ? 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n' : ''

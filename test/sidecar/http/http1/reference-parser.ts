@@ -15,10 +15,13 @@ export type ResponseSeen = {
   readonly trailers: readonly string[]
 }
 
-/** A connection in memory. Bytes are received by `emit('data')`, and sent bytes are dropped. */
+/** A connection in memory. Bytes are received by `emit('data')`. */
 export class MemorySocket extends Duplex {
+  /** Sent bytes, as latin-1 text. */
+  written = ''
   override _read(): void {}
-  override _write(_chunk: Buffer, _encoding: string, callback: () => void): void {
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
+    this.written += chunk.toString('latin1')
     callback()
   }
   setTimeout(): this {
@@ -41,7 +44,7 @@ export function settled(): Promise<void> {
 }
 
 /** Parser of requests of Node (llhttp) behind its public API. */
-export function createReferenceServer(): (bytes: Buffer) => () => readonly RequestSeen[] {
+export function createReferenceServer(): (pieces: readonly Buffer[]) => () => readonly RequestSeen[] {
   const seen = new WeakMap<object, RequestSeen[]>()
   const note = (request: IncomingMessage): void => {
     const chunks: Buffer[] = []
@@ -65,12 +68,12 @@ export function createReferenceServer(): (bytes: Buffer) => () => readonly Reque
   })
   // The socket stays open until its result is read, because the requests before the error end later.
   server.on('clientError', () => undefined)
-  return (bytes) => {
+  return (pieces) => {
     const socket = new MemorySocket()
     const requests: RequestSeen[] = []
     seen.set(socket, requests)
     server.emit('connection', socket)
-    socket.emit('data', bytes)
+    for (const piece of pieces) socket.emit('data', piece)
     return () => {
       socket.destroy()
       return requests
@@ -79,7 +82,7 @@ export function createReferenceServer(): (bytes: Buffer) => () => readonly Reque
 }
 
 /** Parses a response by the client of Node. The result is null for a response that was refused or cut. */
-export function readByReference(bytes: Buffer, method: string): () => ResponseSeen | null {
+export function readByReference(pieces: readonly Buffer[], method: string): () => ResponseSeen | null {
   const socket = new MemorySocket()
   let answer: IncomingMessage | null = null
   const chunks: Buffer[] = []
@@ -92,7 +95,7 @@ export function readByReference(bytes: Buffer, method: string): () => ResponseSe
   request.end()
   process.nextTick(() =>
     setImmediate(() => {
-      socket.emit('data', bytes)
+      for (const piece of pieces) socket.emit('data', piece)
       socket.emit('end')
     }),
   )

@@ -47,7 +47,7 @@ export const REQUESTS: readonly Strictness[] = [
   ...BOTH,
   {
     name: 'a request line is "METHOD target HTTP/1.0" or "METHOD target HTTP/1.1", after at most one CRLF',
-    problem: /request line is not/,
+    problem: /request line is not|header lines must end with CRLF/,
     holds: (text) =>
       !startLines(text).every((line) => REQUEST_LINE.test(line)) || /\n[!-~]+ [!-~]+ HTTP\//.test(text),
   },
