@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import type { TokenNeed } from '../../../../core/connectors/credentials/token-need.ts'
 import type { GithubAppSpec } from '../../../../core/crd/github-app-spec.ts'
@@ -28,11 +29,15 @@ export type NarrowMint = (request: NarrowRequest) => Promise<Narrowed>
 
 /** Milliseconds for which the permissions of an installation are cached. Its owner changes them rarely. */
 const KEEP_MS = 300_000
+/** Milliseconds between two reads of an installation because of repositories of another account. Agents name them. */
+const REREAD_MS = 10_000
 const MAX_INSTALLATIONS = 1_000
 /** Status of the API for repositories and permissions that the installation lacks. */
 const LACKS = 422
 
-type Kept = { readonly installation: Installation; readonly untilMs: number }
+type Kept = { readonly installation: Installation; readonly readAtMs: number }
+/** A token; or the reason why there is none, and whether the API gave it. */
+type Issued = Exclude<Narrowed, { whole: string }> | { readonly whole: string; readonly isRefused: boolean }
 
 /**
  * Creates the source of narrowed installation tokens. A token has the repositories and permissions of the need, as far
@@ -46,30 +51,62 @@ export function createGithubAppNarrowMint(
 ): NarrowMint {
   const kept = new Map<string, Kept>()
 
-  async function installationOf(call: AppCall, key: string): Promise<Installation> {
-    const known = kept.get(key)
-    if (known !== undefined && known.untilMs > monotonicMs()) return known.installation
+  async function readInstallation(call: AppCall, key: string): Promise<Installation> {
     const answer = await call.send('GET', '')
     const installation = Installation.safeParse(answer.body)
     if (answer.status !== 200 || !installation.success) throw call.refusal(answer, 'showed no installation')
     if (kept.size >= MAX_INSTALLATIONS) kept.clear()
-    kept.set(key, { installation: installation.data, untilMs: monotonicMs() + KEEP_MS })
+    kept.set(key, { installation: installation.data, readAtMs: monotonicMs() })
     return installation.data
   }
 
-  return async ({ credential: { githubApp }, secret, source, need, sourceHash }) => {
-    if (githubApp === undefined) throw new MintError('The Connector has no field credential.githubApp.')
-    const call = await createAppCall({ githubApp, secret, send: fetchOf(source), nowMs })
-    const installation = await installationOf(call, sourceHash)
-    const limit = narrowedLimit(githubApp, installation, need)
-    if (typeof limit === 'string') return { whole: limit }
-    const answer = await call.send('POST', '/access_tokens', limit)
-    const issued = readIssued(answer, nowMs)
+  async function issue(
+    { call, app, need }: Omit<Issuing, 'key'>,
+    installation: Installation,
+  ): Promise<Issued> {
+    const limit = narrowedLimit(app, installation, need)
+    if (typeof limit === 'string') return { whole: limit, isRefused: false }
+    const issued = readIssued(await call.send('POST', '/access_tokens', limit), nowMs)
     if ('secret' in issued) return { ...issued, scope: scopeOf(installation, limit) }
     if (issued.status !== LACKS) throw call.refusal(issued, 'issued no installation token')
-    kept.delete(sourceHash)
-    return { whole: call.refusal(issued, 'issued no token for these repositories').message }
+    return {
+      whole: call.refusal(issued, 'issued no token for these repositories').message,
+      isRefused: true,
+    }
   }
+
+  /** Issues a token with a cached installation, and once more if the installation has changed since it was read. */
+  async function issueByKept(
+    { call, app, need, key }: Issuing,
+    { installation, readAtMs }: Kept,
+  ): Promise<Issued> {
+    const issued = await issue({ call, app, need }, installation)
+    if ('secret' in issued) return issued
+    if (!issued.isRefused && monotonicMs() - readAtMs < REREAD_MS) return issued
+    // Its owner may have renamed the account or taken away a permission. Without this read, the requests would be sent
+    // with the token of the Connector, which has more permissions.
+    const present = await readInstallation(call, key)
+    return isDeepStrictEqual(present, installation) ? issued : issue({ call, app, need }, present)
+  }
+
+  return async ({ credential: { githubApp: app }, secret, source, need, sourceHash: key }) => {
+    if (app === undefined) throw new MintError('The Connector has no field credential.githubApp.')
+    const call = await createAppCall({ githubApp: app, secret, send: fetchOf(source), nowMs })
+    const known = kept.get(key)
+    const issued =
+      known !== undefined && monotonicMs() - known.readAtMs < KEEP_MS
+        ? await issueByKept({ call, app, need, key }, known)
+        : await issue({ call, app, need }, await readInstallation(call, key))
+    return 'whole' in issued ? { whole: issued.whole } : issued
+  }
+}
+
+type Issuing = {
+  readonly call: AppCall
+  readonly app: GithubAppSpec
+  readonly need: TokenNeed
+  /** Identifies the specification and the stored secret. */
+  readonly key: string
 }
 
 /**
