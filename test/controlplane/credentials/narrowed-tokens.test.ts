@@ -14,7 +14,7 @@ import {
   type NarrowedTokens,
 } from '../../../controlplane/features/credentials/minting/narrowed-tokens.ts'
 import { storeMinted, storeMintFailure } from '../../../controlplane/features/credentials/minting/store.ts'
-import { sourceHash } from '../../../controlplane/features/credentials/rows.ts'
+import { getMinted, type MintedRow, sourceHash } from '../../../controlplane/features/credentials/rows.ts'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
@@ -70,9 +70,16 @@ async function connector(id: string, gatewayIds: string, stated: ConnectorSpec):
   )
 }
 
+async function claimed(): Promise<MintedRow> {
+  const row = await getMinted(db, 'con')
+  if (row === undefined) throw new Error('the Connector has no row')
+  return row
+}
+
 /** Stores a new secret of the Connector, which has the next number. */
 async function mint(): Promise<void> {
   await storeMinted(db, {
+    claimed: await claimed(),
     ...{ connectorId: 'con', sourceHash: hash, secret: {} as never, rotated: null },
     ...{ expiresInMs: 3_000_000, dueInMs: 2_000_000, isSame: false },
   })
@@ -152,6 +159,7 @@ test('a failure of the source is its error, is not cached, and has no secret in 
 
 test('while the exchange of the Connector waits to be repeated, no token is requested', async () => {
   await storeMintFailure(db, {
+    claimed: await claimed(),
     ...{ connectorId: 'con', sourceHash: hash, error: 'The source refused.', rotated: null, dueInMs: 60_000 },
   })
   expect(await get()).toEqual({ outcome: 'unavailable', reason: 'The source refused.' })

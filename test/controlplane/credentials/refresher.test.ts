@@ -54,6 +54,8 @@ async function insertConnector(id: string): Promise<void> {
 
 type Exchanging = {
   readonly open?: () => string
+  /** Database of the refresher. */
+  readonly db?: Db
   /** Number of failures, and of secrets, that the row must have. */
   readonly failures?: number
   readonly serial?: number
@@ -64,14 +66,20 @@ type Exchanging = {
 async function exchanged(
   id: string,
   mint: Mint,
-  { open = () => 'stored', failures = 0, serial = 0, onStored = () => undefined }: Exchanging = {},
+  {
+    open = () => 'stored',
+    db: own = db,
+    failures = 0,
+    serial = 0,
+    onStored = () => undefined,
+  }: Exchanging = {},
 ) {
   await insertConnector(id)
   const keyring = {
     ...{ open, seal: (text: string) => ({ text }), derive: () => Buffer.from('key') },
   }
   await using _refresher = await createRefresher({
-    ...{ db, orgId, log, mint, random: () => 0 },
+    ...{ db: own, orgId, log, mint, random: () => 0 },
     keyring,
   } as never)
   const row = await eventually('a stored exchange', async () => {
@@ -181,6 +189,37 @@ test('a refresh token that arrives with an access token that cannot be used is k
     Promise.reject(new MintError('No header can carry the token.', { rotated: 'next' })),
   )
   expect(row).toMatchObject({ secret: null, rotated: { text: 'next' } })
+})
+
+/** The database of a replica whose writes fail after the claim, so many times. */
+function failing(times: number): Db {
+  let calls = 0
+  const tx: Db['tx'] = (work) => {
+    calls += 1
+    return calls > 1 && calls <= 1 + times ? Promise.reject(new Error('the database is away')) : db.tx(work)
+  }
+  return Object.create(db, { tx: { value: tx } }) as Db
+}
+
+test('a refresh token that the source replaced is stored after the database was away', async () => {
+  let exchanges = 0
+  const mint: Mint = async () => {
+    exchanges += 1
+    return { secret: 'token', lifetimeMs: 3_600_000, rotated: `next-${exchanges}` }
+  }
+  const { row } = await exchanged('away', mint, { db: failing(2) })
+  expect(row).toMatchObject({ secret: { text: 'token' }, rotated: { text: 'next-1' }, serial: 1 })
+  expect(exchanges).toBe(1)
+})
+
+test('a refresh token of an answer that cannot be used is stored after the database was away', async () => {
+  let exchanges = 0
+  const mint: Mint = () => {
+    exchanges += 1
+    return Promise.reject(new MintError('The source refused.', { rotated: `next-${exchanges}` }))
+  }
+  const { row } = await exchanged('away-refused', mint, { db: failing(1) })
+  expect(row).toMatchObject({ secret: null, rotated: { text: 'next-1' }, error: 'The source refused.' })
 })
 
 test('a stored secret that cannot be decrypted is a failure of its own Connector, which backs off', async () => {

@@ -4,6 +4,7 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { makeRefusedDue, storeMinted } from '../../../controlplane/features/credentials/minting/store.ts'
+import { getMinted } from '../../../controlplane/features/credentials/rows.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
@@ -34,7 +35,10 @@ afterAll(async () => {
 })
 
 async function mint(): Promise<void> {
+  const claimed = await getMinted(db, 'con')
+  if (claimed === undefined) throw new Error('the Connector has no row')
   const stored = await storeMinted(db, {
+    claimed,
     ...{ connectorId: 'con', sourceHash: 'source', secret: {} as never, rotated: null, isSame: false },
     ...{ expiresInMs: 10_000_000, dueInMs: 9_000_000 },
   })

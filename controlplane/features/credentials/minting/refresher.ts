@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { hasLocalSource } from '../../../../core/crd/credential-spec.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
@@ -36,6 +37,11 @@ const IDLE_MS = 30_000
 const BUSY_MS = 100
 /** Milliseconds until the next read after an unexpected error, and at most while an exchange starts. */
 const RETRY_MS = 1_000
+/**
+ * Limit of attempts to store a refresh token, `RETRY_MS` apart. The source has voided the one before, so a lost one would
+ * have to be issued again by a user.
+ */
+const MAX_STORES = 600
 const TOO_SHORT =
   'The source issued a token that is valid for less than 1 s. Raise the lifetime of its tokens, and compare the clock of the source with that of the control plane.'
 /** Failure whose detail may have parts of a secret, which gateways and pages must not show. */
@@ -52,6 +58,7 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
   let isDisposed = false
   /** Exchanges in flight, by connector. A read does not wait for them: a slow source delays no other. */
   const exchanges = new Map<string, Promise<void>>()
+  const disposal = new AbortController()
 
   function run(): void {
     if (running !== null || isDisposed) return
@@ -70,7 +77,7 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
   function start(connector: ConnectorRow, source: Source): void {
     const { id } = connector
     if (exchanges.has(id) || isDisposed) return
-    const exchange = refreshOne(deps, { connector, source, reread })
+    const exchange = refreshOne(deps, { connector, source, reread, disposed: disposal.signal })
       .then(() => {
         isWoken = true
         if (running === null) schedule(BUSY_MS)
@@ -98,6 +105,7 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
   return {
     async [Symbol.asyncDispose]() {
       isDisposed = true
+      disposal.abort()
       clearTimeout(timer)
       reread[Symbol.dispose]()
       await changes[Symbol.asyncDispose]()
@@ -151,9 +159,16 @@ function opened(keyring: Keyring, sealed: Sealed, place: string): string | null 
   }
 }
 
-type Refresh = Pick<Refreshing, 'reread'> & { readonly connector: ConnectorRow; readonly source: Source }
+type Refresh = Pick<Refreshing, 'reread'> & {
+  readonly connector: ConnectorRow
+  readonly source: Source
+  readonly disposed: AbortSignal
+}
 
-async function refreshOne(deps: RefresherDeps, { connector, source, reread }: Refresh): Promise<void> {
+async function refreshOne(
+  deps: RefresherDeps,
+  { connector, source, reread, disposed }: Refresh,
+): Promise<void> {
   const { db, orgId, mint, keyring, log } = deps
   const isForced = reread.isDue(connector.id)
   const place = { connectorId: connector.id, orgId, sourceHash: source.hash, isForced }
@@ -167,13 +182,28 @@ async function refreshOne(deps: RefresherDeps, { connector, source, reread }: Re
     // Also refuses NaN.
     if (minted.lifetimeMs !== null && !(minted.lifetimeMs >= MIN_LIFETIME_MS))
       throw new MintError(TOO_SHORT, { rotated: minted.rotated })
-    await storeSuccess(deps, { connector, source, row, minted, sinceMs })
+    const write = () => storeSuccess(deps, { connector, source, row, minted, sinceMs })
+    await (minted.rotated === null ? write() : untilStored(write, disposed))
   } catch (error) {
     const reason = error instanceof MintError ? error.message : UNEXPECTED
     const detail = error instanceof MintError ? {} : { err: error }
     log.warn({ connector: connector.name, reason, ...detail }, 'a credential could not be refreshed')
     const rotated = error instanceof MintError ? error.rotated : null
-    await storeFailure(deps, { connector, source, row, error: reason, rotated })
+    const write = () => storeFailure(deps, { connector, source, row, error: reason, rotated })
+    await (rotated === null ? write() : untilStored(write, disposed))
+  }
+}
+
+/** Repeats a write of a refresh token until it succeeds. Rejects at the limit and after the disposal. */
+async function untilStored(write: () => Promise<void>, disposed: AbortSignal): Promise<void> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      await write()
+      return
+    } catch (error) {
+      if (attempts === MAX_STORES || disposed.aborted) throw error
+      await delay(RETRY_MS, undefined, { signal: disposed }).catch(() => undefined)
+    }
   }
 }
 
@@ -217,6 +247,7 @@ async function storeSuccess(
       ...times,
       connectorId: id,
       sourceHash: source.hash,
+      claimed: row,
       secret: seal(minted.secret, 'secret'),
       rotated: minted.rotated === null ? null : seal(minted.rotated, 'rotated'),
       isSame: isSameReading(keyring, { connector, source, row }, minted.secret),
@@ -253,10 +284,11 @@ async function storeFailure(
 ): Promise<void> {
   const dueInMs = retryDelayMs(row.failures, random())
   await db.tx(async (q) => {
-    await storeMintFailure(q, {
-      ...{ connectorId: id, sourceHash: source.hash, error, dueInMs },
+    const isStored = await storeMintFailure(q, {
+      ...{ connectorId: id, sourceHash: source.hash, claimed: row, error, dueInMs },
       rotated: rotated === null ? null : keyring.seal(rotated, sealedPlace.minted(id, 'rotated')),
     })
+    if (!isStored) return
     // A repeated failure with the same text is stored already: no new audit event and no new configuration version.
     if (row.error === error && row.sourceHash === source.hash) return
     const details = { change: 'credential.failed', connector: name, error }

@@ -37,9 +37,22 @@ export async function claimMinted(
   return rows[0] ?? null
 }
 
+/** The row as the replica claimed it. */
+type Claimed = Pick<MintedRow, 'issuedAt' | 'sourceHash'>
+
+/**
+ * SQL condition: since the claim, no other replica has stored a secret, and none a result of another source. A replica
+ * that was stopped, or whose database was away, stores its result after its claim ended. Its refresh token may be void
+ * then. The driver reads times in milliseconds.
+ */
+const IS_LATEST = (issuedAt: string, sourceHash: string) => `connector_id = $1
+  and date_trunc('milliseconds', issued_at) is not distinct from ${issuedAt}::timestamptz
+  and (source_hash = $2 or source_hash is not distinct from ${sourceHash}::text)`
+
 type Success = {
   readonly connectorId: string
   readonly sourceHash: string
+  readonly claimed: Claimed
   readonly secret: Sealed
   readonly rotated: Sealed | null
   /** Null for a secret that is valid while its source does not change. */
@@ -49,10 +62,13 @@ type Success = {
   readonly isSame: boolean
 }
 
-/** Stores a minted secret. Returns its number and its expiry; null when the Connector was deleted meanwhile. */
+/**
+ * Stores a minted secret. Returns its number and its expiry; null when the Connector was deleted meanwhile, or another
+ * replica has stored a later result.
+ */
 export async function storeMinted(
   q: Query,
-  { connectorId, sourceHash, secret, rotated, expiresInMs, dueInMs, isSame }: Success,
+  { connectorId, sourceHash, claimed, secret, rotated, expiresInMs, dueInMs, isSame }: Success,
 ): Promise<Pick<MintedRow, 'serial' | 'expiresAt'> | null> {
   const { rows } = await q.query<Pick<MintedRow, 'serial' | 'expiresAt'>>(
     `update minted_credentials set source_hash = $2, secret = $3, rotated = $4, issued_at = now(),
@@ -60,7 +76,7 @@ export async function storeMinted(
        expires_at = now() + $5 * interval '1 millisecond', due_at = now() + $6 * interval '1 millisecond',
        claimed_until = null, failures = 0, error = null, failed_at = null,
        refusals = case when refused_serial = serial then least(refusals + 1, ${MAX_REFUSALS}) else 0 end
-     where connector_id = $1 returning serial::float8 as serial, expires_at as "expiresAt"`,
+     where ${IS_LATEST('$8', '$9')} returning serial::float8 as serial, expires_at as "expiresAt"`,
     [
       connectorId,
       sourceHash,
@@ -69,6 +85,8 @@ export async function storeMinted(
       expiresInMs,
       dueInMs,
       isSame,
+      claimed.issuedAt,
+      claimed.sourceHash,
     ],
   )
   return rows[0] ?? null
@@ -77,6 +95,7 @@ export async function storeMinted(
 type Failure = {
   readonly connectorId: string
   readonly sourceHash: string
+  readonly claimed: Claimed
   readonly error: string
   /** Refresh token that replaces the stored one; null when the source issued none. */
   readonly rotated: Sealed | null
@@ -89,12 +108,15 @@ type Failure = {
  */
 const GRACE_MS = 300_000
 
-/** Stores the failure of an exchange. The last secret stays if it is of the same source, and is deleted otherwise. */
+/**
+ * Stores the failure of an exchange. The last secret stays if it is of the same source, and is deleted otherwise. Returns
+ * false when the Connector was deleted meanwhile, or another replica has stored a later result.
+ */
 export async function storeMintFailure(
   q: Query,
-  { connectorId, sourceHash, error, rotated, dueInMs }: Failure,
-): Promise<void> {
-  await q.query(
+  { connectorId, sourceHash, claimed, error, rotated, dueInMs }: Failure,
+): Promise<boolean> {
+  const { rows } = await q.query(
     `update minted_credentials set
        secret = case when source_hash = $2 then secret end,
        rotated = coalesce($5, case when source_hash = $2 then rotated end),
@@ -103,9 +125,13 @@ export async function storeMintFailure(
          then coalesce(expires_at, now() + $6 * interval '1 millisecond') end,
        source_hash = $2, error = $3, failed_at = now(), failures = failures + 1, claimed_until = null,
        due_at = now() + $4 * interval '1 millisecond'
-     where connector_id = $1`,
-    [connectorId, sourceHash, error, dueInMs, rotated && JSON.stringify(rotated), GRACE_MS],
+     where ${IS_LATEST('$7', '$8')} returning connector_id`,
+    [
+      ...[connectorId, sourceHash, error, dueInMs, rotated && JSON.stringify(rotated), GRACE_MS],
+      ...[claimed.issuedAt, claimed.sourceHash],
+    ],
   )
+  return rows.length > 0
 }
 
 /** Makes the exchanges of these Connectors due now. */
