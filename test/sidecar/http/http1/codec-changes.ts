@@ -107,21 +107,30 @@ const FIELD_PROBLEM = /more than one (?:Host|Proxy-Authorization)|has no Host|Ex
 const TRAILER_PROBLEM =
   /^a header line has no colon|^a header name is|^the value of .* has a control character|^lines of a chunked body/
 
-/** Reports whether only the reuse of the connection after a request of HTTP/1.0 differs. */
+const headsOf = ({ requests, unfinished, refusedHead }: RequestsRead) => [
+  ...requests.map(({ head }) => head),
+  unfinished?.head ?? refusedHead,
+]
+
+/** Reports whether only the reuse of the connection after the last request, one of HTTP/1.0 with close, differs. */
 function closesEarlier(before: RequestsRead, now: RequestsRead): boolean {
-  const at = now.requests.length - 1
-  const [last, former] = [now.requests[at], before.requests[at]]
-  if (last === undefined || former === undefined || now.isOpen) return false
-  const { framing, httpVersion, rawHeaders } = last.head
-  const isClosing = rawHeaders.some((value, index) => index % 2 === 1 && /\bclose\b/i.test(value))
+  const { requests } = now
+  const at = headsOf(now).findLastIndex((head) => head !== null)
+  const [last, former] = [headsOf(now)[at], headsOf(before)[at]]
+  if (last == null || former?.framing.keepAlive !== true || last.framing.keepAlive) return false
+  const isClosing = last.rawHeaders.some((value, index) => index % 2 === 1 && /\bclose\b/i.test(value))
+  if (last.httpVersion !== '1.0' || !isClosing) return false
+  const same = { ...last, framing: { ...last.framing, keepAlive: true } }
+  const isPart = at === requests.length
   return (
-    httpVersion === '1.0' &&
-    isClosing &&
-    former.head.framing.keepAlive &&
-    isDeepStrictEqual({ ...framing, keepAlive: true }, former.head.framing) &&
-    isDeepStrictEqual(now.requests.slice(0, at), before.requests.slice(0, at))
+    isDeepStrictEqual(headsOf(before).slice(0, at + 1), [...headsOf(now).slice(0, at), same]) &&
+    requests.every(({ body }, index) => body === before.requests[index]?.body) &&
+    (!isPart || (now.problem === before.problem && now.unfinished?.body === before.unfinished?.body))
   )
 }
+
+/** What the former codec states at the end of the line behind the CR. */
+const LATER_PROBLEM = /^a chunk is longer than its declared size$|^a line of the chunked body is too long$/
 
 /** Changes in the reading of requests. */
 export const REQUEST_CHANGES: ReadonlyArray<Change<RequestsRead>> = [
@@ -152,7 +161,7 @@ export const REQUEST_CHANGES: ReadonlyArray<Change<RequestsRead>> = [
       now.problem === 'lines of a chunked body must end with CRLF' &&
       (before.problem === null
         ? before.unfinished !== null && refusesBody(before, now)
-        : before.problem === 'a chunk is longer than its declared size' && differInReason(before, now)),
+        : LATER_PROBLEM.test(before.problem) && differInReason(before, now)),
   },
   {
     name: 'a connection of HTTP/1.0 with both close and keep-alive ends after the request',
