@@ -207,7 +207,7 @@ export async function createServices(deps: ServicesDeps) {
     approvals,
     notify,
     isTokenRestricted,
-    identify: callers.identify,
+    identify: { ...callers.identify, admitStream: hub.admission.admit },
     authority: callers.authority,
     readClientCa: callers.readClientCa,
     breakGlass: callers.breakGlass,

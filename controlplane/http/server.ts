@@ -249,7 +249,9 @@ function rawOf(request: FastifyRequest, reply: FastifyReply): RouteInput<never, 
 function errorSender(log: FastifyBaseLogger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const failure = asChaperoneError(error)
-    if (failure.status >= 500) log.error({ err: error, request_id: request.id }, 'request failed')
+    // A line for each refused stream of a storm would be more work than the stream. The storm has a line of its own.
+    if (failure.status >= 500 && failure.code !== 'overloaded')
+      log.error({ err: error, request_id: request.id }, 'request failed')
     const { retryAfterS } = failure.options
     if (retryAfterS !== undefined) reply.header('Retry-After', String(retryAfterS))
     if (failure.code === 'unauthorized') reply.header('WWW-Authenticate', 'Bearer')

@@ -1,9 +1,13 @@
+import { NO_GREETING } from '../../core/wire/gateway/greeting.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { versionWarnings } from '../../core/wire/gateway/version-relation.ts'
 import type { GatewayLive } from '../../core/wire/gateways.ts'
 import { VERSION } from '../version.ts'
 import { stopsGateway } from './kill-switch/state.ts'
 import type { Peer } from './peer.ts'
+import type { PeerRegistry } from './peer-registry.ts'
+import type { ProcessRegistry } from './process-registry.ts'
+import type { ElsewhereProcess } from './stored-processes.ts'
 
 /** State of one gateway process that is connected to any replica. */
 export type Sighting = Pick<
@@ -39,4 +43,29 @@ export function liveOf(peers: readonly Sighting[], kills: readonly KillEntry[]):
 function later(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b
   return Math.max(a, b)
+}
+
+/** Lists all connected processes of a gateway, at any replica. */
+export function sightingsOf(
+  gatewayId: string,
+  {
+    peerRegistry,
+    processRegistry,
+  }: { readonly peerRegistry: PeerRegistry; readonly processRegistry: ProcessRegistry },
+): readonly Sighting[] {
+  return [...peerRegistry.of(gatewayId), ...processRegistry.elsewhereOf(gatewayId).map(sightingOf)]
+}
+
+function sightingOf({ facts, lastSeenMs }: ElsewhereProcess): Sighting {
+  const { name, applied_version, sent_version, agents, uptime_seconds, warnings = [] } = facts
+  return {
+    name,
+    agents,
+    lastSeenMs,
+    warnings,
+    greeting: facts.greeting ?? NO_GREETING,
+    appliedVersion: applied_version,
+    sentVersion: sent_version,
+    uptimeSeconds: Math.floor(uptime_seconds),
+  }
 }

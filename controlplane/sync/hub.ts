@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../core/state/clock.ts'
 import { PROTOCOL } from '../../core/wire/gateway/field-additions.ts'
-import { type Greeting, NO_GREETING } from '../../core/wire/gateway/greeting.ts'
+import type { Greeting } from '../../core/wire/gateway/greeting.ts'
 import type { DownMessage, ResultBody } from '../../core/wire/gateway/sync.ts'
 import type { GatewayLive } from '../../core/wire/gateways.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
@@ -18,8 +18,9 @@ import type { SidecarPrincipal } from '../http/route.ts'
 import { VERSION } from '../version.ts'
 import { createEpochRaiser } from './epoch-raiser.ts'
 import { createFreshness } from './freshness.ts'
-import { liveOf, type Sighting } from './gateway-live.ts'
+import { liveOf, sightingsOf } from './gateway-live.ts'
 import { hostedWorkOf, processesOf } from './gateway-processes.ts'
+import { createGreetingAdmission, type GreetingAdmission } from './greeting-admission.ts'
 import { createKillBroadcaster, type KillBroadcaster } from './kill-switch/broadcaster.ts'
 import { createKillProof } from './kill-switch/proof.ts'
 import { createOrderBook, type Order, type OrderBook } from './orders.ts'
@@ -63,6 +64,8 @@ export type HubDeps = {
    * gateway has ended with them.
    */
   readonly isOnlyReplica?: boolean
+  /** Streams that are admitted per second. Absent: the default of `createGreetingAdmission`. */
+  readonly greetingsPerSecond?: number
 }
 
 /**
@@ -79,6 +82,8 @@ export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncK
 
 /** Holds one stream per gateway process, sends the state of the control plane and tracks acknowledgements. */
 export type Hub = AsyncDisposable & {
+  /** Bounds the rate of new streams. */
+  readonly admission: Omit<GreetingAdmission, typeof Symbol.dispose>
   /**
    * Adds a stream after the head of its response was sent. Sends the messages hello, kill state and section index. The
    * returned function must be called when the stream closes.
@@ -168,9 +173,11 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     ...{ refreshMailbox: mailbox.refresh, refreshPods: sessions.refresh, onMailbox: mailbox.receive },
   })
   const beats = setInterval(manifests.beat, beatMs)
+  const admission = createAdmission(deps)
   const streams = { ...registries, kill, sharedAgents, manifests, verdicts, sessions, clock, steady, log }
 
   return {
+    admission,
     open: (owner, sink) => connect(streams, owner, sink),
     seen: sessions.seen,
     publish: mailbox.publish,
@@ -188,6 +195,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     async [Symbol.asyncDispose]() {
       changes.close()
       clearInterval(beats)
+      admission[Symbol.dispose]()
       sessions[Symbol.dispose]()
       await watch[Symbol.asyncDispose]()
       sharedAgents[Symbol.dispose]()
@@ -196,6 +204,14 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
       endAll(peerRegistry)
     },
   }
+}
+
+function createAdmission({ clock, log, greetingsPerSecond: perSecond }: HubDeps): GreetingAdmission {
+  return createGreetingAdmission({
+    ...{ clock, random: Math.random },
+    onStorm: () => log.warn('many gateways connect at once; they are admitted at a bounded rate'),
+    ...(perSecond === undefined ? {} : { perSecond }),
+  })
 }
 
 function stateGuards(db: Db, clock: Clock) {
@@ -262,31 +278,6 @@ function endAll({ peers }: PeerRegistry): void {
   for (const peer of peers.values()) {
     peer.send({ type: 'goaway', after_ms: 0 })
     peer.end()
-  }
-}
-
-/** Lists all connected processes of a gateway, at any replica. */
-function sightingsOf(
-  gatewayId: string,
-  {
-    peerRegistry,
-    processRegistry,
-  }: { readonly peerRegistry: PeerRegistry; readonly processRegistry: ProcessRegistry },
-): readonly Sighting[] {
-  return [...peerRegistry.of(gatewayId), ...processRegistry.elsewhereOf(gatewayId).map(sightingOf)]
-}
-
-function sightingOf({ facts, lastSeenMs }: ElsewhereProcess): Sighting {
-  const { name, applied_version, sent_version, agents, uptime_seconds, warnings = [] } = facts
-  return {
-    name,
-    agents,
-    lastSeenMs,
-    warnings,
-    greeting: facts.greeting ?? NO_GREETING,
-    appliedVersion: applied_version,
-    sentVersion: sent_version,
-    uptimeSeconds: Math.floor(uptime_seconds),
   }
 }
 

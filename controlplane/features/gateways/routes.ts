@@ -111,7 +111,7 @@ function takeOver(reply: FastifyReply): FastifyReply['raw'] {
   return raw
 }
 
-function section({ library }: GatewayRoutesDeps): Route {
+function section({ hub, library }: GatewayRoutesDeps): Route {
   return route({
     method: 'GET',
     path: `${SYNC_PATHS.sections}/:name`,
@@ -122,6 +122,7 @@ function section({ library }: GatewayRoutesDeps): Route {
     handler: async ({ principal, params, query, raw }) => {
       const { gatewayId, sidecar } = gatewayOf(principal)
       const { protocol } = greetingOf(raw.request.headers)
+      await hub.admission.settled()
       const set = library.of(gatewayId, { agent: sidecar?.agent.name ?? null, protocol })
       const text = set?.texts.get(params.name)
       if (text === undefined || set?.hashes[params.name] !== query.hash) {

@@ -15,6 +15,11 @@ export type IdentifyGateway = {
   readonly ownProcesses: OwnProcesses
   /** Authenticates the sidecar of a pod by its projected ServiceAccount token. Null outside a cluster. */
   readonly podToken?: IdentifyPod | null
+  /**
+   * Bounds the rate of new streams. Throws `overloaded` above the rate. Only authenticated callers count, so that others
+   * cannot use up the rate. Absent: unlimited.
+   */
+  readonly admitStream?: () => void
 }
 type KnownGateway = { readonly id: string; readonly name: string } & Pick<GatewayPrincipal, 'restriction'>
 export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; readonly gatewayName: string }
@@ -62,6 +67,7 @@ export async function authenticateGateway(
       detail: 'X-Process-Id must be the id of the calling process.',
     })
   }
+  if (isStream(request)) identify.admitStream?.()
   const owned = identify.ownProcesses(found, [processId], isUrgent)
   await (isUrgent ? withinMs(owned, URGENT_MS) : owned)
   return { kind: 'gateway', ...found, processId }
@@ -79,9 +85,12 @@ async function find(
     return { ...known, gatewayId: id, sidecar: null }
   }
   // A new stream requires a new TokenReview. Other calls use the cached review.
-  const isFresh = request.url.split('?')[0] === SYNC_PATHS.stream
-  const pod = await podToken(token, { isFresh, isUrgent, address: request.ip })
+  const pod = await podToken(token, { isFresh: isStream(request), isUrgent, address: request.ip })
   return pod && { gatewayId: pod.gatewayId, name: pod.gatewayName, sidecar: pod }
+}
+
+function isStream({ url }: FastifyRequest): boolean {
+  return url.split('?')[0] === SYNC_PATHS.stream
 }
 
 /**

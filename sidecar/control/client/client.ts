@@ -14,10 +14,11 @@ export type ControlReply = { readonly status: number; readonly bytes: Buffer }
 
 /**
  * Response that opens the stream. `bearer` is the token of the request, with which the control plane signs the messages
- * of the stream.
+ * of the stream. `retryAfterS`: the header `Retry-After` in seconds; absent without a number of seconds.
  */
 export type StreamReply = {
   readonly status: number
+  readonly retryAfterS?: number
   readonly body: AsyncIterable<Buffer>
   readonly bearer: string
 }
@@ -147,7 +148,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
         { method: 'GET', path, body: null, signal: either, agent: agents.streams },
         bearer,
       )
-      return { status: response.statusCode ?? 0, body: bodyOf(response, signal), bearer }
+      return { ...headOf(response), body: bodyOf(response, signal), bearer }
     } catch (error) {
       throw reasonOf(either, error)
     } finally {
@@ -172,6 +173,12 @@ export function createControlClient(deps: ClientDeps): ControlClient {
       return Promise.resolve()
     },
   }
+}
+
+function headOf({ statusCode, headers }: IncomingMessage): Pick<StreamReply, 'status' | 'retryAfterS'> {
+  const status = statusCode ?? 0
+  const value = headers['retry-after']
+  return value !== undefined && /^\d+$/.test(value) ? { status, retryAfterS: Number(value) } : { status }
 }
 
 function contentHeaders(body: string | Buffer | null) {

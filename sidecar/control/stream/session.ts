@@ -1,5 +1,5 @@
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import type { ControlClient } from '../client/client.ts'
+import type { ControlClient, StreamReply } from '../client/client.ts'
 import { createLineSplitter } from './line-splitter.ts'
 import {
   createMessageDispatcher,
@@ -34,8 +34,9 @@ export function openSession({ client, log }: SessionDeps, handlers: StreamHandle
   let isEnded = false
 
   async function read(): Promise<never> {
-    const { status, body, bearer } = await client.open(SYNC_PATHS.stream, closed.signal)
-    if (status !== 200) throw refusal(status)
+    const reply = await client.open(SYNC_PATHS.stream, closed.signal)
+    const { status, body, bearer } = reply
+    if (status !== 200) throw refusal(reply)
     const receive = createMessageDispatcher({
       ...{ log, checkMac: createMacCheck(bearer) },
       handlers: {
@@ -69,7 +70,26 @@ export function openSession({ client, log }: SessionDeps, handlers: StreamHandle
   }
 }
 
-function refusal(status: number): Error {
+/** Longest wait that a control plane may ask for, in seconds. */
+const MAX_RETRY_AFTER_S = 60
+
+/**
+ * Error for a control plane that does not admit the stream yet, because many gateways connect. `retryAfterS` is the time
+ * until the next attempt in seconds.
+ */
+export class StreamDeferred extends Error {
+  override readonly name = 'StreamDeferred'
+  readonly retryAfterS: number
+
+  constructor(status: number, retryAfterS: number) {
+    super(`the control plane answered ${status} and admits this gateway later`)
+    this.retryAfterS = retryAfterS
+  }
+}
+
+function refusal({ status, retryAfterS }: StreamReply): Error {
+  if (retryAfterS !== undefined && retryAfterS > 0)
+    return new StreamDeferred(status, Math.min(retryAfterS, MAX_RETRY_AFTER_S))
   if (status !== 401 && status !== 403) return new Error(`the control plane answered ${status}`)
   return new Error(
     `the control plane does not accept this gateway's token (${status}): check that GATEWAY_TOKEN_FILE holds the token of an enrolled gateway, and that CONTROL_PLANE_URL is its control plane`,

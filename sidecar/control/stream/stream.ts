@@ -8,7 +8,7 @@ import { createDeferredHandlers, type GatewayHandlers } from './deferred-handler
 import { createHeartbeatCheck, type HeartbeatCheck } from './heartbeat-check.ts'
 import { type Heartbeats, LATE_MS } from './heartbeats.ts'
 import type { Message, MessageDispatcherDeps } from './message-dispatcher.ts'
-import { openSession, type Session } from './session.ts'
+import { openSession, type Session, StreamDeferred } from './session.ts'
 
 export type StreamDeps = {
   readonly client: Pick<ControlClient, 'open' | 'renew'>
@@ -115,7 +115,17 @@ export class ControlStream {
     if (next !== null) return this.#take(next)
     this.#current = null
     this.#search.abort()
-    await sleep(stream.isLeaving() ? LEAVE_MS : this.#backoff.next(), this.#closed.signal)
+    const pauseMs = stream.isLeaving() ? LEAVE_MS : this.#backoff.next()
+    await sleep(Math.max(pauseMs, this.#deferralMs(reason)), this.#closed.signal)
+  }
+
+  /**
+   * Returns the wait in milliseconds that the control plane asked for. Jitter of a second spreads the gateways that got
+   * the same whole number of seconds.
+   */
+  #deferralMs(reason: unknown): number {
+    if (!(reason instanceof StreamDeferred)) return 0
+    return (reason.retryAfterS + this.#deps.random()) * 1_000
   }
 
   #open(): Stream {
@@ -209,18 +219,21 @@ export class ControlStream {
     log.warn({ controlPlane: controlPlaneUrl }, 'control plane sends no heartbeats; trying another replica')
     this.#search = new AbortController()
     const signal = AbortSignal.any([this.#search.signal, this.#closed.signal])
+    let deferralMs = 0
     while (!signal.aborted) {
-      await sleep(this.#searches.next(), signal)
-      if (!signal.aborted) await this.#tryAnother(signal)
+      await sleep(Math.max(this.#searches.next(), deferralMs), signal)
+      if (!signal.aborted) deferralMs = this.#deferralMs(await this.#tryAnother(signal))
     }
   }
 
-  async #tryAnother(signal: AbortSignal): Promise<void> {
+  /** Returns the reason why the stream ended, if it ended. */
+  async #tryAnother(signal: AbortSignal): Promise<unknown> {
     const stream = this.#open()
     this.#candidate = stream
-    await Promise.race([stream.ended, sleep(this.#times.firstBeatMs, signal)])
+    const reason = await Promise.race([stream.ended, sleep(this.#times.firstBeatMs, signal)])
     if (stream !== this.#current) stream.close()
     if (this.#candidate === stream) this.#candidate = null
+    return reason
   }
 
   /** Logs a problem once until another problem or a connection follows. `goaway` is not a problem. */

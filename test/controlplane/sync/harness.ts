@@ -102,6 +102,8 @@ export type ReplicaOptions = {
   readonly connectMs?: number
   readonly beatMs?: number
   readonly isOnlyReplica?: boolean
+  /** Streams that are admitted per second; as in the product by default. */
+  readonly greetingsPerSecond?: number
   readonly clock?: Clock
   /** Whose Policies are the platform's; none by default. */
   readonly platformNamespaces?: ReadonlySet<string>
@@ -152,6 +154,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     ...{ db, keyring: KEYRING, library, log, clock },
     ...(beatMs === undefined ? {} : { beatMs }),
     isOnlyReplica: given.isOnlyReplica ?? false,
+    ...(given.greetingsPerSecond === undefined ? {} : { greetingsPerSecond: given.greetingsPerSecond }),
   })
   const cancelKilled = createCancelKilled({
     actions: actionCancellation,
@@ -245,6 +248,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
         approverKey: async () => undefined,
         agentKey: async () => undefined,
         ownProcesses,
+        admitStream: hub.admission.admit,
         gatewayToken: createIdentities({
           db,
           podToken: null,
