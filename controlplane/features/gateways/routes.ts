@@ -121,9 +121,13 @@ function section({ hub, library }: GatewayRoutesDeps): Route {
     query: SectionQuery,
     handler: async ({ principal, params, query, raw }) => {
       const { gatewayId, sidecar } = gatewayOf(principal)
-      const { protocol } = greetingOf(raw.request.headers)
+      const receiver = {
+        agent: sidecar?.agent.name ?? null,
+        protocol: greetingOf(raw.request.headers).protocol,
+      }
       await hub.admission.settled()
-      const set = library.of(gatewayId, { agent: sidecar?.agent.name ?? null, protocol })
+      await library.prepare(gatewayId, receiver)
+      const set = library.of(gatewayId, receiver)
       const text = set?.texts.get(params.name)
       if (text === undefined || set?.hashes[params.name] !== query.hash) {
         throw new ChaperoneError('not_found', {

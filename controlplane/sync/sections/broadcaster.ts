@@ -48,7 +48,7 @@ export type SectionBroadcasterDeps = {
 
 export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionBroadcaster {
   const { db, peerRegistry, library, clock, freshness } = deps
-  const { isUnread, send } = createSectionSender(library)
+  const { isUnread, prepare, send } = createSectionSender(library)
 
   /**
    * Returns the epoch and version of the stored configuration. A version below the last read version means that the
@@ -92,6 +92,7 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     const pause = createPace(clock)
     for (const peer of peerRegistry.peers.values()) {
       notifyReloaded()
+      await prepare(peer)
       // The greeting of a gateway that connected during the read, and is not in the read configuration, starts another
       // read.
       if (!isUnread(peer)) send(peer)
@@ -119,7 +120,9 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     async greet(peer) {
       // A gateway that was just created, or the agent of a sidecar, may connect before the notification about its row
       // arrives.
-      if (peer.agent !== null || library.of(peer.gatewayId) === null) await readAndSend()
+      await prepare(peer)
+      if (peer.agent !== null || isUnread(peer)) await readAndSend()
+      await prepare(peer)
       send(peer)
       beatTo([peer])
     },
@@ -132,6 +135,7 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
       await readAndSend()
       const isBehind = isEarlier(library.order, order)
       if (isBehind && (await deps.raiseEpoch({ kill: null, config: order }))) await readAndSend()
+      await prepare(peer)
       send(peer)
     },
   }

@@ -1,5 +1,6 @@
 import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
+import { createPace } from '../pace.ts'
 import { createSerial } from '../serial.ts'
 import { type Configuration, type ConfigurationDeps, loadConfiguration } from './configuration.ts'
 import { createSectionTexts } from './section-texts.ts'
@@ -10,6 +11,7 @@ import {
   type SectionBuilder,
   type SectionSet,
 } from './sections.ts'
+import { completeInSlices } from './steps.ts'
 
 /**
  * Caches the section sets of all gateways as of the last read. Each set is built at its first use. An unchanged set
@@ -23,6 +25,11 @@ export type SectionLibrary = {
   readonly configuration: Configuration | null
   /** Reads the configuration again. Rejects when the database cannot be read; the earlier configuration then stays. */
   reload(): Promise<void>
+  /**
+   * Builds the sections of a gateway for one receiver in slices of 5 ms, so that kill switches and probes are served
+   * between two slices. `of` then returns them at once. Never rejects.
+   */
+  prepare(gatewayId: string, receiver?: Partial<Receiver>): Promise<void>
   /** Returns the sections of a gateway for one receiver. Null for an unknown gateway. */
   of(gatewayId: string, receiver?: Partial<Receiver>): SectionSet | null
 }
@@ -33,13 +40,42 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
   let builder: SectionBuilder | null = null
   let built = new Map<string, SectionSet | null>()
   let before: ReadonlyMap<string, SectionVersion> = new Map()
+  // Receivers that `of` was called for since the last reload. The next reload builds their sections in slices.
+  let asked = new Map<string, AskedReceiver>()
   const reload = createSerial(async () => {
-    configuration = await loadConfiguration(deps)
-    texts = createSectionTexts(texts.sections)
-    builder = createSectionBuilder(configuration, texts)
-    before = stillInUse([...before, ...built], configuration)
+    const read = await loadConfiguration(deps)
+    const freshTexts = createSectionTexts(texts.sections)
+    const freshBuilder = createSectionBuilder(read, freshTexts)
+    await buildAll(freshBuilder, asked.values())
+    configuration = read
+    texts = freshTexts
+    builder = freshBuilder
+    before = stillInUse([...before, ...built], read)
     built = new Map()
+    asked = new Map()
   })
+  let prepared = Promise.resolve()
+
+  function lookUp(gatewayId: string, { agent = null, protocol: spoken = PROTOCOL }: Partial<Receiver>) {
+    const protocol = Math.min(spoken, PROTOCOL)
+    return { key: keyOf(gatewayId, protocol, agent), receiver: { agent, protocol } }
+  }
+
+  function keep(key: string, fresh: SectionSet | null): SectionSet | null {
+    const set = unlessSame(before.get(key), fresh)
+    built.set(key, set)
+    return set
+  }
+
+  async function buildInSlices(gatewayId: string, given: Partial<Receiver>): Promise<void> {
+    const { key, receiver } = lookUp(gatewayId, given)
+    const used = builder
+    if (used === null || built.has(key)) return
+    const set = await completeInSlices(used.stepsOf(gatewayId, receiver), createPace(MONOTONIC))
+    if (used !== builder) await buildInSlices(gatewayId, given)
+    else if (!built.has(key)) keep(key, set)
+  }
+
   return {
     get version() {
       return configuration?.version ?? null
@@ -52,19 +88,33 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
       return configuration
     },
     reload,
-    of(gatewayId, { agent = null, protocol: spoken = PROTOCOL } = {}) {
-      if (builder === null) return null
-      const protocol = Math.min(spoken, PROTOCOL)
-      const key = keyOf(gatewayId, protocol, agent)
+    prepare(gatewayId, receiver = {}) {
+      if (built.has(lookUp(gatewayId, receiver).key)) return Promise.resolve()
+      // One at a time: receivers that share content would otherwise build the content several times.
+      prepared = prepared.then(() => buildInSlices(gatewayId, receiver))
+      return prepared
+    },
+    of(gatewayId, given = {}) {
+      const { key, receiver } = lookUp(gatewayId, given)
+      // Sections of sidecars are small, and there are many of them.
+      if (receiver.agent === null) asked.set(key, { gatewayId, receiver })
       const known = built.get(key)
-      if (known !== undefined) return known
-      const fresh = builder.build(gatewayId, { agent, protocol })
-      const set = unlessSame(before.get(key), fresh)
-      built.set(key, set)
-      return set
+      if (known !== undefined || builder === null) return known ?? null
+      return keep(key, builder.build(gatewayId, receiver))
     },
   }
 }
+
+type AskedReceiver = { readonly gatewayId: string; readonly receiver: Receiver }
+
+/** Builds the sections of the receivers in slices. The builder keeps them. */
+async function buildAll(builder: SectionBuilder, receivers: Iterable<AskedReceiver>): Promise<void> {
+  const pause = createPace(MONOTONIC)
+  for (const { gatewayId, receiver } of receivers)
+    await completeInSlices(builder.stepsOf(gatewayId, receiver), pause)
+}
+
+const MONOTONIC = { monotonicMs: () => performance.now() }
 
 function keyOf(gatewayId: string, protocol: number, agent: string | null): string {
   return `${gatewayId} ${protocol} ${agent ?? ''}`

@@ -1,4 +1,5 @@
 import type { PermissionRow } from '../../features/permissions/rows.ts'
+import { inSteps, type Steps } from './steps.ts'
 
 /** Permissions that can apply to one agent. */
 export type AgentPermissions = {
@@ -11,8 +12,15 @@ export type AgentPermissions = {
 /** Permissions of one gateway, by agent. A look-up costs the length of the agent's name, not the number of rows. */
 export type PermissionIndex = { of(agent: string): AgentPermissions }
 
-export function createPermissionIndex(rows: readonly PermissionRow[]): PermissionIndex {
-  const byAgent = Map.groupBy(rows, ({ agent }) => agent)
+export function* createPermissionIndex(rows: readonly PermissionRow[]): Steps<PermissionIndex> {
+  const byAgent = new Map<string, PermissionRow[]>()
+  yield* inSteps(rows, (some) => {
+    for (const row of some) {
+      const known = byAgent.get(row.agent)
+      if (known === undefined) byAgent.set(row.agent, [row])
+      else known.push(row)
+    }
+  })
   const shared = new Map<string, AgentPermissions['shared']>()
   return {
     of(agent) {

@@ -8,14 +8,20 @@ import { signManifest } from './signature.ts'
 export type SectionSender = {
   /** Returns whether the process has received no sections, and the read configuration has no gateway for it. */
   isUnread(peer: Peer): boolean
+  /** Builds the sections of the process in slices. */
+  prepare(peer: Peer): Promise<void>
   /** Sends the section index if it changed. Ends the stream of a gateway that was deleted. */
   send(peer: Peer): void
 }
 
-export function createSectionSender(library: Pick<SectionLibrary, 'of' | 'order'>): SectionSender {
+export function createSectionSender(
+  library: Pick<SectionLibrary, 'of' | 'order' | 'prepare'>,
+): SectionSender {
   const setOf = ({ gatewayId, agent, greeting: { protocol } }: Peer) =>
     library.of(gatewayId, { agent, protocol })
   return {
+    prepare: ({ gatewayId, agent, greeting: { protocol } }) =>
+      library.prepare(gatewayId, { agent, protocol }),
     isUnread: (peer) => peer.sentVersion === null && setOf(peer) === null,
     send(peer) {
       const set = setOf(peer)

@@ -2,6 +2,7 @@ import { sectionText } from '../../../core/snapshot/sections.ts'
 import { addressedEntry } from '../../../core/wire/gateway/addressed-entry.ts'
 import { type EntrySection, FIELD_ADDITIONS } from '../../../core/wire/gateway/field-additions.ts'
 import { sha256Hex } from '../../crypto/sha256.ts'
+import { complete, inSteps, type Steps } from './steps.ts'
 
 /** JSON text of one section, and its SHA-256 in hex. Receivers with equal content share one object. */
 export type Section = { readonly hash: string; readonly text: string }
@@ -10,6 +11,8 @@ export type Section = { readonly hash: string; readonly text: string }
 export type SectionTexts = {
   /** Returns the section with this content, in the form for a process of `protocol`. */
   sectionOf(name: string, content: unknown, protocol: number): Section
+  /** Does the same in steps. */
+  stepsOf(name: string, content: unknown, protocol: number): Steps<Section>
   /** The returned sections by hash. */
   readonly sections: ReadonlyMap<string, Section>
 }
@@ -20,23 +23,34 @@ export type SectionTexts = {
  */
 export function createSectionTexts(previous: SectionTexts['sections'] = new Map()): SectionTexts {
   const known = new Map<string, Section>()
+  function* stepsOf(name: string, content: unknown, protocol: number): Steps<Section> {
+    const address = addresser(name, protocol)
+    const text = Array.isArray(content) ? yield* listText(content, address) : sectionText(address(content))
+    const hash = sha256Hex(text)
+    const section = known.get(hash) ?? previous.get(hash) ?? { hash, text }
+    known.set(hash, section)
+    return section
+  }
   return {
-    sectionOf(name, content, protocol) {
-      const text = sectionText(addressed(name, content, protocol))
-      const hash = sha256Hex(text)
-      const section = known.get(hash) ?? previous.get(hash) ?? { hash, text }
-      known.set(hash, section)
-      return section
-    },
+    sectionOf: (name, content, protocol) => complete(stepsOf(name, content, protocol)),
+    stepsOf,
     sections: known,
   }
 }
 
-function addressed(name: string, content: unknown, protocol: number): unknown {
+/** Serializes a list in steps, to the same text as \`sectionText\`. */
+function* listText(entries: readonly unknown[], address: (entry: unknown) => unknown): Steps<string> {
+  const texts: string[] = []
+  yield* inSteps(entries, (some) => {
+    texts.push(sectionText(some.map(address)).slice(1, -1))
+  })
+  return `[${texts.join(',')}]`
+}
+
+function addresser(name: string, protocol: number): (entry: unknown) => unknown {
   const section = ENTRY_SECTIONS.get(name.split('.')[0] ?? name)
-  if (section === undefined) return content
-  const address = (entry: unknown) => addressedEntry(entry, section, { protocol, additions: FIELD_ADDITIONS })
-  return Array.isArray(content) ? content.map(address) : address(content)
+  if (section === undefined) return (entry) => entry
+  return (entry) => addressedEntry(entry, section, { protocol, additions: FIELD_ADDITIONS })
 }
 
 const ENTRY_SECTIONS: ReadonlyMap<string, EntrySection> = new Map(

@@ -8,6 +8,7 @@ import type { Configuration } from './configuration.ts'
 import { type AgentPermissions, createPermissionIndex } from './permission-index.ts'
 import type { Section, SectionTexts } from './section-texts.ts'
 import { createSidecarConnectors } from './sidecar-share.ts'
+import { complete, inSteps, type Steps } from './steps.ts'
 
 /** Sections of one gateway at one version: the exact JSON text of each section, and its SHA-256 in hex. */
 export type SectionSet = {
@@ -39,6 +40,8 @@ export type Receiver = {
 export type SectionBuilder = {
   /** Builds the sections of a gateway for one receiver. Null when the configuration has no such gateway. */
   build(gatewayId: string, receiver: Receiver): SectionSet | null
+  /** Does the same in steps. */
+  stepsOf(gatewayId: string, receiver: Receiver): Steps<SectionSet | null>
 }
 
 /**
@@ -46,90 +49,99 @@ export type SectionBuilder = {
  * and shared. Equal configurations give equal bytes.
  */
 export function createSectionBuilder(configuration: Configuration, texts: SectionTexts): SectionBuilder {
-  const gateways = new Map<string, GatewaySections>()
-  return {
-    build(gatewayId, { agent, protocol }) {
-      const gateway = configuration.gateways.get(gatewayId)
-      if (gateway === undefined) return null
-      const key = `${protocol} ${gatewayId}`
-      const known = gateways.get(key) ?? createGatewaySections(configuration, gateway, { texts, protocol })
-      gateways.set(key, known)
-      const sections = agent === null ? known.ofGateway() : known.ofSidecar(agent)
-      return {
-        version: configuration.version,
-        hashes: Object.fromEntries(sections.map(([name, { hash }]) => [name, hash])),
-        texts: new Map(sections.map(([name, { text }]) => [name, text])),
-      }
-    },
+  const gateways = createMemo<GatewaySections>()
+  function* stepsOf(gatewayId: string, { agent, protocol }: Receiver): Steps<SectionSet | null> {
+    const gateway = configuration.gateways.get(gatewayId)
+    if (gateway === undefined) return null
+    const of = yield* gateways(`${protocol} ${gatewayId}`, () =>
+      gatewaySections(configuration, gateway, { texts, protocol }),
+    )
+    const sections = yield* agent === null ? of.gateway() : of.sidecar(agent)
+    return {
+      version: configuration.version,
+      hashes: Object.fromEntries(sections.map(([name, { hash }]) => [name, hash])),
+      texts: new Map(sections.map(([name, { text }]) => [name, text])),
+    }
   }
+  return { build: (gatewayId, receiver) => complete(stepsOf(gatewayId, receiver)), stepsOf }
 }
 
 type NamedSections = ReadonlyArray<readonly [name: string, section: Section]>
 /** Sections for the receivers of one gateway and protocol. */
 type GatewaySections = {
-  ofGateway(): NamedSections
-  ofSidecar(agent: string): NamedSections
+  gateway(): Steps<NamedSections>
+  sidecar(agent: string): Steps<NamedSections>
 }
 
-function createGatewaySections(
+function* gatewaySections(
   configuration: Configuration,
   gateway: GatewayRow,
   { texts, protocol }: { readonly texts: SectionTexts; readonly protocol: number },
-): GatewaySections {
-  const section = (name: string, content: unknown): [string, Section] => [
-    name,
-    texts.sectionOf(name, content, protocol),
-  ]
+): Steps<GatewaySections> {
+  function* section(name: string, content: unknown): Steps<readonly [string, Section]> {
+    return [name, yield* texts.stepsOf(name, content, protocol)]
+  }
   const agents = agentEntries(configuration.agents, gateway.id)
   const agentsByName = new Map(agents.map((entry) => [entry.name, entry]))
   const rows = configuration.permissions.get(gateway.id) ?? []
-  const permissions = createPermissionIndex(rows)
+  const permissions = yield* createPermissionIndex(rows)
   const connectors = forGateway(configuration.connectors, gateway.id)
   const common: NamedSections = [
-    section('gateway', gatewaySection(gateway)),
-    section('policies', forGateway(configuration.policies, gateway.id)),
-    section('keys', configuration.keys),
+    yield* section('gateway', gatewaySection(gateway)),
+    yield* section('policies', forGateway(configuration.policies, gateway.id)),
+    yield* section('keys', configuration.keys),
   ]
-  const shardsOf = (of: readonly PermissionRow[]) =>
-    permissionShards(of).map(([name, entries]) => section(name, entries))
+  const whole = createMemo<NamedSections>()
   const sharedShards = createMemo<NamedSections>()
-  const connectorSections = createMemo<[string, Section]>()
+  const connectorSections = createMemo<readonly [string, Section]>()
   const connectorsOf = createSidecarConnectors(connectors, gateway)
 
-  function permissionsOf({ shared, own }: AgentPermissions): NamedSections {
+  function* shardsOf(of: readonly PermissionRow[]): Steps<NamedSections> {
+    const sections: Array<readonly [string, Section]> = []
+    for (const [name, entries] of yield* permissionShards(of)) sections.push(yield* section(name, entries))
+    return sections
+  }
+
+  function* permissionsOf({ shared, own }: AgentPermissions): Steps<NamedSections> {
     const entries = own.map(permissionEntry).sort(byId)
     return [
-      ...sharedShards(shared.key, () => shardsOf(shared.rows)),
-      section(OWN_PERMISSIONS_SECTION, entries),
+      ...(yield* sharedShards(shared.key, () => shardsOf(shared.rows))),
+      yield* section(OWN_PERMISSIONS_SECTION, entries),
+    ]
+  }
+
+  function* allOf(): Steps<NamedSections> {
+    return [
+      ...common,
+      yield* section('agents', agents),
+      yield* section('connectors', connectors),
+      ...(yield* shardsOf(rows)),
     ]
   }
 
   return {
-    ofGateway: () => [
-      ...common,
-      section('agents', agents),
-      section('connectors', connectors),
-      ...shardsOf(rows),
-    ],
-    ofSidecar(agent) {
+    gateway: () => whole('gateway', allOf),
+    *sidecar(agent) {
       const found = permissions.of(agent)
       const entry = agentsByName.get(agent)
       const { key, entries } = connectorsOf(found, entry?.status === 'active')
       return [
         ...common,
-        section('agents', entry === undefined ? [] : [entry]),
-        connectorSections(key, () => section('connectors', entries())),
-        ...permissionsOf(found),
+        yield* section('agents', entry === undefined ? [] : [entry]),
+        yield* connectorSections(key, () => section('connectors', entries())),
+        ...(yield* permissionsOf(found)),
       ]
     },
   }
 }
 
-/** Returns a function that makes a value at the first use of its key. */
-function createMemo<V>(): (key: string, make: () => V) => V {
+/** Returns a function that makes a value in steps at the first use of its key. */
+function createMemo<V>(): (key: string, make: () => Steps<V>) => Steps<V> {
   const made = new Map<string, V>()
-  return (key, make) => {
-    const value = made.get(key) ?? make()
+  return function* (key, make) {
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const value = yield* make()
     made.set(key, value)
     return value
   }
@@ -189,11 +201,15 @@ function forGateway<E>(
  * Divides the permissions into sixteen sections. The edit of one permission then sends only one sixteenth of the
  * permissions.
  */
-function permissionShards(rows: readonly PermissionRow[]): Array<[string, PermissionEntry[]]> {
+function* permissionShards(rows: readonly PermissionRow[]): Steps<Array<[string, PermissionEntry[]]>> {
   const shards = PERMISSION_SECTIONS.map((name): [string, PermissionEntry[]] => [name, []])
-  for (const row of rows)
-    shards[Number.parseInt(sha256Hex(row.id).slice(0, 1), 16)]?.[1].push(permissionEntry(row))
-  for (const [, entries] of shards) entries.sort(byId)
+  yield* inSteps(rows, (some) => {
+    for (const row of some)
+      shards[Number.parseInt(sha256Hex(row.id).slice(0, 1), 16)]?.[1].push(permissionEntry(row))
+  })
+  yield* inSteps(shards, (some) => {
+    for (const [, entries] of some) entries.sort(byId)
+  })
   return shards
 }
 

@@ -84,3 +84,24 @@ test('the texts of a set are released after a reload, although no process reads 
   await change('monitor')
   expect(library.of('gw_1')?.version).toBe(first)
 })
+
+test('the sections of 10,000 permissions are built between other work', async () => {
+  const statement = `insert into permissions (id, org_id, gateway_id, agent, connector_type, action_pattern, decision, source)
+    select 'perm_' || n, $1, 'gw_1', '*', 'llm_a', 'llm_a.action' || n, 'allow', 'api' from generate_series(1, 10000) as n`
+  await db.query(statement, [orgId])
+  await change('monitor')
+  let turns = 0
+  const count = setInterval(() => {
+    turns += 1
+  }, 0)
+  try {
+    // The reload has built the sections of the gateway process, which `of` was called for above.
+    const receiver = { agent: 'bot' }
+    await library.prepare('gw_1', receiver)
+    expect(turns).toBeGreaterThan(1)
+    expect(library.of('gw_1', receiver)?.texts.size).toBeGreaterThan(16)
+  } finally {
+    clearInterval(count)
+    await db.query("delete from permissions where id like 'perm_%'", [])
+  }
+})

@@ -27,6 +27,7 @@ function slowLibrary() {
         })
       })
     },
+    prepare: async () => undefined,
     of(gatewayId) {
       const { version, gateways } = read
       const set = { version, hashes: { version: String(version) }, texts: new Map() }
@@ -138,6 +139,7 @@ test('each pass over the gateways begins with a read, also when submitted action
       return { epoch: 1, ...state }
     },
     reload: async () => undefined,
+    prepare: async () => undefined,
     of: () => ({ version: state.revision, hashes: { version: String(state.revision) }, texts: new Map() }),
   } as unknown as SectionLibrary
   const peerRegistry = createPeerRegistry()
