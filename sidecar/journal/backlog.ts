@@ -1,5 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { type LeftSegment, resultsOf } from './recovery/recover.ts'
+import { basename } from 'node:path'
+import { recordJson } from '../pipeline/record/record-json.ts'
+import { addNumber, type LostRange, mergeRanges } from './lost-ranges.ts'
+import { type DamagedSegment, findDamage, type LeftSegment, resultsOf } from './recovery/recover.ts'
+import { isErrno } from './segments/errno.ts'
 import { type JournalFiles, SYSTEM_FILES } from './segments/files.ts'
 
 /**
@@ -13,7 +17,8 @@ export type Results = ReadonlyMap<string, Buffer>
  * segment and of at most one closed segment, so that a long outage of the control plane uses disk instead of memory.
  */
 export type Backlog = {
-  add(id: string, recordJson: Buffer): void
+  /** Adds a result. `number`: the process and sequence number of the record. */
+  add(id: string, recordJson: Buffer, number: RecordNumber): void
   /**
    * Closes the active segment and starts an empty one. With `isHeld` the closed segment is not deleted before
    * `release`.
@@ -43,22 +48,28 @@ export type Backlog = {
   readonly closedBytes: number
 }
 
+type RecordNumber = { readonly process_id: string; readonly seq: number }
+
 type ClosedSegment = { readonly path: string; readonly bytes: number }
 type Closed = ClosedSegment & {
   isHeld: boolean
   count: number
   results: Map<string, Buffer> | null
+  /** Sequence numbers of the results that were written to the segment. */
+  readonly numbers: readonly LostRange[]
 }
 
-export function createBacklog(left: readonly LeftSegment[], files: JournalFiles = SYSTEM_FILES): Backlog {
+export type BacklogOptions = {
+  readonly files?: JournalFiles
+  /** Called when a closed segment has lost results since they were written. */
+  readonly onDamage?: (damage: DamagedSegment & { readonly path: string }) => void
+}
+
+export function createBacklog(left: readonly LeftSegment[], options: BacklogOptions = {}): Backlog {
+  const { files = SYSTEM_FILES, onDamage } = options
   let active = new Map<string, Buffer>()
-  const closed: Closed[] = left.map((s) => ({
-    path: s.path,
-    bytes: s.bytes,
-    isHeld: false,
-    count: s.results,
-    results: null,
-  }))
+  let numbers: LostRange[] = []
+  const closed = left.map(closedOf)
   const sum = (field: 'bytes' | 'count') => closed.reduce((total, segment) => total + segment[field], 0)
   let closedBytes = sum('bytes')
 
@@ -71,23 +82,22 @@ export function createBacklog(left: readonly LeftSegment[], files: JournalFiles 
       closed.shift()
     }
   }
-  const load = async (segment: Closed): Promise<Map<string, Buffer>> => {
-    segment.results ??= resultsOf(await readFile(segment.path))
-    segment.count = segment.results.size
-    return segment.results
-  }
-
   return {
-    add: (id, json) => void active.set(id, json),
+    add(id, json, { process_id, seq }) {
+      active.set(id, json)
+      addNumber(numbers, process_id, seq)
+    },
     rotate({ path, bytes, isHeld }) {
       const keep = closed.every((segment) => segment.results === null)
-      closed.push({ path, bytes, isHeld, count: active.size, results: keep ? active : null })
+      const results = keep ? active : null
+      closed.push({ path, bytes, isHeld, count: active.size, results, numbers: mergeRanges(numbers) })
       closedBytes += bytes
       active = new Map()
+      numbers = []
       trim()
     },
     replace({ path, bytes }) {
-      closed.push({ path, bytes, isHeld: false, count: 0, results: new Map() })
+      closed.push({ path, bytes, isHeld: false, count: 0, results: new Map(), numbers: [] })
       closedBytes += bytes
       trim()
     },
@@ -100,7 +110,7 @@ export function createBacklog(left: readonly LeftSegment[], files: JournalFiles 
       for (const segment of [...closed]) {
         // While another segment was read, the upload of the last result of this segment may have deleted its file.
         if (segment.count === 0) continue
-        const results = await load(segment)
+        const results = await load(segment, onDamage)
         if (results.size > 0) return take(results, max)
       }
       trim()
@@ -127,6 +137,33 @@ export function createBacklog(left: readonly LeftSegment[], files: JournalFiles 
     get closedBytes() {
       return closedBytes
     },
+  }
+}
+
+function closedOf({ path, bytes, results: count, numbers }: LeftSegment): Closed {
+  return { path, bytes, count, numbers, isHeld: false, results: null }
+}
+
+async function load(segment: Closed, onDamage: BacklogOptions['onDamage']): Promise<Map<string, Buffer>> {
+  if (segment.results === null) {
+    const bytes = await readClosed(segment.path)
+    const results = resultsOf(bytes)
+    const damage = findDamage(bytes, basename(segment.path), segment.numbers)
+    for (const record of damage?.unknown ?? []) results.set(record.id, Buffer.from(recordJson(record)))
+    segment.results = results
+    if (damage !== null) onDamage?.({ ...damage, path: segment.path })
+  }
+  segment.count = segment.results.size
+  return segment.results
+}
+
+/** Reads a closed segment. A segment that was deleted has no results. */
+async function readClosed(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return Buffer.alloc(0)
+    throw error
   }
 }
 

@@ -15,8 +15,13 @@ import { OpenAggregates } from './open-aggregates.ts'
 import { type IntentGroup, OpenIntents } from './open-intents.ts'
 import { Outage } from './outage.ts'
 import { PendingResults } from './pending-results.ts'
-import { recoverSegments } from './recovery/recover.ts'
-import { logRecovered, type RecoveredRecords, recoveredLines } from './recovery/recovered-records.ts'
+import { type DamagedSegment, recoverSegments } from './recovery/recover.ts'
+import {
+  logDamage,
+  logRecovered,
+  type RecoveredRecords,
+  recoveredLines,
+} from './recovery/recovered-records.ts'
 import { lostLine } from './recovery/sequence-recovery.ts'
 import { SYSTEM_FILES } from './segments/files.ts'
 import { Segments } from './segments/segments.ts'
@@ -67,7 +72,7 @@ export class Journal implements JournalPort {
     const files = deps.files ?? SYSTEM_FILES
     this.#size = journalSize(deps.maxBytes)
     const recovery = recoverSegments(deps.dir)
-    this.#backlog = createBacklog(recovery.segments, files)
+    this.#backlog = createBacklog(recovery.segments, { files, onDamage: (found) => this.#damaged(found) })
     this.#results = new PendingResults({
       ...{ backlog: this.#backlog, lost: this.#lost, open: this.#open, sequence: this.#sequence },
     })
@@ -181,7 +186,8 @@ export class Journal implements JournalPort {
   async nextBatch(max: number): Promise<JournalBatch> {
     if (this.#isUsable) for (const json of this.#results.retry()) this.#lines.add('result', json)
     this.flush()
-    const batch = { records: await this.#backlog.next(max), lost: this.#lost.list(LIMITS.lostRangesMax) }
+    const records = await this.#backlog.next(max)
+    const batch = { records, lost: this.#lost.list(LIMITS.lostRangesMax) }
     // The lines are flushed first: a record that the control plane has stored must not appear lost after a power loss.
     if (this.#sequence.isTracked && !this.#commits.isFlushed && this.#isUsable) await this.#commit(null)
     return batch
@@ -222,11 +228,19 @@ export class Journal implements JournalPort {
     const { entries, lines } = recoveredLines(this.#recovery)
     if (!this.#outage.attempt('write', () => this.#segments.append(lines))) return
     if (!this.#outage.attempt(lines.length === 0 ? 'write' : 'sync', () => this.#segments.sync())) return
-    for (const { id, json } of entries) this.#backlog.add(id, Buffer.from(json))
+    for (const { record, json } of entries) this.#backlog.add(record.id, Buffer.from(json), record)
     this.#lost.recovered(lost)
     this.#recovery = null
     this.#backlog.allowTrimming()
     logRecovered(this.#deps.log, { unknown, lost })
+  }
+
+  /** Keeps the lost ranges on disk, because the damaged segment is deleted after its upload. */
+  #damaged(damage: DamagedSegment): void {
+    this.#lost.found(damage.lost)
+    this.#lines.addText(damage.lost.map(lostLine).join(''))
+    this.#turn.schedule()
+    logDamage(this.#deps.log, damage)
   }
 
   #buffer(phase: 'intent' | 'result', json: Buffer): void {

@@ -13,6 +13,8 @@ export type LostRanges = {
   count(records: number): void
   /** Returns up to `max` unreported ranges, lowest first. Adjacent ranges are merged. */
   list(max: number): readonly LostRange[]
+  /** Adds ranges of records that were lost after they were written. */
+  found(ranges: readonly LostRange[]): void
   /** Adds lost ranges of earlier processes. `total` does not count them. */
   recovered(ranges: readonly LostRange[]): void
   /** Removes ranges that the control plane has stored. */
@@ -27,10 +29,7 @@ export function createLostRanges(): LostRanges {
   return {
     add(processId, seq) {
       total++
-      const last = added.at(-1)
-      if (last?.process_id === processId && seq === last.to + 1)
-        added[added.length - 1] = { ...last, to: seq }
-      else added.push({ process_id: processId, from: seq, to: seq })
+      addNumber(added, processId, seq)
     },
     count(records) {
       total += records
@@ -39,6 +38,10 @@ export function createLostRanges(): LostRanges {
       if (added.length > 0) ranges = mergeRanges([...ranges, ...added])
       added = []
       return ranges.slice(0, max)
+    },
+    found(ranges) {
+      total += ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+      added.push(...ranges)
     },
     recovered(found) {
       added.push(...found)
@@ -50,6 +53,13 @@ export function createLostRanges(): LostRanges {
       return total
     },
   }
+}
+
+/** Adds a number to ranges. Extends the last range if the number follows it. */
+export function addNumber(ranges: LostRange[], processId: string, seq: number): void {
+  const last = ranges.at(-1)
+  if (last?.process_id === processId && seq === last.to + 1) ranges[ranges.length - 1] = { ...last, to: seq }
+  else ranges.push({ process_id: processId, from: seq, to: seq })
 }
 
 /** Sorts ranges by process and start. Merges overlapping and adjacent ranges with the same process and reason. */
@@ -75,7 +85,7 @@ function groupOf({ process_id, reason }: LostRange): string {
 }
 
 /** Returns `ranges` without the numbers in `done`. Both arguments must be merged (see `mergeRanges`). */
-function subtract(ranges: readonly LostRange[], done: readonly LostRange[]): readonly LostRange[] {
+export function subtract(ranges: readonly LostRange[], done: readonly LostRange[]): readonly LostRange[] {
   const byGroup = Map.groupBy(done, groupOf)
   return ranges.flatMap((range) => {
     const own = byGroup.get(groupOf(range)) ?? []

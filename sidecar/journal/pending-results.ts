@@ -55,7 +55,7 @@ export class PendingResults {
     for (const result of results) {
       const { id, json, process_id, seq, intent } = result
       if (isWritten) {
-        backlog.add(id, json)
+        backlog.add(id, json, result)
         sequence.written(seq)
         if (intent !== undefined) open.remove(intent)
       } else if (intent === undefined) {

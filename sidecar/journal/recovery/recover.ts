@@ -4,11 +4,19 @@ import * as z from 'zod'
 import { RecordSchema, RefusalsSchema, type TrafficRecord } from '../../../core/record.ts'
 import { refusalsText } from '../../../core/state/refusals-text.ts'
 import { type ParsedLine, type Phase, parseLine } from '../line.ts'
-import type { LostRange } from '../lost-ranges.ts'
+import { addNumber, type LostRange, mergeRanges, subtract } from '../lost-ranges.ts'
 import { SequenceRecovery } from './sequence-recovery.ts'
 
-/** A closed segment. `results` is the number of its results that may be unacknowledged. */
-export type LeftSegment = { readonly path: string; readonly bytes: number; readonly results: number }
+/**
+ * A closed segment. `results` is the number of its results that may be unacknowledged, `numbers` are the sequence
+ * numbers of all its results.
+ */
+export type LeftSegment = {
+  readonly path: string
+  readonly bytes: number
+  readonly results: number
+  readonly numbers: readonly LostRange[]
+}
 
 export type Recovery = {
   readonly segments: readonly LeftSegment[]
@@ -24,18 +32,15 @@ export type Recovery = {
 
 /** Reads the segments of earlier processes in `dir`. Writes nothing. */
 export function recoverSegments(dir: string): Recovery {
-  const found: Found = {
-    ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map() },
-    ...{ tornLines: 0, tornAt: [] },
-    numbers: new SequenceRecovery(),
-  }
+  const found = nothingFound()
   const segments = segmentPaths(dir).map((path) => readSegment(path, found))
   const unknown: TrafficRecord[] = []
   for (const [id, json] of found.open) {
     if (found.resolved.has(id) || found.dropped.has(id)) continue
     const record = RecordSchema.safeParse(JSON.parse(json))
-    // A dropped intent whose line `dropped` is damaged: another record has its number.
-    if (record.success && found.numbers.hasResult(record.data)) continue
+    // A dropped intent whose line `dropped` is damaged: another record has its number. Or the number was reported as
+    // lost, when the closed segment with the result was damaged.
+    if (record.success && found.numbers.isSettled(record.data)) continue
     if (record.success) unknown.push(recoveredRecord(record.data, found.tallies.get(id)))
     else {
       found.tornLines++
@@ -81,12 +86,64 @@ function readSegment(path: string, found: Found): LeftSegment {
   const bytes = readFileSync(path)
   const first = FIRST_SEGMENT.exec(basename(path))?.[1]
   if (first !== undefined) found.numbers.begins(first)
+  const numbers = noteLines(bytes, basename(path), found)
+  return { path, bytes: bytes.length, results: found.resolved.size - before, numbers }
+}
+
+/** Notes the lines of a segment. Returns the sequence numbers of its results. */
+function noteLines(bytes: Buffer, name: string, found: Found): readonly LostRange[] {
+  const numbers: LostRange[] = []
   for (const { raw, at } of linesOf(bytes)) {
-    if (note(parseLine(raw), found)) continue
+    const parsed = parseLine(raw)
+    if (note(parsed, found)) {
+      if (parsed?.phase === 'result') addNumberOf(numbers, parsed.record)
+      continue
+    }
     found.tornLines++
-    if (found.tornAt.length < LOCATED) found.tornAt.push(`${basename(path)}:${at}`)
+    if (found.tornAt.length < LOCATED) found.tornAt.push(`${name}:${at}`)
   }
-  return { path, bytes: bytes.length, results: found.resolved.size - before }
+  return mergeRanges(numbers)
+}
+
+function addNumberOf(numbers: LostRange[], { seq, process_id }: ParsedLine['record']): void {
+  if (typeof seq === 'number' && typeof process_id === 'string') addNumber(numbers, process_id, seq)
+}
+
+function nothingFound(): Found {
+  return {
+    ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map() },
+    ...{ tornLines: 0, tornAt: [] },
+    numbers: new SequenceRecovery(),
+  }
+}
+
+/** Results of a closed segment that was damaged after they were written. */
+export type DamagedSegment = Pick<Recovery, 'unknown' | 'lost' | 'tornAt'>
+
+/**
+ * Compares a closed segment with the sequence numbers of the results that were written to it. Returns null when the
+ * segment has all of them. A missing result whose intent is in the segment becomes a record with the note `unknown`, as
+ * after a crash; the other numbers are lost.
+ */
+export function findDamage(
+  bytes: Buffer,
+  name: string,
+  written: readonly LostRange[],
+): DamagedSegment | null {
+  const found = nothingFound()
+  const missing = subtract(written, noteLines(bytes, name, found))
+  if (missing.length === 0) return null
+  const isMissing = ({ process_id, seq }: TrafficRecord) =>
+    missing.some((range) => range.process_id === process_id && range.from <= seq && seq <= range.to)
+  const unknown = [...found.open].flatMap(([id, json]) => {
+    const record = RecordSchema.safeParse(JSON.parse(json)).data
+    if (record === undefined || found.resolved.has(id) || found.dropped.has(id) || !isMissing(record))
+      return []
+    return [recoveredRecord(record, found.tallies.get(id))]
+  })
+  const recorded: LostRange[] = []
+  for (const record of unknown) addNumberOf(recorded, record)
+  return { unknown, lost: subtract(missing, mergeRanges(recorded)), tornAt: found.tornAt }
 }
 
 /** The first segment of a process, whose name contains the id of the process. */

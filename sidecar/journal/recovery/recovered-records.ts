@@ -1,21 +1,27 @@
+import type { TrafficRecord } from '../../../core/record.ts'
 import { recordJson } from '../../pipeline/record/record-json.ts'
 import type { Log } from '../../process/log.ts'
 import { line } from '../line.ts'
-import type { Recovery } from './recover.ts'
+import type { DamagedSegment, Recovery } from './recover.ts'
 import { lostLine } from './sequence-recovery.ts'
 
 export type RecoveredRecords = Pick<Recovery, 'unknown' | 'lost'>
 
-type Entry = { readonly id: string; readonly json: string }
+type Entry = { readonly record: TrafficRecord; readonly json: string }
 
 /** Returns the journal lines by which this process takes over recovered records and lost ranges. */
 export function recoveredLines({ unknown, lost }: RecoveredRecords): {
   entries: readonly Entry[]
   lines: Buffer
 } {
-  const entries = unknown.map((record) => ({ id: record.id, json: recordJson(record) }))
+  const entries = unknown.map((record) => ({ record, json: recordJson(record) }))
   const results = entries.map(({ json }) => line('result', json))
   return { entries, lines: Buffer.from([...results, ...lost.map(lostLine)].join('')) }
+}
+
+export function logDamage(log: Pick<Log, 'warn'>, { unknown, lost, tornAt }: DamagedSegment): void {
+  const found = { unknown: unknown.length, lost, tornAt }
+  log.warn(found, 'results of a closed journal segment were damaged: recorded from their intents, or lost')
 }
 
 export function logRecovered(log: Pick<Log, 'warn'>, { unknown, lost }: RecoveredRecords): void {

@@ -62,10 +62,11 @@ export class SequenceRecovery {
     this.#process(id).isWhole = true
   }
 
-  /** Returns whether a result has the number of this record. */
-  hasResult({ seq, process_id }: Numbered): boolean {
+  /** Returns whether a result has the number of this record, or the number was reported as lost. */
+  isSettled({ seq, process_id }: Numbered): boolean {
     if (typeof seq !== 'number' || typeof process_id !== 'string') return false
-    return this.#process(process_id).seen.has(seq)
+    const isLost = this.#lost.some((range) => range.process_id === process_id && isWithin(seq, range))
+    return isLost || this.#process(process_id).seen.has(seq)
   }
 
   /** Adds a line of phase `sequence`. Returns false for an invalid line. */
@@ -105,6 +106,10 @@ export class SequenceRecovery {
     this.#processes.set(id, made)
     return made
   }
+}
+
+function isWithin(seq: number, { from, to }: LostRange): boolean {
+  return from <= seq && seq <= to
 }
 
 type Numbered = { readonly id: string; readonly seq?: unknown; readonly process_id?: unknown }

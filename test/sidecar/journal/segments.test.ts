@@ -21,7 +21,10 @@ const turns = async (n: number) => {
 async function withStaleFlush() {
   const disk = new SimulatedDisk()
   const counts = { released: 0, failed: 0 }
-  const backlog: Backlog = { ...createBacklog([], disk.files), release: () => void counts.released++ }
+  const backlog: Backlog = {
+    ...createBacklog([], { files: disk.files }),
+    release: () => void counts.released++,
+  }
   const segments = new Segments({
     ...{ dir, processId: 'proc_1', files: disk.files, backlog, log: createTestLog() },
     ...{ carried: () => '', onBegun: () => undefined, onUnsynced: () => void counts.failed++ },
