@@ -17,6 +17,8 @@ export type TcpRelay = AsyncDisposable & {
   swallow(options?: { readonly onlyOpen?: boolean }): void
   /** Accepts connections and forwards their bytes again. Connections whose bytes were dropped stay unusable. */
   restore(): Promise<void>
+  /** Delivers bytes of later connections so many milliseconds late, in both directions. */
+  delay(ms: number): void
   /** Connects later connections to another server. */
   retarget(url: string): void
   /** Closes the open connections. */
@@ -32,15 +34,18 @@ export async function startTcpRelay(target: string): Promise<TcpRelay> {
   let isSwallowing = false
   let accepted = 0
   let swallowed = 0
+  let delayMs = 0
   const server = createServer({ allowHalfOpen: true }, (near) => {
     accepted++
     const far = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
     const pair = { near, far, isDead: isSwallowing }
+    const lateMs = delayMs
     pairs.add(pair)
     const pass = (from: Socket, to: Socket) => {
       from.on('data', (bytes) => {
         if (pair.isDead) swallowed += bytes.length
-        else to.write(bytes)
+        else if (lateMs === 0) to.write(bytes)
+        else setTimeout(() => void (to.destroyed || to.write(bytes)), lateMs)
       })
       from.on('end', () => void (pair.isDead || to.end()))
       from.on('error', () => void (pair.isDead || to.destroy()))
@@ -74,6 +79,9 @@ export async function startTcpRelay(target: string): Promise<TcpRelay> {
     },
     get swallowed() {
       return swallowed
+    },
+    delay(ms) {
+      delayMs = ms
     },
     retarget(to) {
       ;({ hostname, port } = new URL(to))

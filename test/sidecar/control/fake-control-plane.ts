@@ -61,6 +61,8 @@ export class FakeControlPlane implements AsyncDisposable {
   reply: (command: CommandBody) => CommandReply = () => ({ status: 200, body: { ok: true } })
   /** Set to answer this status to record batches. */
   recordsStatus = 200
+  /** Stores record batches, and closes the connection instead of answering. */
+  isRecordsAnswerLost = false
   /** Joins the body of another status. */
   recordsReply: object = {}
   /** Record ids that make a whole batch invalid. */
@@ -263,6 +265,7 @@ export class FakeControlPlane implements AsyncDisposable {
     if (refused !== null) return reply(response, 403, { error: 'Forbidden', message: 'not yours', refused })
     this.records.push(...batch.records)
     this.lost.push(...batch.lost)
+    if (this.isRecordsAnswerLost) return response.destroy()
     return reply(response, 200, { accepted: batch.records.map((record) => record.id) })
   }
 
