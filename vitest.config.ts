@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The deadlines end what would never end. They are no assertions: on a busy machine everything takes many times as long. */
 const LIMITS = { testTimeout: 90_000, hookTimeout: 180_000, pool: 'forks' } as const
+const SETUP = ['test/support/worker-state.ts']
 
 /**
  * By how long they took: one that began last would keep everybody waiting for it alone. Those that mostly wait stand
@@ -83,6 +84,7 @@ export default defineConfig({
       {
         test: {
           ...LIMITS,
+          setupFiles: SETUP,
           name: 'parts',
           include: ['test/**/*.test.ts'],
           exclude: ['test/dashboard/**', 'test/bench/**', '**/node_modules/**'],
@@ -91,6 +93,7 @@ export default defineConfig({
       {
         test: {
           ...LIMITS,
+          setupFiles: SETUP,
           name: 'dashboard',
           include: ['test/dashboard/**/*.test.ts'],
           // After the others: a browser drops whatever it loads when a network interface comes or goes, as those of the capture do.

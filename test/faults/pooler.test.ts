@@ -10,15 +10,14 @@ import { openStream, person, type Replica, startWorld, type World } from '../con
 import { startControlPlaneProcess } from '../support/control-plane-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { hasCommand } from '../support/has-command.ts'
-import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
+import { PGBOUNCER_PATH, type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts'
 
 const log = pino({ level: 'silent' })
 const MAX = 5
 const admin = person({ role: 'admin', email: 'root@example.com' })
 
-process.env['PATH'] = `${process.env['PATH'] ?? ''}:/usr/sbin`
-describe.skipIf(!hasCommand('pgbouncer'))('behind PgBouncer in transaction mode', () => {
+describe.skipIf(!hasCommand('pgbouncer', PGBOUNCER_PATH))('behind PgBouncer in transaction mode', () => {
   let world: World
   let relay: TcpRelay
   let bouncer: PgBouncer

@@ -12,6 +12,8 @@ export type PgBouncer = AsyncDisposable & { readonly url: string }
 
 /** Account that PgBouncer runs as, because it refuses to run as root. */
 const NOBODY = 65_534
+/** PATH with the folder of programs for administrators, which a user's PATH may lack. */
+export const PGBOUNCER_PATH = `${process.env['PATH'] ?? ''}:/usr/sbin`
 
 export async function startPgBouncer(target: string): Promise<PgBouncer> {
   const folder = mkdtempSync(join(tmpdir(), 'chaperone-pgbouncer-'))
@@ -34,7 +36,7 @@ export async function startPgBouncer(target: string): Promise<PgBouncer> {
     ],
   ])
   const account = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
-  const env = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` }
+  const env = { PATH: PGBOUNCER_PATH }
   const bouncer = spawn('pgbouncer', [settings], { stdio: ['ignore', 'ignore', 'ignore'], env, ...account })
   const url = new URL(target)
   url.port = String(own)

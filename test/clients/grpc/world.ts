@@ -76,20 +76,28 @@ export async function startGrpcWorld(url?: string): Promise<GrpcWorld> {
   )
   const caFile = join(gateway.dir, 'ca.crt')
   const proxyUrl = `http://bot:${AGENT_KEY}@127.0.0.1:${gateway.gateway.port}`
-  process.env['grpc_proxy'] = proxyUrl
-  const client = new Client(`${UPSTREAM_HOST}:443`, credentials.createSsl(readFileSync(caFile)), {
-    'grpc.max_receive_message_length': -1,
-    // A refused call is told as it is, not tried again.
-    'grpc.enable_retries': 0,
-  })
+  const client = clientThrough(proxyUrl, readFileSync(caFile))
   return {
     ...{ gateway, notes, client, proxyUrl, caFile },
     async [Symbol.asyncDispose]() {
       client.close()
-      delete process.env['grpc_proxy']
       await gateway[Symbol.asyncDispose]()
       await notes[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** The library reads the address of the proxy from the environment when it creates a channel. */
+function clientThrough(proxyUrl: string, ca: Buffer): Client {
+  process.env['grpc_proxy'] = proxyUrl
+  try {
+    return new Client(`${UPSTREAM_HOST}:443`, credentials.createSsl(ca), {
+      'grpc.max_receive_message_length': -1,
+      // The test sees a refused call as it is.
+      'grpc.enable_retries': 0,
+    })
+  } finally {
+    delete process.env['grpc_proxy']
   }
 }
 
