@@ -55,7 +55,7 @@ describe('the control plane as a process', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
-  test('answers what is under way when it is told to end, and writes one JSON object a line', async () => {
+  test('completes requests in flight after SIGTERM, and logs one JSON object a line', async () => {
     const child = start({ LOG_LEVEL: 'debug' })
     let log = ''
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -117,7 +117,7 @@ describe('the control plane as a process', () => {
     expect(output).not.toMatch(/setup\?token=|owner/i)
   })
 
-  test('ends when whoever started it is gone', async () => {
+  test('ends when its parent process has ended', async () => {
     const child = start()
     await said(child)
     child.disconnect()

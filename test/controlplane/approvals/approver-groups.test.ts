@@ -252,7 +252,7 @@ test.each(CASES)('%s is answered by %j', async (required, answers) => {
 })
 
 describe('an answer among several', () => {
-  test('one deny denies, whoever has approved before, and nobody answers after it', async () => {
+  test('one deny denies, whatever the earlier answers are, and no later answer counts', async () => {
     const held = await hold('security+finance')
     await answer(held.id, member('security'))
     expect((await answer(held.id, member('ops'), false)).status).toBe(403)
@@ -323,7 +323,7 @@ describe('an answer among several', () => {
     ['suspended', "status = 'suspended'"],
     ['a viewer now', "role = 'viewer'"],
     ['out of the group', "groups = '{ops}'"],
-  ])('of somebody who is %s before the others answer counts no more', async (_name, change) => {
+  ])('of a user who is %s before the others answer no longer counts', async (_name, change) => {
     const held = await hold('security+finance')
     const userId = newId('user')
     await replica.db.query(
@@ -340,7 +340,7 @@ describe('an answer among several', () => {
     expect((await answer(held.id, member('security'))).body).toMatchObject({ status: 'approved' })
   })
 
-  test('of a token, which names no person, is not one of several different people', async () => {
+  test('of a token, which identifies no user, does not count as one of several distinct users', async () => {
     const token = person({ role: 'owner', via: 'admin_token' })
     expect((await answer((await hold('nobody!+')).id, token)).status).toBe(403)
     expect((await answer((await hold('nobody+')).id, token)).body).toMatchObject({ status: 'approved' })
@@ -357,7 +357,7 @@ describe('an answer among several', () => {
   })
 })
 
-test('sixteen people at once on two replicas: no answer is lost, and there is one approval', async () => {
+test('sixteen concurrent answers on two replicas: no answer is lost, and there is one approval', async () => {
   const stream = await openStream(replica, gateway)
   for (const required of ['security+finance', 'security!+finance!']) {
     const held = await hold(required)

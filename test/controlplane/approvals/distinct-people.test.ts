@@ -94,7 +94,7 @@ let count = 0
 const address = (name: string) => `${name}-${++count}@example.com`
 const DISTINCT = GROUPS.map((group) => [group])
 
-describe('where different people are required', () => {
+describe('where distinct users are required', () => {
   const TWICE: ReadonlyArray<readonly [string, () => Promise<readonly [UserPrincipal, UserPrincipal]>]> = [
     ['an account and a token', async () => [await account(address('ann')), cluster('ann')]],
     [
@@ -119,7 +119,7 @@ describe('where different people are required', () => {
       async () => [cluster(address('ann')), cluster('ann', 'certificate')],
     ],
   ]
-  test.each(TWICE)('%s count as one person, in both orders', async (_, people) => {
+  test.each(TWICE)('%s count as one user, in both orders', async (_, people) => {
     for (const isReversed of [false, true]) {
       const held = await hold(DISTINCT, true)
       const both = await people()
@@ -131,7 +131,7 @@ describe('where different people are required', () => {
     }
   })
 
-  test('one address under two ways is one person, whose second answer is refused', async () => {
+  test('one address with two authentication modes is one user, whose second answer is refused', async () => {
     for (const isDistinct of [true, false]) {
       const held = await hold([...DISTINCT, ['security']], isDistinct)
       const email = address('ann')
@@ -144,7 +144,7 @@ describe('where different people are required', () => {
     }
   })
 
-  test('one address of two authenticators of the cluster is one person, whose second answer is refused', async () => {
+  test('one address of two authenticators of the cluster is one user, whose second answer is refused', async () => {
     for (const way of ['token', 'certificate'] as const) {
       const held = await hold(DISTINCT, true)
       const email = address('ann')
@@ -167,7 +167,7 @@ describe('where different people are required', () => {
       async () => [cluster(address('ann')), cluster(address('bob'), 'certificate')],
     ],
   ]
-  test.each(TWO)('%s count as two people', async (_, people) => {
+  test.each(TWO)('%s count as two users', async (_, people) => {
     const held = await hold(DISTINCT, true)
     const [first, second] = await people()
     expect(await answer(held.id, first)).toBe('pending')
@@ -176,7 +176,7 @@ describe('where different people are required', () => {
   })
 
   test.each(['system:serviceaccount:agents:bot', 'system:node:n1', 'system:kube-scheduler'])(
-    '%s is no person',
+    '%s identifies no user',
     async (name) => {
       const held = await hold(DISTINCT, true)
       expect(await answer(held.id, cluster(name))).toBe(403)
@@ -185,16 +185,16 @@ describe('where different people are required', () => {
     },
   )
 
-  test('and elsewhere one person answers for each of their groups', async () => {
+  test('and elsewhere one user answers for each of their groups', async () => {
     const held = await hold(DISTINCT, false)
     expect(await answer(held.id, cluster('ann'))).toBe('approved')
   })
 })
 
-describe('an approver group whose members only the cluster knows', () => {
+describe('an approver group whose members are users of the cluster only', () => {
   const admin = () => person({ role: 'admin', groups: [] })
 
-  test('is not left to admins and owners, whatever group stands beside it', async () => {
+  test('cannot be answered by admins and owners, whatever group is required beside it', async () => {
     for (const role of ['admin', 'owner'] as const)
       for (const groups of [['of-cluster'], ['nobody', 'of-cluster'], ['of-cluster', 'nobody']]) {
         const held = await hold([groups], false)
@@ -204,13 +204,13 @@ describe('an approver group whose members only the cluster knows', () => {
       }
   })
 
-  test('stays with admins where nobody anywhere is in it, or in another namespace only', async () => {
+  test('can be answered by admins where no namespace, or only another one, has a member', async () => {
     expect(await answer((await hold([['nobody']], false)).id, admin())).toBe('approved')
     expect(await answer((await hold([['of-cluster']], false, 'elsewhere')).id, admin())).toBe('approved')
     expect(asked).toContain('of-cluster in elsewhere')
   })
 
-  test('is left to no admin of some namespaces', async () => {
+  test('cannot be answered by an admin of some namespaces', async () => {
     for (const groups of [['nobody'], ['of-cluster']]) {
       const held = await hold([groups], false, 'elsewhere')
       const tenant = person({ role: 'admin', groups: [], roleNamespaces: new Set(['elsewhere']) })
@@ -220,7 +220,7 @@ describe('an approver group whose members only the cluster knows', () => {
     }
   })
 
-  test('is not left to admins while the API server does not answer', async () => {
+  test('cannot be answered by admins while the API server does not respond', async () => {
     const held = await hold([['unanswered']], false)
     expect(await answer(held.id, admin())).toBeGreaterThanOrEqual(500)
     expect(await isSpent(held)).toBe(false)

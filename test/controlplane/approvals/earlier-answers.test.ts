@@ -178,7 +178,7 @@ test.each(NARROWED)('a user who %s since the request began answers nothing', asy
   expect(await users(id)).toEqual(['ann'])
 })
 
-test('a group that was taken away since the request began is answered for by nobody', async () => {
+test('no user answers for a group that was removed since the request began', async () => {
   const id = await hold()
   expect(await answer(id, cluster('ann', ['security']))).toBe('pending')
   const late = await account('member', ['finance'])

@@ -163,7 +163,7 @@ test.each<[string, Partial<PermissionSpec>]>([
   },
 )
 
-test('a Permission with fields of a grant that nobody granted is an ordinary one, and releases no hold', async () => {
+test('a Permission with fields of a grant but without a grant is an ordinary one, and releases no hold', async () => {
   const { grant, spec } = await granted('team/copied')
   const reply = await manifests.apply('Permission', 'team/copy', spec)
   expect(reply).toMatchObject({ accepted: true })

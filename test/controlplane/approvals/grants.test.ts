@@ -218,7 +218,7 @@ describe('a grant releases nothing else', () => {
     expect((await hold(name)).outcome).toBe('created')
   })
 
-  test('a gateway of an older version, which does not say what held the request', async () => {
+  test('a gateway of an older version, which does not send the rules that hold the request', async () => {
     const agent = await agentOf()
     await granted(agent)
     const old = holdBody({ binding: 'c'.repeat(64), agent, connector_name: 'codehost' })

@@ -237,7 +237,7 @@ describe('an approval', () => {
     expect((await ask(holdBody({ binding, agent: 'retrier' }))).body.outcome).toBe('created')
   })
 
-  test('is worth nothing five minutes after the answer', async () => {
+  test('is invalid five minutes after the answer', async () => {
     const binding = hash()
     const { id } = (await ask(holdBody({ binding, agent: 'late' }))).body.approval
     await answer(id, true)
@@ -316,7 +316,7 @@ describe('an answer', () => {
     })
   })
 
-  test('needs somebody of a required group; a group nobody is in is left to owner and admin', async () => {
+  test('needs a member of a required group; owner and admin answer for a group without members', async () => {
     const id = async () =>
       (await ask(holdBody({ binding: hash(), agent: newId('agent'), required_approver_groups: ['release'] })))
         .body.approval.id
@@ -349,7 +349,7 @@ test('a hold survives the control plane that took it, and is answered on another
   expect(await spend(id, binding)).toEqual({ spent: true, status: 'approved' })
 })
 
-test('the internal API lists, answers once and knows only holds of its own gateway', async () => {
+test('the internal API lists, answers once and returns only holds of its own gateway', async () => {
   const { id } = (await ask(holdBody({ binding: hash(), agent: 'internal' }))).body.approval
   const pending = await replica.command(gateway, 'approvals.pending')
   expect((pending.body['approvals'] as ApprovalCard[]).map((card) => card.id)).toContain(id)

@@ -390,7 +390,7 @@ describe('agents, policies, gateways', () => {
   })
 })
 
-describe('people and configuration', () => {
+describe('users and configuration', () => {
   test('user.registered, .login, .role_changed, .suspended, .activated, .logout', async () => {
     const { plane } = here.world
     const email = 'new@example.com'

@@ -33,7 +33,7 @@ describe('an agent that submits actions of nearly a megabyte', () => {
     expect(csv.text.length).toBeLessThan(COUNT * 50 * 1024)
   })
 
-  test('is still told of whole: the event has what is short, and size and hash of everything', async () => {
+  test('has an event with its short parts, and with size and hash of all parts', async () => {
     const agent = await world.agent()
     const parameters = {
       ...LARGE,
@@ -60,7 +60,7 @@ describe('an agent that submits actions of nearly a megabyte', () => {
     expect(at(whole.body, 'action_spec', 'parameters')).toEqual(parameters)
   })
 
-  test('has small ones told of as they were, without more fields', async () => {
+  test('has small parts unchanged in the event, without more fields', async () => {
     const agent = await world.agent()
     const parameters = { body: 'x'.repeat(10_000), nested: { list: [1, { a: null }] } }
     const { body } = await agent.call('POST', '/api/v1/actions', { action_spec: { ...ALLOWED, parameters } })

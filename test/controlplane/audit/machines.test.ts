@@ -111,7 +111,7 @@ test('a scenario that does not exist is refused by naming those that do', async 
   }
 })
 
-test('a gateway is never told of the built-in agent', async () => {
+test('a gateway never receives the built-in agent', async () => {
   expect((await owner('POST', '/api/dashboard/demo-action', { scenario: 0 })).status).toBe(200)
   const gateway = caller(here.plane.url, { authorization: `Bearer ${ENROL_TOKEN}`, 'x-process-id': 'proc_1' })
   const { body, text } = await gateway('GET', '/api/gateway/sections/agents')

@@ -141,7 +141,7 @@ describe('a page of the audit log', () => {
 })
 
 describe('the export', () => {
-  test('is read page by page, as whoever takes it asks for more', async () => {
+  test('is read page by page, as the client reads the response', async () => {
     const csv = createAuditExport({
       read: (namespaces) => createScopedQuery(watched, namespaces),
       orgId,

@@ -63,7 +63,7 @@ test('a process that starts counts on from what another one has counted', async 
   expect(await total()).toBe(13_005)
 })
 
-test('what is younger than any transaction is never stored, and a short log is not worth it', async () => {
+test('no total covers events that open transactions may precede, and a short log has no total', async () => {
   await events(12_000, '1 s')
   expect(await total()).toBe(12_000)
   expect((await db.query('select from audit_totals')).rowCount).toBe(0)
@@ -90,7 +90,7 @@ test('the total of a namespace is counted anew by each process, because retentio
   expect(await of(createAuditReading({ db, orgId }))).toBe(11_600)
 })
 
-test('retention takes from the totals what it removes, of everybody and of each agent', async () => {
+test('retention subtracts the removed events from the totals, of all agents and of each agent', async () => {
   await events(15_000, '400 days')
   await events(11_000, '1 day')
   const old = createAuditReading({ db, orgId })

@@ -97,7 +97,7 @@ describe('the export', () => {
 })
 
 describe('the import', () => {
-  test('stores what is valid, tells what is not, and shows each new key once', async () => {
+  test('stores valid items, reports invalid ones, and shows each new key once', async () => {
     const before = await lastEvent()
     const answer = await admin('POST', '/api/dashboard/import', {
       ...bundle({
@@ -259,7 +259,7 @@ describe('the import', () => {
     expect(await lastEvent()).toBe(before)
   })
 
-  test('leaves out with skip_same what exists in the same form, also default policies', async () => {
+  test('leaves out items that exist in the same form with skip_same, including default policies', async () => {
     await using other = await startTestInstallation()
     const exported = (await other.admin('GET', '/api/dashboard/export')).body
     const policies = at<{ name: string }[]>(exported, 'policies')

@@ -123,7 +123,7 @@ describe('a bundle that is taken in by an empty installation', () => {
     expect(new Set(before.map(({ decision }) => at(decision, 'reason'))).size).toBeGreaterThan(15)
   }, 120_000)
 
-  test('whose policies somebody has set up already puts nothing aside', async () => {
+  test('whose policies a user has edited already disables no policy', async () => {
     const bundle = {
       version: '1.0',
       policies: [{ name: 'more', policyYaml: 'rules: [{ name: a, decision: deny }]\n' }],

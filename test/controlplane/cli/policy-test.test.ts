@@ -95,7 +95,7 @@ tests:
       }
     }
 
-    it('prints one line that they were not checked where no control plane runs', async () => {
+    it('prints one line that they were not checked if no control plane runs', async () => {
       const { code, err } = await check('--strict')
       expect(code).toBe(0)
       expect(err.split('\n')).toEqual([

@@ -247,7 +247,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('no gateway is registered')])
   })
 
-  test('read what is of the namespaces where they may, and change elsewhere what is theirs everywhere only', async () => {
+  test('read objects of the namespaces of their rights, and change others only with rights in all namespaces', async () => {
     await database.query(
       `insert into gateways (id, org_id, name, spec, source)
        select 'gw_' || n, id, n || '/default', $1, 'kubernetes' from orgs, unnest(array['team', 'other']) as n`,
@@ -304,7 +304,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     )
   }, 120_000)
 
-  test('are nobody with a token that the cluster does not vouch for, or that is for others', async () => {
+  test('are not authenticated with a token that the cluster does not confirm, or with another audience', async () => {
     const made = await cluster.client.call<{ status: { token: string } }>({
       method: 'POST',
       path: '/api/v1/namespaces/people/serviceaccounts/ann/token',
@@ -321,7 +321,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect(plane.log()).not.toContain(token)
   })
 
-  test('are nobody when a governed pod shows the token of a ServiceAccount with rights', async () => {
+  test('are not authenticated when a governed pod presents the token of a ServiceAccount with rights', async () => {
     await cluster.createRaw({ base: '/api/v1', plural: 'pods' }, 'people', {
       metadata: { name: 'agent' },
       spec: {
@@ -352,7 +352,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     await database.query('delete from pod_identities')
   })
 
-  test('are nobody by a token of a ServiceAccount that a governed pod uses, which the pod may have created or read', async () => {
+  test('are not authenticated by a token of a ServiceAccount that a governed pod uses, because the pod may have created or read it', async () => {
     const id = await hold('team/bot')
     const ann = await as('ann')
     expect((await ann('GET', PATH)).status).toBe(200)
@@ -460,7 +460,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       expect(scopesOf(await admin({ active: false, scope: 'agent:no-such' }))).toEqual(before)
     })
 
-    test('lift nothing that the platform team set there, and see nothing of others', async () => {
+    test('lift no kill switch of the platform team there, and read none of other namespaces', async () => {
       for (const scope of ['namespace:team', 'namespace:other', 'all'])
         expect((await admin({ active: true, scope, reason: 'platform' })).status).toBe(200)
       const bob = await as('bob')

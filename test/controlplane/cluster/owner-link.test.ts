@@ -99,7 +99,7 @@ describe.skipIf(kubeAssets() === null || program === null)(`in a cluster (${KUBE
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('an empty Secret, a guess and no token make no owner', async () => {
+  test('an empty Secret, a guessed token and no token make no owner', async () => {
     for (const token of ['', 'undefined', 'x'.repeat(43)]) expect(await tries(token)).toBe(403)
     expect((await register(plane.call, 'owner@example.com')).status).toBe(403)
     expect(await plane.makeOwnerLink()).toBeNull()

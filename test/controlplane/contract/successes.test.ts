@@ -39,7 +39,7 @@ describe.each([
   )
 })
 
-test('these are all rows of 4.3 and 4.4, and nothing in an answer to a gateway token reads as one of them', async () => {
+test('these are all rows of 4.3 and 4.4, and no reply to a gateway token looks like one of them', async () => {
   const rows = new Set([...V1, ...DASHBOARD].map(({ row }) => row))
   expect([...rows].sort()).toEqual([...SPECIFIED].sort())
   const gateway = caller(world.here.world.plane.url, {

@@ -193,7 +193,7 @@ test('a test of a credential that fails with an error has an audit event', async
   expect((await remove('codehost')).status).toBe(200)
 })
 
-test('the token of the approvals bot is refused, and a secret with a line break', async () => {
+test('the token of the approvals bot is refused, and so is a secret with a line break', async () => {
   const token = 'xoxb-canary-of-the-approvals'
   await here.admin('PUT', '/api/dashboard/settings', { settings: { chat_bot_token: token } })
   expect(await set('bot', token)).toMatchObject({ status: 409 })

@@ -54,7 +54,7 @@ describe('a demo action', () => {
     expect((await here.admin('GET', '/api/dashboard/export')).text).not.toContain('chaperone-demo')
   })
 
-  test('still works when its agent was revoked, its name is taken, or many ask first at once', async () => {
+  test('still works when its agent was revoked, its name is taken, or the first calls are concurrent', async () => {
     const [before] = await here.sql(`select id from agents where managed_by = 'demo-action'`)
     await here.admin('PATCH', '/api/dashboard/agents', { agent_id: before?.['id'], action: 'revoke' })
     await here.admin('POST', '/api/dashboard/agents', {
@@ -93,7 +93,7 @@ describe('a demo action', () => {
     expect((await quiet('POST', '/api/dashboard/demo-action', { scenario: 0 })).status).toBe(200)
   })
 
-  test('is for whoever is signed in', async () => {
+  test('is for every signed-in user', async () => {
     expect((await here.plane.call('POST', '/api/dashboard/demo-action', {})).status).toBe(401)
     await register(here.plane.call, 'owner@example.com')
     await register(here.plane.call, 'viewer@example.com')

@@ -36,7 +36,7 @@ const probe = (given?: string) =>
   )
 
 describe('testing a gateway', () => {
-  test('asks nobody who was not configured', async () => {
+  test('sends no request to an address that is not configured', async () => {
     for (const foreign of [
       url,
       `${url}/health`,
@@ -52,7 +52,7 @@ describe('testing a gateway', () => {
     expect(seen).toEqual([])
   })
 
-  test('tells that one of the settings is connected, with its connectors', async () => {
+  test('reports that a gateway of the settings is connected, with its connectors', async () => {
     await here.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url: url } })
     const connected = { ok: true, status: 'connected', connectors: ['chat', 'codehost'] }
     expect((await probe(url)).body).toEqual(connected)
@@ -70,7 +70,7 @@ describe('testing a gateway', () => {
     'http://[64:ff9b::a9fe:a9fe]',
     'http://0.0.0.0:9443',
     'http://[fe80::1]:9443',
-  ])('asks %s neither as the address of the settings nor for the health', async (address) => {
+  ])('sends no request to %s, neither as the address of the settings nor for the health', async (address) => {
     await here.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url: address } })
     const { body } = await probe()
     expect(body).toMatchObject({ ok: false, status: 'unreachable' })
@@ -83,7 +83,7 @@ describe('testing a gateway', () => {
     expect(health.text).not.toMatch(/169|fe80|ffff/)
   })
 
-  test('does not ask a registered host that is a metadata address', async () => {
+  test('sends no request to a registered host that is a metadata address', async () => {
     await here.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url: '' } })
     const made = await here.admin('POST', '/api/dashboard/gateway', {
       gateway: { name: 'metadata', host: '169.254.169.254', port: 80 },
@@ -93,7 +93,7 @@ describe('testing a gateway', () => {
     expect(body).toMatchObject({ ok: false, status: 'unreachable' })
   })
 
-  test('tells that a registered address is connected', async () => {
+  test('reports that a registered address is connected', async () => {
     await here.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url: '' } })
     expect((await probe(url)).status).toBe(400)
     const made = await here.admin('POST', '/api/dashboard/gateway', {
@@ -103,7 +103,7 @@ describe('testing a gateway', () => {
     expect((await probe(url)).body).toMatchObject({ ok: true, status: 'connected' })
   })
 
-  test('tells what is wrong with it', async () => {
+  test('reports the problem of an address', async () => {
     answer = () => ({
       status: 503,
       body: JSON.stringify({ status: 'not_ready', uptime_seconds: 1, connectors: [] }),

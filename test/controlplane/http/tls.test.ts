@@ -103,7 +103,7 @@ test('a configured certificate is served, and the error of a missing file names 
   expect(await visit(await serve(files), authority.caPem, 'own.example.com')).toBe('DNS:own.example.com')
 })
 
-test('beside the own hosts, a certificate of files is shown to who requests its hosts, also a renewed one', async () => {
+test('beside the own hosts, a certificate from files is served to clients that request its hosts, also after its renewal', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-tls-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }

@@ -181,7 +181,7 @@ describe('sources are latched', () => {
     },
   )
 
-  test('the stop in a Gateway manifest is sent to that gateway alone', async () => {
+  test('the kill switch in a Gateway manifest is sent to that gateway only', async () => {
     const resource = (active: boolean) => ({
       ...{ uid: 'u1', generation: active ? 1 : 2, source: 'file', managed_by: 'kill.yaml' },
       resource: {

@@ -89,7 +89,7 @@ async function events() {
 }
 
 describe.each(LIFTS)('a lift by %s', (_, lift) => {
-  test('lifts no stop that is asked for later, though that one could be stored first', async () => {
+  test('lifts no kill switch that is activated later, even if that one could be stored first', async () => {
     const { db, close, release } = gatedDb()
     const killSwitch = killSwitchOn(db)
     await killSwitch.set(change('earlier'))
@@ -126,7 +126,7 @@ describe.each(LIFTS)('a lift by %s', (_, lift) => {
     expect(reasons()).toEqual(['later'])
   })
 
-  test('ends the stops that were not stored when it was asked for, and the audit names both', async () => {
+  test('ends the kill switches that were not stored when it was requested, and the audit names both', async () => {
     const { db, close, release } = gatedDb()
     const killSwitch = killSwitchOn(db)
     const gate = close()
@@ -153,7 +153,7 @@ describe.each(LIFTS)('a lift by %s', (_, lift) => {
   })
 })
 
-test('a lift by one source leaves the stop of another that is not stored yet', async () => {
+test('a lift by one source leaves the kill switch of another that is not stored yet', async () => {
   const { db, close, release } = gatedDb()
   const killSwitch = killSwitchOn(db)
   const gate = close()

@@ -52,7 +52,7 @@ const activations = async () => {
   return rowCount
 }
 
-test('a stop that is repeated is stored once, and the answer has a state that has it', async () => {
+test('a repeated kill switch is stored once, and the answer has a state that contains it', async () => {
   const id = randomUUID()
   const before = await activations()
   const first = await send(id)
@@ -88,7 +88,7 @@ test.each([
   stream.close()
 })
 
-test('a stop that was lifted before it arrived is not set', async () => {
+test('a kill switch that was lifted before it arrived is not set', async () => {
   const id = randomUUID()
   await send(id, { active: false })
   for (const on of [replica, other]) {
@@ -141,17 +141,20 @@ describe('without an answer of the database', () => {
   test.each([
     ['is away', away],
     ['hangs', hangs],
-  ])('that %s a stop is sent on when it is new or young, and no more when it is old', async (_, query) => {
-    for (const retriedAfterMs of [undefined, 1_000, 600_000]) {
-      const id = `gw_x:${randomUUID()}`
-      expect(await set(query, { id, retriedAfterMs })).toMatchObject({ stored: false })
-      expect(replica.hub.kill.isAnnounced(id)).toBe(true)
-      replica.hub.kill.retract([id])
-    }
-    for (const retriedAfterMs of [600_001, 86_400_000]) {
-      const id = `gw_x:${randomUUID()}`
-      await expect(set(query, { id, retriedAfterMs })).rejects.toMatchObject({ code: 'not_ready' })
-      expect(replica.hub.kill.isAnnounced(id)).toBe(false)
-    }
-  })
+  ])(
+    'that %s a kill switch is broadcast when it is new or young, but not when it is old',
+    async (_, query) => {
+      for (const retriedAfterMs of [undefined, 1_000, 600_000]) {
+        const id = `gw_x:${randomUUID()}`
+        expect(await set(query, { id, retriedAfterMs })).toMatchObject({ stored: false })
+        expect(replica.hub.kill.isAnnounced(id)).toBe(true)
+        replica.hub.kill.retract([id])
+      }
+      for (const retriedAfterMs of [600_001, 86_400_000]) {
+        const id = `gw_x:${randomUUID()}`
+        await expect(set(query, { id, retriedAfterMs })).rejects.toMatchObject({ code: 'not_ready' })
+        expect(replica.hub.kill.isAnnounced(id)).toBe(false)
+      }
+    },
+  )
 })

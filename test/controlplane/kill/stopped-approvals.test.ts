@@ -63,7 +63,7 @@ const CANCELLED = {
   responded_by: 'root@example.com',
 }
 
-test('a stop cancels what is pending, tells the gateway, and writes it down; lifting it revives nothing', async () => {
+test('a kill switch cancels pending approvals, notifies the gateway and is audited; its lift restores no approval', async () => {
   const stream = await openStream(replica, gateway, { acks: true })
   const held = await hold()
   await stop(true, 'all')
@@ -87,7 +87,7 @@ test('a stop cancels what is pending, tells the gateway, and writes it down; lif
   stream.close()
 })
 
-test('an approval that nobody has used yet is cancelled too; one that was used stays as it is', async () => {
+test('an unused approval is cancelled too; a used one stays unchanged', async () => {
   const [unused, used, denied] = [await hold(), await hold(), await hold()]
   for (const { id } of [unused, used]) await answer(id)
   await answer(denied.id, false)
@@ -176,7 +176,7 @@ describe('the scope', () => {
   })
 })
 
-describe('every source of a stop', () => {
+describe('every source of a kill switch', () => {
   const gatewayManifest = (active: boolean, scopes: KillScope[] | undefined, generation: number) => ({
     ...{ uid: 'uid-1', generation, source: 'file', managed_by: 'kill.yaml' },
     resource: {
@@ -238,7 +238,7 @@ describe('every source of a stop', () => {
   })
 })
 
-test('nothing is opened, joined or passed on under a stop, and the refusal says which', async () => {
+test('no approval is opened, joined or used under a kill switch, and the refusal names it', async () => {
   const [pending, approved] = [await hold(), await hold()]
   await answer(approved.id)
   await stop(true, 'connector:codehost')
@@ -258,7 +258,7 @@ test('nothing is opened, joined or passed on under a stop, and the refusal says 
   ).toBe(200)
 })
 
-test('holds and answers that race with stops on two replicas leave nothing that can be used after the stop', async () => {
+test('holds and answers that race with kill switches on two replicas leave no approval that can be used afterwards', async () => {
   for (let round = 0; round < 6; round++) {
     const before = await Promise.all(Array.from({ length: 4 }, () => hold({ agent: `racer-${round}` })))
     const bodies = Array.from({ length: 8 }, () =>

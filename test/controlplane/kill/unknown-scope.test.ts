@@ -65,7 +65,7 @@ test.each([
   'gateway:local',
   'gateway:default/local',
   'builder',
-])('%s is known, and nothing is said about it', async (scope) => {
+])('the scope %s is known and causes no warning', async (scope) => {
   const body = scope === undefined ? { active: true } : { active: true, scope }
   const on = await here.admin('POST', DASHBOARD, body)
   expect(on.status).toBe(200)

@@ -18,7 +18,7 @@ const count = async (table: string, where = 'true') =>
   Number((await here.sql(`select count(*) as n from ${table} where ${where}`))[0]?.['n'])
 
 describe('the cleanup', () => {
-  test('needs the maintenance secret, and without a configured one nobody has it', async () => {
+  test('needs the maintenance secret, and refuses every secret when none is configured', async () => {
     expect((await here.plane.call('POST', '/api/maintenance/cleanup')).status).toBe(401)
     expect((await here.admin('POST', '/api/maintenance/cleanup')).status).toBe(401)
     const wrong = caller(here.plane.url, { authorization: 'Bearer wrong' })
@@ -114,7 +114,7 @@ describe('the cleanup', () => {
     await cleanup()
   })
 
-  test('goes on when a part fails: -1 for it, the rest is done', async () => {
+  test('continues when a part fails: -1 for the failed part, the others are complete', async () => {
     await here.sql('alter table nonces rename to nonces_away')
     await here.sql(
       `insert into idempotency_keys (org_id, agent_id, key, body_sha256, reply, created_at)

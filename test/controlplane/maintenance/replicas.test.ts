@@ -42,7 +42,7 @@ describe('two control planes on one database', () => {
     expect(rows[0]).toEqual({ orgs: '1', policies: '3', keys: '1', migrations: String(files) })
   })
 
-  test('know each other’s sessions, and their ends at once', async () => {
+  test('accept each other’s sessions, and the ends of sessions at once', async () => {
     expect((await two('GET', '/api/auth/me')).status).toBe(200)
     const again = await second.signIn('owner@example.com')
     expect((await again('POST', '/api/auth/logout')).status).toBe(200)

@@ -71,7 +71,7 @@ describe('an older guest that is edited', () => {
     expect(await hosts(place)).toContain(`${victim}: pay.example`)
   })
 
-  test('takes no host by naming another Gateway', async () => {
+  test('gets no host by naming another Gateway', async () => {
     const [one, two] = [await guests.gateway(), await guests.gateway()]
     const [guest, victim] = [`team-b/guest-${guests.count}`, `team-a/victim-${guests.count}`]
     await claim(guest, [one], { domains: ['pay.example'] }, { createdAt: OLD })
@@ -81,7 +81,7 @@ describe('an older guest that is edited', () => {
     expect(await hosts(two)).toEqual([`${victim}: pay.example`])
   })
 
-  test('has no claim on a host that it gave up and takes again', async () => {
+  test('loses the age of its claim on a host that it gave up and claims again', async () => {
     const place = await guests.gateway()
     const [guest, victim] = [`team-b/guest-${guests.count}`, `team-a/victim-${guests.count}`]
     await claim(guest, [place], { domains: ['pay.example', 'x.example'] }, { createdAt: OLD })

@@ -129,7 +129,7 @@ describe('an object of a manifest', () => {
     expect(new Set(version).size).toBe(1)
   })
 
-  test('keeps its credential sealed in the database, and out of what people can list', async () => {
+  test('keeps its credential encrypted in the database, and out of the lists of users', async () => {
     const { rows } = await replica.db.query<{ text: string }>(
       `select coalesce(string_agg(t::text, ' '), '') as text from (
          select row_to_json(d) as t from manifest_objects d union all select row_to_json(c) from connectors c

@@ -159,7 +159,7 @@ test('connectors of other types lead no agent to the channel of the approvals', 
   await plane.owner('PUT', SETTINGS, { settings: { chat_channel_id: '' } })
 })
 
-test('connectors that lead to the chat get no credential beyond those that are told apart by name', async () => {
+test('connectors that lead to the chat get no credential beyond the limit of names in the policies', async () => {
   const added = await plane.owner('POST', CONNECTORS, {
     ...{ type: 'webhook', token: 'key', domains: ['chat0.many.test'], base_url: 'https://acme.slack.com' },
   })

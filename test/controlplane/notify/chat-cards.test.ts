@@ -290,7 +290,7 @@ describe('a signed click on our own card is refused', () => {
     await expectRefused(clickOf(posted, 'approve', options()))
   })
 
-  test('when somebody with the same app rewrote the card and left the buttons', async () => {
+  test('when a client with the same app rewrote the card and left the buttons', async () => {
     const blocks = posted.blocks.map((block) =>
       block.type === 'header'
         ? { ...block, text: { type: 'plain_text', text: 'Lunch on Friday?', emoji: true } }
@@ -302,7 +302,7 @@ describe('a signed click on our own card is refused', () => {
     chat.write({ ...posted })
   })
 
-  test('and the user who clicked is told why, and nobody else', async () => {
+  test('and only the user who clicked sees the reason', async () => {
     await expectRefused(clickOf(posted, 'approve', { value: card.id }))
     const word = await told(chat, 'chat.postEphemeral', 'Your answer was not stored')
     expect(word).toMatchObject({ channel: expect.any(String), user: 'U_ANN' })
@@ -398,7 +398,7 @@ describe('a card', () => {
     expect(two.body).toMatchObject({ ok: true, approval_status: 'approved' })
   })
 
-  test('is drawn anew when somebody answers elsewhere', async () => {
+  test('is updated when another user answers elsewhere', async () => {
     const sets = ['security', 'finance'].map((group) => ({ policy: group, groups: [group], distinct: false }))
     const held = await plane.hold({
       required_approver_groups: ['security', 'finance'],
@@ -433,7 +433,7 @@ describe('a card', () => {
     expect(await plane.status(held.id)).toBe('denied')
   })
 
-  test('bears another nonce than every other card, and its nonce rests nowhere in clear', async () => {
+  test('has a nonce of its own, which neither the database nor the log contains in plain text', async () => {
     expect(nonceOf(posted)).not.toBe(nonceOf(other))
     const { rows } = await plane.db.query(
       'select m::text as row from chat_messages m union all select o::text from outbox o union all select e::text from audit_events e',

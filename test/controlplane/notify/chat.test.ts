@@ -165,7 +165,7 @@ describe('a click', () => {
     },
   )
 
-  test('after somebody else was quicker is told so, and changes nothing', async () => {
+  test('after another user has answered gets a notice, and changes nothing', async () => {
     const card = await plane.hold()
     await postedCard(plane, chat, card.id)
     await plane.owner('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved: false })
@@ -176,7 +176,7 @@ describe('a click', () => {
     expect(await plane.status(card.id)).toBe('denied')
   })
 
-  test('after time is over is told so', async () => {
+  test('after the expiry gets a notice', async () => {
     const card = await plane.hold()
     await postedCard(plane, chat, card.id)
     await plane.db.query(
@@ -203,7 +203,7 @@ describe('a click that is refused', () => {
     ['signed with another secret', { secret: 'another' }],
     ['signed more than five minutes ago', { at: -302 }],
     ['signed in the future', { at: 302 }],
-  ])('%s: nobody is asked and nothing is answered', async (_name, options) => {
+  ])('%s: no request is sent and no approval is answered', async (_name, options) => {
     const card = await plane.hold()
     const asked = usersAsked()
     const answer = await deliver(plane.url, await clickOn(card.id, 'approve', options))
@@ -337,16 +337,19 @@ describe('a click that is refused', () => {
     ['the value of the button', { value: 'x\0' }],
     ['the name of whoever clicked', { user: 'U_ANN\0' }],
     ['the workspace', { team: 'T\ud800' }],
-  ])('that is signed but holds what is no text in %s: 400, and nobody is asked', async (_where, options) => {
-    const card = await plane.hold()
-    const asked = usersAsked()
-    const answer = await deliver(plane.url, await clickOn(card.id, 'approve', options))
-    expect(answer).toMatchObject({ status: 400, body: { error: 'malformed request' } })
-    expect(usersAsked()).toBe(asked)
-    expect(await plane.status(card.id)).toBe('pending')
-  })
+  ])(
+    'that is signed but has a value other than a text in %s: 400, and no request is sent',
+    async (_where, options) => {
+      const card = await plane.hold()
+      const asked = usersAsked()
+      const answer = await deliver(plane.url, await clickOn(card.id, 'approve', options))
+      expect(answer).toMatchObject({ status: 400, body: { error: 'malformed request' } })
+      expect(usersAsked()).toBe(asked)
+      expect(await plane.status(card.id)).toBe('pending')
+    },
+  )
 
-  test('of somebody whose address in the chat cannot be one', async () => {
+  test('of a user whose address in the chat is invalid', async () => {
     chat.people.set('U_NUL', person('ann@example.com\0'))
     const card = await plane.hold()
     const answer = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_NUL' }))
@@ -414,7 +417,7 @@ describe('the message', () => {
     expect(JSON.stringify(update)).toContain('Expired')
   })
 
-  test('waits as long as the chat asks, for all of them, without counting it as a failure', async () => {
+  test('waits as long as the chat requests, for all messages, without counting a failure', async () => {
     const limited = {
       status: 429,
       body: { ok: false, error: 'ratelimited' },
@@ -475,7 +478,7 @@ describe('the message', () => {
 })
 
 describe('an action of the API that names a webhook', () => {
-  test('is posted to the chat, approved there, and its agent hears of it by a signed notification', async () => {
+  test('is posted to the chat, approved there, and its agent receives a signed notification', async () => {
     await using receiver = await startRecorder()
     const agent = { name: 'deployer', runtime: 'node', environment: 'production' }
     const created = await plane.owner('POST', '/api/dashboard/agents', agent)

@@ -223,7 +223,7 @@ describe('back-off', { timeout: 90_000 }, () => {
     await expect(world.notifications.retry(rows[0]!.eventId)).rejects.toThrow('Only a dead notification')
   })
 
-  test('waits longer when the receiver asks for it', async () => {
+  test('waits longer when the receiver sends Retry-After', async () => {
     await using world = await startWorld(postgres)
     await using receiver = await startRecorder({ answer: replyJson({}, 503, { 'retry-after': '900' }) })
     await world.enqueue({ url: receiver.url })
@@ -273,7 +273,7 @@ describe('several replicas', () => {
     expect(arrived.toSorted()).toEqual(ids.toSorted())
   })
 
-  test('take over what a process that died had leased, once the lease is over', async () => {
+  test('take over the messages that a crashed process had leased, once the lease has expired', async () => {
     await using world = await startWorld(postgres)
     await using receiver = await startRecorder()
     await world.enqueue({ url: receiver.url })

@@ -155,7 +155,7 @@ describe('an ID token', () => {
     })
   })
 
-  test('that is missing signs nobody in', async () => {
+  test('that is missing starts no session', async () => {
     await withoutEffect(async () => {
       const given = await untilCallback('bea')
       stage.idp.tamper = (path, answer) => {
@@ -166,7 +166,7 @@ describe('an ID token', () => {
     })
   })
 
-  test('of an earlier sign-in signs nobody in', async () => {
+  test('of an earlier sign-in starts no session', async () => {
     let earlier = ''
     stage.idp.tamper = (path, answer) => {
       if (path === '/token') earlier = (JSON.parse(answer.body) as { id_token: string }).id_token
@@ -379,7 +379,7 @@ describe('the code in the fragment', () => {
     })
   })
 
-  test('is refused where the user was suspended meanwhile', async () => {
+  test('is refused if the user was suspended during the sign-in', async () => {
     const given = await code()
     await stage.here.sql("update users set status = 'suspended' where email = 'bea@example.com'")
     await withoutEffect(async () => expect((await use(given)).answer.status).toBe(401))

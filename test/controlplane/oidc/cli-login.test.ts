@@ -91,7 +91,7 @@ describe('chaperone login through the identity provider', () => {
     expect(login.stderr() + (await login.stdout)).not.toContain(kept[stage.here.plane.url]?.id)
   })
 
-  test('is not ended, and signs in nobody else, by what other programs and pages send to its port', async () => {
+  test('is neither ended nor signed in to another account by requests of other programs and pages to its port', async () => {
     const login = await startLogin('--json')
     const { url, port } = await untilAsked(login)
     const guess = `/signed-in?code=${'x'.repeat(43)}`

@@ -115,7 +115,7 @@ describe('without passwords', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('nobody signs in, registers or goes on by one, and the answer names the provider', async () => {
+  test('no user signs in, registers or continues with a password, and the answer names the provider', async () => {
     const login = { email: 'owner@example.com', password: 'correct horse battery' }
     const answers = [
       await plane.call('POST', '/api/auth/login', login),

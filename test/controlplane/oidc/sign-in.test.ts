@@ -70,7 +70,7 @@ describe('the first sign-in through the provider', () => {
     expect((await users()).map(({ email }) => email)).not.toContain('dan@example.com')
   })
 
-  test('knows the user again by issuer and subject, not by e-mail address', async () => {
+  test('identifies the user by issuer and subject, not by e-mail address', async () => {
     const before = await users()
     stage.idp.accounts.set('ada', {
       ...stage.idp.accounts.get('ada'),
@@ -147,7 +147,7 @@ describe('a role that counts in some namespaces', () => {
     return id
   }
 
-  test('answers what agents of these namespaces ask, and of no other, with approver keys too', async () => {
+  test('answers requests of agents of these namespaces only, with approver keys too', async () => {
     const bea = await stage.signIn('bea')
     const [own, foreign, local] = [await hold('team-a/bot'), await hold('team-b/bot'), await hold('laptop')]
     const list = await bea.call('GET', `${PATH}?status=pending`)
@@ -286,7 +286,7 @@ describe('five minutes after the last confirmation', () => {
     stage.idp.accounts.set('bea', { ...account, sub: 'bea' })
   })
 
-  test('several replicas ask once, because a refresh token is for one use', async () => {
+  test('several replicas send one request, because a refresh token is for one use', async () => {
     const replica = await stage.here.another()
     const ada = await stage.signIn('ada')
     const cookie = ada.answer.headers.get('set-cookie')?.split(';')[0] ?? ''

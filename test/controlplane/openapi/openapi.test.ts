@@ -127,7 +127,7 @@ function wanted(who: string, { security, minimumRole, path }: Operation): 'in' |
 }
 
 describe('every route', () => {
-  test('lets in whom it declares and nobody else, over all routes and all kinds of callers', async () => {
+  test('admits exactly the declared callers, over all routes and all kinds of callers', async () => {
     const wrong: string[] = []
     let checks = 0
     for (const operation of operations) {

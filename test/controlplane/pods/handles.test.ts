@@ -70,7 +70,7 @@ describe('what a provider gave to an agent', () => {
       expect(await handlesOf(sidecar).ownersOf([HASH.file], asAgent(sidecar, name))).toEqual(['own'])
   })
 
-  test('is nobody else’s to ask for', async () => {
+  test('cannot be requested by another agent', async () => {
     const body = { agent: 'team/first', hashes: [HASH.file] }
     expect((await second?.control.client.post(SYNC_PATHS.handles, body))?.status).toBe(403)
   })

@@ -24,7 +24,7 @@ describe('the operator of a cluster', () => {
     expect(world.kube.asked.filter((one) => one === token)).toHaveLength(1)
   })
 
-  test('goes on with a token of its own where it has one', async () => {
+  test('continues with its own token where it has one', async () => {
     expect((await ask('the-operator-token')).status).toBe(200)
   })
 
@@ -38,7 +38,7 @@ describe('the operator of a cluster', () => {
     expect(answer.body['message']).toContain("or the operator's projected ServiceAccount token")
   })
 
-  test('is not a token for the cluster itself, nor one that the cluster does not know', async () => {
+  test('is refused with a token for the cluster itself, and with one that the cluster does not confirm', async () => {
     expect((await ask(world.kube.tokenOf(OPERATOR, 'https://kubernetes.default.svc'))).status).toBe(401)
     const gone = world.kube.tokenOf(OPERATOR)
     world.kube.forget(gone)
@@ -52,14 +52,14 @@ describe('the operator of a cluster', () => {
     expect(world.kube.asked.length).toBe(before)
   })
 
-  test('waits while the cluster does not answer: 503, to be sent again', async () => {
+  test('is answered 503 with Retry-After while the API server does not respond', async () => {
     world.kube.status = 500
     const answer = await ask(world.kube.tokenOf(OPERATOR))
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).not.toBeNull()
   })
 
-  test('is nobody else by that token: not a person, not an agent, not a gateway', async () => {
+  test('has no other identity by that token: neither a user nor an agent nor a gateway', async () => {
     const headers = { authorization: `Bearer ${world.kube.tokenOf(OPERATOR)}`, 'x-process-id': 'proc_x' }
     const claims = {
       'x-chaperone-gateway': 'team/gateway',

@@ -62,7 +62,7 @@ async function sectionsOf(token: string, headers: Record<string, string> = {}): 
   return text + (await Promise.all(parts)).join('')
 }
 
-describe('a stolen token is its own pod and nobody else, whatever the caller says beside it', () => {
+describe('a stolen token identifies its own pod only, whatever else the caller claims', () => {
   const names = {
     gateway: ['team/lax', 'other/gateway', 'team/none', '', 'x'.repeat(400)],
     agent: ['team/high', 'team/fresh', 'other/bot', '', '../high'],
@@ -98,8 +98,8 @@ describe('a stolen token is its own pod and nobody else, whatever the caller say
   })
 })
 
-describe('the token of a pod that the operator does not know', () => {
-  test('waits with 503 and Retry-After, is refused with 403 after 30 s, and is let in once it is known', async () => {
+describe('the token of a pod that the operator has not reported', () => {
+  test('is answered 503 with Retry-After, is refused with 403 after 30 s, and is admitted once the pod is reported', async () => {
     const pod = world.pod({ name: 'late-0' })
     const token = world.kube.tokenOf(pod)
     const first = await emptyRecords(token)
@@ -223,7 +223,7 @@ describe('the token of a deleted pod', () => {
     expect(await sectionsOf(world.kube.tokenOf(pod))).toMatch(/^403 /)
   })
 
-  test('of a pod that nobody knew before is no good either', async () => {
+  test('of a pod that was never reported is refused too', async () => {
     const pod = world.pod()
     await world.report({ pod, deleted: true })
     expect((await emptyRecords(world.kube.tokenOf(pod))).status).toBe(403)
@@ -275,7 +275,7 @@ describe('on every replica and after a restart', () => {
     expect(await ask(third, victim.token)).toBe(200)
   })
 
-  test('a session ends where its stream is, although the operator told another replica', async () => {
+  test('a session ends on the replica of its stream, although the operator called another replica', async () => {
     const second = await world.replica()
     const pod = world.pod({ serviceAccount: 'far', name: 'far-0' })
     await world.report({ pod, agent: 'team/far' })

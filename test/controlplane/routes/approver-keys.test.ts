@@ -176,7 +176,7 @@ describe('the keys of a person end', () => {
     expect(await answer(key)).toBe(401)
   })
 
-  test('when the person is removed', async () => {
+  test('when the user is removed', async () => {
     const ann = await join('member')
     const key = await make(ann.call)
     await here.sql('delete from users where id = $1', [ann.id])

@@ -85,7 +85,7 @@ test('many who ask at once, which anybody may, are answered by one look at the g
   gateway.close()
 })
 
-test('an address with a user name or password in it, which anybody who sees the settings would read, is refused', async () => {
+test('an address with a user name or password in it, which every reader of the settings would see, is refused', async () => {
   for (const url of [
     'http://user:geheim@127.0.0.1:9443',
     'http://user@127.0.0.1:9443',

@@ -285,7 +285,7 @@ describe('roles', () => {
     expect((await bearer(method, path)).status).toBe(401)
   })
 
-  test('change with the guards that keep an owner, and end the sessions of whom they concern', async () => {
+  test('change with the guards that keep an owner, and end the sessions of the changed users', async () => {
     const { body } = await owner('GET', '/api/dashboard/users')
     const users = at<{ id: string; email: string; role: string }[]>(body, 'users')
     const idOf = (email: string) => users.find((user) => user.email === email)?.id
@@ -352,7 +352,7 @@ describe('a write with the session cookie', () => {
     })
   })
 
-  test('from our own page, or from no browser, is let through', async () => {
+  test('from our own page, or from no browser, is accepted', async () => {
     for (const headers of [
       {},
       { origin: plane.url },

@@ -121,7 +121,7 @@ describe('policies', () => {
     expect(policies.every((policy) => policy.active && policy.enabled)).toBe(true)
   })
 
-  test('rise in version with each text, and are guarded by the version that somebody read', async () => {
+  test('rise in version with each text, and are refused with another expected version than the current one', async () => {
     const made = await admin('POST', '/api/dashboard/policies', {
       name: 'mine',
       policyYaml: text('deny'),
@@ -194,7 +194,7 @@ describe('policies', () => {
     expect((await admin('DELETE', `/api/dashboard/policies?policy_id=${policy_id}`)).status).toBe(404)
   })
 
-  test('that ask a group nobody is in say so', async () => {
+  test('that require a group without members cause a warning', async () => {
     const policyYaml =
       'rules:\n  - { name: a, decision: require_approval, approver_groups: [release-managers] }'
     const { body } = await admin('POST', '/api/dashboard/policies', { name: 'groups', policyYaml })
@@ -202,7 +202,7 @@ describe('policies', () => {
   })
 })
 
-describe('names that nobody knows', () => {
+describe('unknown names', () => {
   const typo = (field: string) => `scope: { actions: ["codehost.pr.mrege"] }
 rules:
   - { name: r, conditions: ['${field} == "a"'], decision: require_approval, approver_groups: [nobody] }

@@ -255,7 +255,7 @@ describe('the cookie of a device', () => {
     expect((await signIn(blind, email, PASSWORD, { cookie: join(cookie) })).status).toBe(200)
   })
 
-  test('signs nobody in', async () => {
+  test('starts no session', async () => {
     const { email, cookie } = await signedIn(plane, '203.0.113.16')
     expect((await signIn(plane, email, 'wrong', { at: '203.0.113.16', cookie })).status).toBe(401)
     expect((await plane.call('GET', '/api/auth/me', undefined, { cookie })).status).toBe(401)
@@ -272,7 +272,7 @@ describe('the counts', () => {
     return rows[0].n as number
   }
 
-  test('of one address stop before a row for each account that it names', async () => {
+  test('of one address stop before each named account has a row', async () => {
     const at = '203.0.113.77'
     const guessOne = (n: number) => signIn(plane, `random${n}@example.test`, 'guess', { at })
     expect((await guessOne(0)).status).toBe(401)

@@ -68,7 +68,7 @@ describe('traffic', () => {
     expect(at<unknown[]>(body, 'traffic')).toHaveLength(count)
   })
 
-  test('lists what a request may have been, where nothing told which of them it was', async () => {
+  test('lists all candidates of a request whose action could not be determined', async () => {
     const candidates = ['codehost.unmapped.post', 'codehost.pr.close', 'codehost.pr.update']
     const known = { ...record(0), id: 'rec_open', time: new Date().toISOString(), candidates }
     await insertTraffic(db, (await getOrg(db)).id, [known])

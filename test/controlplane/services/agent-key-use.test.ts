@@ -101,7 +101,7 @@ test('a request fits again when the oldest is a minute old, and what was refused
   expect(rows[0]?.n).toBe(60)
 })
 
-test('an agent that is suspended between two requests is nobody for the second', async () => {
+test('an agent that is suspended between two requests is not authenticated for the second', async () => {
   const { key, id } = await agent()
   const use = createAgentKeyUse(here)
   expect((await use(key))?.isAdmitted).toBe(true)

@@ -4,7 +4,7 @@ import { createReportedRefusals } from '../../../controlplane/features/traffic/r
 import type { TrafficRecord } from '../../../core/record.ts'
 
 /* What names of gateways, agents and objects that come and go leave in memory. */
-test('the relay of kill switches remembers no source for longer than its revision counts', async () => {
+test('the relay of kill switches evicts a source once its revision no longer counts', async () => {
   let now = 0
   const applied: string[] = []
   const relay = createKillRelay({

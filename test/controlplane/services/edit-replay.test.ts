@@ -27,7 +27,7 @@ async function extraOf(visible: () => Promise<Namespaces>, edit: () => Promise<u
 }
 const nowhere = () => Promise.reject(new ChaperoneError('forbidden'))
 
-test('requests are replayed for the namespaces where the caller sees records, and for nobody else', async () => {
+test('requests are replayed only for the namespaces in which the caller may read records', async () => {
   const team = new Set(['team'])
   const seen = await extraOf(async () => team, refusing([POLICY]))
   expect(seen.extra).toMatchObject({ editing: 'yaml', replay: NONE })

@@ -33,7 +33,7 @@ function lookUp(kind: (typeof KINDS)[number], db: Db) {
 }
 
 test.each(KINDS)(
-  'a flood of unknown %s leaves connections of the pool to the kill switch and to beats',
+  'a flood of unknown %s leaves connections of the pool to the kill switch and to heartbeats',
   async (kind) => {
     const { db, waiting, answer } = database()
     const show = lookUp(kind, db)
@@ -55,7 +55,7 @@ test.each(KINDS)(
 )
 
 test.each(KINDS)(
-  'a flood of unknown %s delays the look-ups of its own network, and nobody else by more than a turn',
+  'a flood of unknown %s delays the look-ups of its own network, and others by at most one turn',
   async (kind) => {
     const { db, waiting, answer } = database()
     const show = lookUp(kind, db)

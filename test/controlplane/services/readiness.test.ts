@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createHealth } from '../../../controlplane/features/health/service.ts'
 
-test('callers that ask for the readiness at the same time share one question to the database', async () => {
+test('concurrent readiness checks share one query of the database', async () => {
   let asked = 0
   const query: Db['query'] = async () => {
     asked++

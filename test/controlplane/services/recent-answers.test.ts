@@ -129,7 +129,7 @@ describe('a session that was checked lately', () => {
     await expect(identities.session(['mallory'], undefined, true)).rejects.toThrow('away')
   })
 
-  test('is forgotten once the database has said that it ended', async () => {
+  test('is evicted once the database has reported its end', async () => {
     const { db, state } = database(rows(row('anna')))
     const identities = identitiesOf(db)
     await identities.session(['anna'], undefined, false)
@@ -150,7 +150,7 @@ describe('a session that was checked lately', () => {
   })
 })
 
-describe('a remembered answer', () => {
+describe('a cached answer', () => {
   const known = async (secrets: readonly string[]) => new Map(secrets.map((secret) => [secret, 'somebody']))
   const away = () => Promise.reject<Map<string, string>>(new Error('the database is away'))
 
@@ -174,7 +174,7 @@ describe('a remembered answer', () => {
     await expect(ask(['anna'], true)).rejects.toThrow('away')
   })
 
-  test('is one of the last ten thousand, however many secrets of nobody were tried', async () => {
+  test('is one of the last ten thousand, however many unknown secrets were presented', async () => {
     const { state, ask } = answers()
     await ask(['anna'], false)
     for (let i = 0; i < 9_999; i++) await ask([`other${i}`], false)
@@ -210,7 +210,7 @@ describe('a remembered answer', () => {
   })
 })
 
-describe('the admin token while nobody can say whether it is restricted', () => {
+describe('the admin token while its restriction is unknown', () => {
   const given: Omit<AuthDeps, 'isTokenRestricted'> = {
     identify: identitiesOf(database(hangs).db),
     adminTokenHash: sha256('admin-secret'),

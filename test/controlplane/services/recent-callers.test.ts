@@ -83,7 +83,7 @@ describe.each(WAYS)('a user of a cluster by %s', (_way, call) => {
       await expect(call(callers, false)).rejects.toThrow()
     })
 
-    test('is nobody once the cluster has rejected them', async () => {
+    test('is not authenticated once the cluster has rejected the token', async () => {
       const { state, callers } = world()
       await call(callers, false)
       await turn()
@@ -173,7 +173,7 @@ describe('the operator, whose token was reviewed', () => {
     await expect(identify(true, jwt(LATER + 1))).rejects.toThrow()
   })
 
-  test('is nobody once the cluster has said so, and with an expired token', async () => {
+  test('is not authenticated once the cluster has rejected the token, or with an expired token', async () => {
     const { state, identify } = operator()
     const expired = jwt(Math.floor(Date.now() / 1_000) - 1)
     for (const token of [jwt(LATER), expired]) await identify(false, token)

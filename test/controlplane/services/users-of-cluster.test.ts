@@ -101,7 +101,7 @@ describe('a caller of the cluster with the right to update users', () => {
     expect(await outcome(users.activate(by, suspended))).toBe(wanted)
   })
 
-  test('gives nobody approver groups where they may not answer themselves', async () => {
+  test('gives no user approver groups in a namespace where the caller may not answer', async () => {
     const id = await account({ role: 'member' })
     await users.setGroups(caller(ADMIN), id, ['ops', 'security'])
     const by = caller([...VIEWER, ...USERS])
@@ -125,7 +125,7 @@ describe('a caller of the cluster with the right to update users', () => {
     expect(await activate(caller(USERS, { 'team-a': admin }))).toBe('forbidden')
   })
 
-  test('ends no ownership, and takes away what others gave', async () => {
+  test('ends no ownership, and removes access that other users gave', async () => {
     const by = caller([...VIEWER, ...USERS])
     const owner = await account({ role: 'owner' })
     expect(await outcome(users.suspend(by, owner))).toBe('forbidden')

@@ -64,7 +64,7 @@ describe('after a failover that drops packets', () => {
     await answers(MAX * 2)
   })
 
-  test('notifications come back, and the reader is told to look', async () => {
+  test('notifications resume, and the reader is called to read again', async () => {
     const payloads: string[] = []
     const listening = await db.listen('of_the_test', (payload) => payloads.push(payload))
     relay.swallow({ onlyOpen: true })
@@ -76,7 +76,7 @@ describe('after a failover that drops packets', () => {
   })
 })
 
-test('a database that is swallowed whole rejects, and answers again once it is back', async () => {
+test('queries reject while no packet reaches the database, and succeed again once the network is back', async () => {
   await answers(MAX)
   relay.swallow()
   expect(isUnavailable(await db.query('select 1').catch((error: unknown) => error))).toBe(true)
@@ -84,12 +84,12 @@ test('a database that is swallowed whole rejects, and answers again once it is b
   await recovered()
 })
 
-test('a statement that is only slow is left alone', async () => {
+test('a statement that is only slow is not cancelled', async () => {
   const { rows } = await db.query<{ slept: string }>("select pg_sleep(1.5), 'done' as slept")
   expect(rows[0]?.slept).toBe('done')
 })
 
-test('a statement that waits for a lock is left alone', async () => {
+test('a statement that waits for a lock is not cancelled', async () => {
   await db.query('create table if not exists locked (n integer)')
   const taken = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()

@@ -75,7 +75,7 @@ describe('migrations', () => {
     expect(messages().filter((message) => message === 'migration applied')).toHaveLength(1)
   })
 
-  test('have a transaction each: what ran before a broken one stays, and a mended one is continued with', async () => {
+  test('have a transaction each: those before a failed one stay, and a corrected one is applied next', async () => {
     const { db } = await world({
       '001-good.sql': 'create table good ();',
       '002-bad.sql': 'create table half (); create table oops (;',
@@ -148,7 +148,7 @@ describe('a database of another version', () => {
   })
 
   test.each([`${major}.${minor + 2}.0`, `${major + 1}.0.0`])(
-    'of %s is refused with what can be done',
+    'of %s is refused with the remedy',
     async (version) => {
       const { db } = await migratedBy(version)
       await expect(migrate(db)).rejects.toThrow(

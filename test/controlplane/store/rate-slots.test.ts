@@ -79,7 +79,7 @@ describe('slots of a shared budget', () => {
     expect(granted.reduce((sum, count) => sum + count, 0)).toBe(100)
   })
 
-  test('are forgotten by the cleanup when nobody asks any more', async () => {
+  test('are deleted by the cleanup when they are no longer used', async () => {
     await ask('a', { want: 0, used: ages(5, 5) })
     expect(await deleteOldSlots(db, 100)).toBe(0)
     await db.query("update quota_uses set used_at = used_at - interval '11 minutes'")

@@ -190,7 +190,7 @@ test('of announcements so many are sent as gateways can give back, and none is m
   )
 })
 
-test('long reasons of one caller take the room of no short announcement, and the scope all has room of its own', () => {
+test('long reasons of one caller displace no short announcement, and the scope all has a reserve', () => {
   const announced = Array.from({ length: 120 }, (_, at) => ({
     ...{ id: `long${at}`, proof: 'ab'.repeat(32) },
     entry: { ...stop('api', `agent:a${at}`), reason: '\u0001'.repeat(2_000) },

@@ -83,7 +83,7 @@ test('a row of the API with the name of a platform namespace is held all the sam
   expect(await section('platform/api', MILD, 'api')).toMatchObject({ enforcementLevel: 'full_enforce' })
 })
 
-test('a stricter Gateway stays as written', async () => {
+test('a stricter Gateway stays unchanged', async () => {
   expect(await section('team/strict', { failurePolicy: { writesAfterSeconds: 0 } })).toMatchObject({
     enforcementLevel: 'full_enforce',
     failurePolicy: { writesAfterSeconds: 0 },

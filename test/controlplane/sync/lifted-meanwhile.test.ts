@@ -49,7 +49,7 @@ describe('a kill switch that a gateway brings from the replica that announced it
     ['all', 'all'],
     ['agent:Bot', 'agent:bot'],
   ])(
-    'is not set again when it was lifted meanwhile (%s), and is audited once as lifted',
+    'is not set again when it was lifted in the meantime (%s), and is audited once as lifted',
     async (lifted, scope) => {
       await set(true, lifted)
       await set(false, lifted)

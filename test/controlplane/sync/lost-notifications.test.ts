@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-test('a stop is found and sent to the gateways, and so is its end', async () => {
+test('a kill switch is read and sent to the gateways, and so is its lift', async () => {
   const stream = await openStream(replica, gateway)
   await stream.next('sections')
   const values = [replica.orgId]
@@ -46,7 +46,7 @@ test('a change of the configuration is found and announced to the gateways', asy
   stream.close()
 })
 
-test('the answer to a held request is found and told to the gateway that waits', async () => {
+test('the answer to a held request is read and sent to the waiting gateway', async () => {
   const stream = await openStream(replica, gateway)
   await stream.next('sections')
   const [id] = ['apv_silent']

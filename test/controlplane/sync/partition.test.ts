@@ -204,7 +204,7 @@ describe.each(EVERYWHERE)('a database that %s for every replica', (_, cut) => {
   })
 })
 
-test('a stop that a gateway forwards while the database is a black hole reaches the others; nothing else is done', async () => {
+test('a kill switch that a gateway forwards while the database drops all packets reaches the other gateways; nothing else is done', async () => {
   const one = await connectToA()
   const second = await b.enrol('default/second')
   const forward = (command: string, input: unknown) =>
@@ -230,7 +230,7 @@ test('a stop that a gateway forwards while the database is a black hole reaches 
   await lift(b, 'agent:x')
 })
 
-describe('a stop that was announced and not stored', () => {
+describe('a kill switch that was announced and not stored', () => {
   test('outlives its replica: the gateway brings it to another one, where it is stored, seen and lifted for good', async () => {
     const one = await connectToA()
     await wayOfA.refuse()
@@ -250,7 +250,7 @@ describe('a stop that was announced and not stored', () => {
     expect(b.hub.kill.effective()).toEqual([])
   })
 
-  test('is not stored again by the replica that announced it when another one lifted it meanwhile', async () => {
+  test('is not stored again by the replica that announced it when another one lifted it in the meantime', async () => {
     const one = await connectToA()
     await wayOfA.refuse()
     await stop(a, 'lifted elsewhere')

@@ -33,7 +33,7 @@ test('a new process of a pod takes the place of the one before', () => {
   expect([disconnected.count(), disconnected.unreported().replaced]).toEqual([0, ['a1']])
 })
 
-test('a new process of another pod of the gateway hides nobody who is away', () => {
+test('a new process of another pod of the gateway does not hide a disconnected process', () => {
   const { disconnected, leave, arrive } = start()
   leave('a1', POD_A)
   for (let n = 0; n < 10; n++) arrive(`b${n}`, POD_B)

@@ -76,7 +76,7 @@ test('a batch that is sent again, even twice at once, is acknowledged again and 
   })
 })
 
-test('a request that was let through by a person ends its audit chain, also when a retry joined the hold', async () => {
+test('a request that an approver released ends its audit chain, also when a retry joined the hold', async () => {
   const body = holdBody()
   const { approval } = (await replica.gateway(gateway, 'POST', '/api/gateway/holds', body)).body as {
     approval: { id: string }
@@ -98,7 +98,7 @@ test('an approved request that the upstream never answered is recorded as failed
   expect((await auditOf(replica.db, body.act_id)).at(-1)?.type).toBe('action.execution_failed')
 })
 
-test('nobody writes into the evidence of another agent: not with its action, not with its approval', async () => {
+test('no gateway writes into the evidence of another agent, neither with its action nor with its approval', async () => {
   for (const name of ['victim', 'mallory']) {
     expect((await replica.command(gateway, 'agents.register', { name })).status).toBe(200)
   }
@@ -183,7 +183,7 @@ test.each([
   expect(reply.status).toBe(400)
 })
 
-test('explain names connector, action and verdict, and changes with a stop', async () => {
+test('explain names connector, action and verdict, and changes with a kill switch', async () => {
   const ask = async () => {
     const query = new URLSearchParams({
       method: 'PUT',
@@ -379,7 +379,7 @@ test('every count has all requests of a row', async () => {
   expect((await countActions(replica.db, orgId)).total).toBe(after.total)
 })
 
-test('a gateway over its ingest quota is told when to come again, nothing is stored, and others are not delayed', async () => {
+test('a gateway over its ingest quota receives Retry-After, nothing is stored, and others are not delayed', async () => {
   const greedy = await replica.enrol('default/greedy')
   const send = (from: Enrolled, records: TrafficRecord[]) =>
     replica.gateway(from, 'POST', '/api/gateway/records', { records, lost: [] })

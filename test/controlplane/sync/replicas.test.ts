@@ -127,7 +127,7 @@ describe('gateway processes at two replicas', () => {
     expect([one.hub.isHere(gateway.id), two.hub.isHere(gateway.id)]).toEqual([true, true])
   })
 
-  test('are told that they share the agents, and that they do not any more when one has left', async () => {
+  test('receive the agents that they share, and an update when one process has left', async () => {
     const shares = (stream: StreamClient, processes: number) =>
       stream.next('quota', ({ agents }) => (agents[0]?.processes ?? 0) === processes)
     const first = await connect(one)
@@ -155,7 +155,7 @@ describe('gateway processes at two replicas', () => {
     expect(await ask(two, 'proc_b', 10)).toEqual({ granted: 10, retry_after_ms: 0 })
   })
 
-  test('acknowledge a stop to whoever asks: 3 of 3, the reason on the way back gone again', async () => {
+  test('acknowledge a kill switch to each caller: 3 of 3, and the lift removes the reason', async () => {
     await connect(one)
     await connect(two)
     await connect(two)
@@ -168,7 +168,7 @@ describe('gateway processes at two replicas', () => {
     expect(lifted).toMatchObject({ acked: 3, total: 3 })
   })
 
-  test('one that does not acknowledge is told apart, wherever it is: 1 of 2', async () => {
+  test('one that does not acknowledge is counted separately, on any replica: 1 of 2', async () => {
     await connect(one)
     await connect(two, { acks: false })
     await bothSee(2)
@@ -202,7 +202,7 @@ describe('gateway processes at two replicas', () => {
     await lift(one)
   })
 
-  test('are away when their replica stops, and there again when another one has them', async () => {
+  test('are disconnected when their replica stops, and connected again on another one', async () => {
     await connect(one, { processId: 'proc_home' })
     await connect(two, { processId: 'proc_refugee' })
     await bothSee(2)
@@ -259,7 +259,7 @@ describe('gateway processes at two replicas', () => {
     await lift(one)
   })
 
-  test('that came back elsewhere are let go where their old stream still stands, and stopped once: 1 of 1', async () => {
+  test('that reconnected to another replica are removed from the first one and counted once: 1 of 1', async () => {
     const old = await connect(one, { processId: 'proc_moved' })
     await bothSee(1)
     const now = await connect(two, { processId: 'proc_moved' })
@@ -272,7 +272,7 @@ describe('gateway processes at two replicas', () => {
     now.close()
   })
 
-  test('are said again after the database has forgotten them', async () => {
+  test('are reported again after the database has lost them', async () => {
     await connect(one)
     await connect(two)
     await bothSee(2)
@@ -320,7 +320,7 @@ describe('what a process says to the replica that does not hold its stream', () 
       return live !== null && fits(live) ? live : null
     })
 
-  test('acknowledges a stop: n of n at both', async () => {
+  test('acknowledges a kill switch: n of n at both replicas', async () => {
     await connect(one, { processId: 'proc_split', acksTo: two })
     await connect(one, { processId: 'proc_other', acksTo: two })
     await connect(two, { acksTo: one })
@@ -331,7 +331,7 @@ describe('what a process says to the replica that does not hold its stream', () 
     await lift(one)
   })
 
-  test('is its live state at both, and what the operator reads of it', async () => {
+  test('is its live state at both replicas, and the state that the operator reads', async () => {
     await connect(one, { processId: 'proc_split' })
     await bothSee(1)
     expect(
@@ -400,7 +400,7 @@ describe('what a process says to the replica that does not hold its stream', () 
     await lift(one)
   })
 
-  test('of nobody who is connected is forgotten, and an error of the database is told to the gateway', async () => {
+  test('of a process that is not connected is discarded, and an error of the database is sent to the gateway', async () => {
     expect((await say(two, 'status', status, 'proc_nobody')).status).toBe(200)
     await one.db.query("update replica_mailbox set published_at = published_at - interval '2 minutes'")
     await say(two, 'status', status, 'proc_nobody_else')

@@ -73,7 +73,7 @@ function world() {
   return { cast, library, stored, readings, arrive }
 }
 
-test('a gateway that comes while an older state is still being read is not sent away', async () => {
+test('a gateway that connects while an older state is still being read is not rejected', async () => {
   const { cast, stored, readings, arrive } = world()
   stored.gateways.push('gw_first')
   stored.version = 2

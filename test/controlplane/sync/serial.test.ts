@@ -38,7 +38,7 @@ test('never runs two at a time, at whichever moment a call comes between the end
   }
 })
 
-test('a call during a run gets a run that starts after it; calls meanwhile share that one', async () => {
+test('a call during a run gets a run that starts after it; all calls during the run share that one', async () => {
   const { work, seen, endOne } = watched()
   const run = createSerial(work)
   const first = run()

@@ -98,7 +98,7 @@ describe('sections', () => {
     stream.close()
   })
 
-  test('with another hash are 404, so that nobody mixes versions', async () => {
+  test('with another hash are 404, so that no gateway mixes versions', async () => {
     const reply = await replica.gateway(
       gateway,
       'GET',
@@ -213,7 +213,7 @@ describe('what is known of a gateway', () => {
     await eventually('the processes are gone', () => (replica.hub.liveOf(enrolled.id) === null ? true : null))
   })
 
-  test('an order reaches one process, and its result whoever waits', async () => {
+  test('an order reaches one process, and its result the waiting caller', async () => {
     const enrolled = await replica.enrol('default/executor')
     const order = {
       order_id: 'ord_1',

@@ -47,7 +47,7 @@ test('an agent of a namespace with audit:read reads the events of its namespace'
 })
 
 test.each([[{}], [{ scope: 'all' }], [{ scope: ' ALL ' }]])(
-  'an agent of a namespace that stops everything (%j) stops its namespace, and lifts only that',
+  'a kill switch of an agent for everything (%j) covers its namespace, and its lift only that',
   async (scope) => {
     const on = await own('POST', STOP, { active: true, reason: 'runaway', ...scope })
     expect([on.status, on.body]).toEqual([

@@ -92,7 +92,7 @@ async function askAll(): Promise<readonly Reached[]> {
 }
 
 describe('every route, for every role, wherever it counts', () => {
-  test('lets in who has the right there, and nobody else', async () => {
+  test('admits exactly the callers with the right in the namespace', async () => {
     const wrong: string[] = []
     const all = await statuses()
     for (const { operation, role, place, status } of all) {
@@ -111,7 +111,7 @@ describe('every route, for every role, wherever it counts', () => {
     expect(operations.length).toBeGreaterThan(50)
   }, 240_000)
 
-  test('is the same in the rights that a page asks for', async () => {
+  test('is the same in the rights that a page reads', async () => {
     const wrong: string[] = []
     const names = new Set<string>()
     const all = await statuses()

@@ -133,7 +133,7 @@ describe('other outcomes', () => {
     )
   })
 
-  test('what no policy speaks of is denied, saying so', async () => {
+  test('an action without a matching policy is denied, with that reason', async () => {
     const spec = { type: 'spaceship.door.open', resource: { provider: 'spaceship' } }
     const { body } = await agent.call('POST', '/api/v1/actions', { action_spec: spec })
     expect(body).toMatchObject({
@@ -222,7 +222,7 @@ describe('the dry run', () => {
 })
 
 describe('agents among themselves', () => {
-  test("see nothing of each other's actions: 404 as for what was never there", async () => {
+  test("cannot read each other's actions: 404, as for an action that never existed", async () => {
     const other = await world.agent()
     const { body } = await agent.call('POST', '/api/v1/actions', { action_spec: ALLOWED })
     const id = at(body, 'action_request_id')
@@ -239,7 +239,7 @@ describe('agents among themselves', () => {
     expect((await agent.call('GET', `/api/v1/actions/${id}`)).body['status']).toBe('allowed')
   })
 
-  test('a suspended agent is nobody', async () => {
+  test('a suspended agent is not authenticated', async () => {
     const other = await world.agent()
     await world.admin('PATCH', '/api/dashboard/agents', { agent_id: other.id, action: 'suspend' })
     expect((await other.call('POST', '/api/v1/actions', { action_spec: ALLOWED })).status).toBe(401)
@@ -291,7 +291,7 @@ describe('what is wrong with a request is named by its path', () => {
 })
 
 describe('a batch', () => {
-  test('decides each item by itself, asks nobody, and counts as one request', async () => {
+  test('decides each item by itself, opens no approval, and counts as one request', async () => {
     const caller = await world.agent()
     const actions = [ALLOWED, DESTRUCTIVE, RISKY].map((action_spec) => ({ action_spec }))
     const { status, body } = await caller.call('POST', '/api/v1/actions/batch', { actions })
@@ -384,7 +384,7 @@ describe('cancelling', () => {
     expect(await world.chain(id)).toEqual(['action.requested', 'action.pending_approval', 'action.cancelled'])
   })
 
-  test('makes the token of an allowed action worthless', async () => {
+  test('invalidates the token of an allowed action', async () => {
     const { body } = await agent.call('POST', '/api/v1/actions', { action_spec: ALLOWED })
     const id = at(body, 'action_request_id')
     const token = at(body, 'decision_token')

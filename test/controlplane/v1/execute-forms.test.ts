@@ -126,7 +126,7 @@ test('every action that sends a file is one that the catalogue names', () => {
   for (const type of FILE_ACTIONS.keys()) expect(knownAction(type), type).not.toBeNull()
 })
 
-test('a deed that can do without a file of its own is executed', async () => {
+test('an action that needs no file is executed', async () => {
   const parameters = { container_id: 'cont_1', file_id: 'file-9' }
   const action = await here.allowed(agent, { type: 'llm_a.container_file.create', parameters })
   const answer = await here.execute(agent, action)

@@ -121,7 +121,7 @@ describe('a token of rules alone', () => {
     expect(await here.world.sql('select 1 from executions')).toEqual([])
   })
 
-  test('that nobody has to approve is executed, and the record says so', async () => {
+  test('that needs no approval is executed, and the record says so', async () => {
     const action = await here.submit(agent, ISSUE)
     expect((await here.execute(agent, action)).body['executed']).toBe(true)
     expect(await records(1)).toMatchObject([{ decision: 'ALLOW', note: 'executed' }])

@@ -163,7 +163,7 @@ describe('a gateway that is not connected but answers at gateway_url', () => {
     expect(seen()).toBe(before + 1)
   })
 
-  test('asks nobody a second time for what the token was given for, and only for exactly that', async () => {
+  test('requires no second approval for the action of the token, and only for exactly that action', async () => {
     await mended()
     await here.permit('codehost', 'codehost.pr.*', 'require_approval')
     await cut()
@@ -281,7 +281,7 @@ describe('a gateway that is not connected but answers at gateway_url', () => {
     }
   })
 
-  test('an agent that the gateway does not know any more is refused there', async () => {
+  test('an agent that the gateway no longer serves is refused there', async () => {
     const action = await here.submit(agent, ISSUE)
     const before = seen()
     // The gateway is cut off, so it has not heard of the new key.

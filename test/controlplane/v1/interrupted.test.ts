@@ -122,7 +122,7 @@ test('a control plane that is killed in the middle of an execution leaves a trac
   expect(await sql('select 1 from executions')).toEqual([])
 })
 
-test('many that look at once end it once, and what the gateway told another replica is the outcome', async () => {
+test('concurrent checks end it once, and the outcome is the one that the gateway reported to another replica', async () => {
   const [one, other] = [await interrupted(), await interrupted()]
   const result = {
     order_id: one.orderId,
@@ -145,7 +145,7 @@ test('many that look at once end it once, and what the gateway told another repl
   expect(await endInterrupted(db)).toEqual([])
 })
 
-test('an attempt that never came to use the token is forgotten, and one that is still young is left alone', async () => {
+test('an attempt that never used the token is deleted, and a recent one stays', async () => {
   await sql(`insert into executions (order_id, act_id, started_at) values
     ('ord_unused', 'act_none', clock_timestamp() - interval '101 seconds'),
     ('ord_young', 'act_none', clock_timestamp() - interval '99 seconds')`)

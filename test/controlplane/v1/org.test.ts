@@ -116,7 +116,7 @@ describe('answering an approval', () => {
     expect((await agent.call('GET', `/api/v1/actions/${id}`)).body['status']).toBe('pending_approval')
   })
 
-  test('where groups are named takes somebody of one, by session or by key', async () => {
+  test('with named groups accepts a member of one, by session or by key', async () => {
     const policyYaml = `scope: { actions: ["group.thing.do"] }\nrules:\n  - { name: r, conditions: ['true'], decision: require_approval, approver_groups: [release] }\n`
     await world.admin('POST', '/api/dashboard/policies', { name: 'groups', policyYaml, priority: 500 })
     const invited = await owner('POST', '/api/dashboard/users', {
@@ -302,7 +302,7 @@ describe('the kill switch', () => {
   })
 
   test.each(['team:x', 'connector:', 'two words', ''])(
-    'with the scope %j is refused whatever it asks for, and what is stopped stays as it is',
+    'with the scope %j is refused in both directions, and the kill switch stays unchanged',
     async (scope) => {
       const warden = await world.agent({ capabilities: ['org:kill_switch'] })
       for (const isActive of [false, true]) {
@@ -368,7 +368,7 @@ describe('the kill switch', () => {
   })
 })
 
-test('whoever left a webhook_url is told of each decision, in the order they were taken on an action', async () => {
+test('every webhook_url receives each decision, in the order of the decisions on an action', async () => {
   agent = await world.agent()
   const receiver = await startRecorder({ answer: replyJson({}) })
   try {

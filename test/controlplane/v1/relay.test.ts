@@ -88,7 +88,7 @@ test('a result that arrives at another replica reaches the one that waits', asyn
   expect(there.sent).toEqual([])
 })
 
-test('a gateway that nobody has is nowhere, and its order is never carried out later', async () => {
+test('an order for a gateway without a stream fails, and is never executed later', async () => {
   const [asked, other] = [await replica(), await replica('gw_2')]
   expect(await asked.relay.isConnected('gw_1')).toBe(false)
   expect(await asked.relay.execute('gw_1', order)).toBeNull()

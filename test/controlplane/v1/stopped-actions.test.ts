@@ -36,7 +36,7 @@ const verify = async (token: unknown, id: string) =>
     .body
 
 test.each(['all', 'agent', 'connector:codehost', 'codehost'])(
-  'a stop of %s cancels what is pending; afterwards the same action asks anew',
+  'a kill switch for %s cancels pending actions; afterwards the same action requires a new approval',
   async (named) => {
     const scope = named === 'agent' ? `agent:${agent.name}` : named
     const { id, approval } = await submit()
@@ -64,7 +64,7 @@ test.each(['all', 'agent', 'connector:codehost', 'codehost'])(
   },
 )
 
-test('a stop of something else cancels nothing', async () => {
+test('a kill switch for another scope cancels nothing', async () => {
   const { id, approval } = await submit()
   for (const scope of ['agent:somebody-else', 'connector:payments', 'gateway:team/other']) {
     await stop(true, scope)
@@ -74,7 +74,7 @@ test('a stop of something else cancels nothing', async () => {
   expect((await respond(approval)).body).toMatchObject({ status: 'approved' })
 })
 
-test('the token of an approved action is worth nothing after a stop; a used one and one by rules alone stay as they are', async () => {
+test('a kill switch revokes the token of an approved action, but not a used token or one that rules alone allowed', async () => {
   const [approved, used] = [await submit(), await submit()]
   const token = (await respond(approved.approval)).body['decision_token']
   const usedToken = (await respond(used.approval)).body['decision_token']
@@ -93,7 +93,7 @@ test('the token of an approved action is worth nothing after a stop; a used one 
   expect(await verify(byRules.body['decision_token'], byRules.id)).toMatchObject({ valid: true })
 })
 
-test('an action that is submitted while a stop is stored is never left pending', async () => {
+test('an action that is submitted while a kill switch is being stored is never left pending', async () => {
   const asker = await world.agent()
   for (let round = 0; round < 5; round++) {
     const submissions = Array.from({ length: 6 }, () =>
@@ -108,7 +108,7 @@ test('an action that is submitted while a stop is stored is never left pending',
   }
 })
 
-test('a receiver of notifications is told that the action was cancelled', async () => {
+test('a receiver of notifications learns that the action was cancelled', async () => {
   await using receiver = await startRecorder({ answer: replyJson({}) })
   await submit(agent, RISKY, { webhook_url: `${receiver.url}/hook` })
   await stop(true, 'all')

@@ -161,7 +161,7 @@ test('a body that does not validate is a 400, everything else a 200', async () =
   }
 })
 
-test('a kill switch refuses tokens and leaves their nonces alone', async () => {
+test('a kill switch refuses tokens and does not use their nonces', async () => {
   const { id, token } = await issue()
   const spent = await issue()
   await verify(world.plane.call, spent.token, spent.id)

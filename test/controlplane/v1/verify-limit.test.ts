@@ -13,7 +13,7 @@ const PATH = '/api/v1/tokens/verify'
 const LIMIT = 12_000
 
 // Computes for 10 s: the limit of an address is as many requests.
-test('12,000 failures a minute from one address are told apart, then refused; a good token still passes', async () => {
+test('12,000 failures a minute from one address are verified, then refused; a valid token still passes', async () => {
   const agent = await world.agent()
   const { body } = await agent.call('POST', '/api/v1/actions', { action_spec: ALLOWED })
   const garbage = postRequest(PATH, { decision_token: 'garbage', action_request_id: 'act_x' })

@@ -102,7 +102,7 @@ it('prints every conflicting field, and no pod', async () => {
   expect(warnings).toContain('spec.shareProcessNamespace')
 })
 
-it('cannot know the handler of a RuntimeClass: says so, or takes it', async () => {
+it('reports that the handler of a RuntimeClass is unknown, or takes it as an option', async () => {
   const sandboxed = POD.replace('spec: {', 'spec: { runtimeClassName: sandboxed,')
   const unknown = await inject(sandboxed, '--gateway', 'team/main')
   expect(unknown.warnings).toMatch(/solo: spec\.runtimeClassName sandboxed: .*--runtime-handler/)

@@ -76,7 +76,7 @@ describe('migrate', () => {
     expect(await read('a.yaml')).toBe(GATEWAY)
   })
 
-  it('fails where a person has to decide, and rewrites the rest', async () => {
+  it('fails where a user has to decide, and rewrites the rest', async () => {
     await write('a.yaml', UNDECIDED)
     await write('b.yaml', GATEWAY)
     const { code, err } = await migrate('a.yaml', 'b.yaml')
