@@ -67,7 +67,7 @@ describe('what cannot be cancelled is listed', () => {
     ])
   })
 
-  it('the number of requests whose answer told no id', async () => {
+  it('the number of requests whose answer contained no id', async () => {
     const { world, cancellations } = await start()
     world.upstream.answerWith(json({ no: 'id' }))
     await world.send(asked('a', BACKGROUND))

@@ -65,7 +65,7 @@ describe('the answer to a query', () => {
     expect(rcode(await answerDns(query('x.chaperone.internal'), deps()))).toBe(3)
   })
 
-  test('keeps the spelling of the question and knows the name in any', async () => {
+  test('keeps the spelling of the question and answers the name in any spelling', async () => {
     const reply = await answerDns(query('Api.EXAMPLE.test'), deps())
     expect(reply.questions?.[0]?.name).toBe('Api.EXAMPLE.test')
     expect(reply.answers?.[0]?.name).toBe('Api.EXAMPLE.test')
@@ -86,7 +86,7 @@ describe('the answer to a query', () => {
   )
 
   test.each(['A', 'AAAA', 'TXT', 'UNKNOWN_65'])(
-    'says that other names do not exist (%s), and asks nobody',
+    'answers that other names do not exist (%s), without a query to another server',
     async (type) => {
       const given = deps()
       expect(rcode(await answerDns(query('secret.evil.test', type), given))).toBe(3)

@@ -35,7 +35,7 @@ describe('the identity of a request', () => {
     'team/keyless:',
     'team/keyless:null',
     '',
-  ])('is nobody for %o', (text) => {
+  ])('is not authenticated for %o', (text) => {
     expect(identify(basic(text), snapshot)).toBeNull()
   })
 

@@ -67,7 +67,7 @@ describe('a flood of refusals', () => {
     expect(text).toMatch(/svc_requests_denied_total\{agent="bot",connector="generic",reason="[a-z_]+"\} 300/)
   })
 
-  test('with a wrong key counts under no agent and has one row too', async () => {
+  test('with wrong keys counts under no agent and has one row', async () => {
     await using world = await startGatewayWorld(DENIED)
     for (let n = 0; n < 100; n++) {
       const auth = `Basic ${Buffer.from(`bot${n}:wrong${n}`).toString('base64')}`

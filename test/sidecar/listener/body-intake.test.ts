@@ -56,7 +56,7 @@ for (const declared of [200 * KIB, null]) {
   })
 }
 
-test('a second reader with a larger limit goes on where the first one stopped', async () => {
+test('a second reader with a larger limit continues where the first one stopped', async () => {
   const { pieces, whole } = piecesOf(20, 10 * KIB)
   const intake = new BodyIntake(source, null)
   const first = intake.buffer(64 * KIB)

@@ -77,7 +77,7 @@ describe('a WebSocket whose messages are read', () => {
     expect(world.holds).toEqual([])
   })
 
-  it('refuses a message by an error event on the same socket and goes on', async () => {
+  it('refuses a message by an error event on the same socket and continues', async () => {
     const { world, model, connect } = await startMessages({ policies: [policy('deny')] })
     const client = await connect()
     client.send({ ...CREATE, model: 'other', stream_id: 'lane-2' })

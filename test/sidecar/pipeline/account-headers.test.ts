@@ -51,7 +51,7 @@ describe('headers that rewrite path or method', () => {
   })
 })
 
-describe('headers with which a request acts as somebody else', () => {
+describe('headers with which a request acts as another account', () => {
   const NAMES = [
     ...['Impersonate-User', 'Impersonate-Group', 'Impersonate-Uid', 'Impersonate-Extra-Scopes', 'Sudo'],
     ...['X-Forwarded-User', 'X-Forwarded-Email', 'X-Remote-User', 'X-Auth-Request-User', 'X_Forwarded_User'],

@@ -77,7 +77,7 @@ describe('a push with a workflow in its pack', () => {
     expect(reply.text()).toContain('has the folder .github/workflows')
   })
 
-  it('is not read for its trees where no rule asks for the class', async () => {
+  it('is not read for its trees where no rule uses the class', async () => {
     const world = await start({
       permissions: [
         ['codehost.*', 'allow'],

@@ -20,7 +20,7 @@ function start() {
 }
 
 describe('the reply of a held request', () => {
-  it('begins after 10 s and goes on every 15 s', () => {
+  it('begins after 10 s and continues every 15 s', () => {
     const { inner, reply, opened } = start()
     vi.advanceTimersByTime(9_999)
     expect(inner.state).toBe('open')
@@ -38,7 +38,7 @@ describe('the reply of a held request', () => {
     expect(reply.isStarted).toBe(false)
   })
 
-  it('goes on without a word of the approver once they answered, until there is an answer', () => {
+  it('continues without the note of the approver after the verdict, until the response begins', () => {
     const { inner, reply } = start()
     vi.advanceTimersByTime(10_000)
     reply.released()

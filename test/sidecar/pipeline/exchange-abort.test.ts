@@ -41,7 +41,7 @@ describe.each(KINDS)('%s', (_name, create) => {
     expect(called).toEqual(['first', 'third'])
   })
 
-  it('is an AbortError when nobody says why', () => {
+  it('is an AbortError without a given reason', () => {
     const { signal, abort } = bound(create())
     abort()
     expect(signal.reason).toMatchObject({ name: 'AbortError' })

@@ -30,7 +30,7 @@ const tools = async (world: World) => {
   return (reply.json() as { result: { tools: Array<{ name: string }> } }).result.tools.map(({ name }) => name)
 }
 
-test('an agent reads where it is and what it can ask, with one record and nothing upstream', async () => {
+test('an agent reads the state of the gateway and the available tools, with one record and nothing upstream', async () => {
   const world = await start(RULES)
   const { reply } = await get(world, '/.well-known/chaperone')
   expect(reply.status).toBe(200)
@@ -148,7 +148,7 @@ test.each([
   expect(world.holds).toEqual([])
 })
 
-test('with refusalDetail: brief an agent can ask, and does not read the rules', async () => {
+test('with refusalDetail: brief an agent can request access, and does not read the rules', async () => {
   const world = await start({ ...RULES, gateway: { refusalDetail: 'brief' } })
   expect(await tools(world)).toEqual(['request_access'])
   expect((await call(world, 'explain', { action: 'codehost.repo.delete' })).isError).toBe(true)

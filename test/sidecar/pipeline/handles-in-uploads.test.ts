@@ -113,7 +113,7 @@ describe('what the gateway does not read in an upload', () => {
   })
 })
 
-it('a batch may name 1,024 ids, and the control plane tells their owners in several calls', async () => {
+it('a batch may name 1,024 ids, and the control plane returns their owners in several calls', async () => {
   const world = await start(rules())
   const sizes: number[] = []
   world.state.onHandles = async ({ hashes }) => {

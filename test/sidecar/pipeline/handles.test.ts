@@ -281,7 +281,7 @@ describe('a handle that a provider gave to one agent', () => {
     expect((await world.send(asked('b', use))).reply.status).toBe(200)
   })
 
-  it('asks for an answer that is not compressed, and leaves plain calls alone', async () => {
+  it('requests an uncompressed response, and leaves plain calls unchanged', async () => {
     const world = await start(rules())
     const headers = ['Accept-Encoding', 'gzip']
     await world.send(asked('a', { at: 'a', path: '/v1/responses', body: MODEL, headers }))

@@ -299,7 +299,7 @@ describe('a held MCP call whose client takes events', () => {
     expectRefused(held.world)
   })
 
-  it('answers as before where somebody answers in time', async () => {
+  it('answers as before when an approver answers in time', async () => {
     const held = await holdRequest(RULES, call(), 60_000)
     held.world.upstream.answerWith(
       answer(200, 'application/json', JSON.stringify(DONE), { 'mcp-session-id': 's' }),

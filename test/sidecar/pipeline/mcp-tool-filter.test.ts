@@ -367,7 +367,7 @@ describe('policies and the list', () => {
     expect(await list(policy(strict), 'pay')).toEqual(['pay'])
   })
 
-  it('a tool that some arguments are let through for stays, although all others are denied', async () => {
+  it('a tool that is allowed for some arguments stays, although all other arguments are denied', async () => {
     const little = { name: 'little', conditions: ['parameters.arguments.amount < 10'], decision: 'allow' }
     const rest = { name: 'rest', conditions: [], decision: 'deny' }
     expect(await list(policy(little, rest), 'pay')).toEqual(['pay'])

@@ -43,7 +43,7 @@ describe('an upgrade to a WebSocket of model calls', () => {
     expectRefused(world)
   })
 
-  it('is answered in the shape of the provider where the Connector asks for it', async () => {
+  it('is answered in the error format of the provider where the Connector sets it', async () => {
     const world = await start({ connectors: [{ ...MODEL, errorShape: 'provider' }], permissions: ALLOWED })
     const exchange = await world.send(SOCKET)
     expect(exchange.reply.status).toBe(426)

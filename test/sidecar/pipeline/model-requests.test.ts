@@ -222,7 +222,7 @@ describe('a model request that servers read in several ways', () => {
 describe('a held model request', () => {
   const HELD: Rules = { connectors: CONNECTORS, permissions: [['llm_b.*', 'require_approval']] }
 
-  it('may have as many bytes as any other, and its card tells of all of them', async () => {
+  it('may have as many bytes as any other, and its card describes all of them', async () => {
     const world = await start(HELD)
     world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_1', by: 'usr_1' })
     const text = JSON.stringify('x'.repeat(9 * MIB))

@@ -57,7 +57,7 @@ describe('the state that was approved', () => {
     expect(world.records).toMatchObject([{ decision: 'ALLOW', note: 'approved' }])
   })
 
-  it('makes the approval void when it changed, and the agent gets to know', async () => {
+  it('makes the approval void when it changed, and the refusal says so', async () => {
     const states: States = { [PULL]: head('aaa') }
     const world = await startAt(states)
     world.state.onHold = async () => {
@@ -255,7 +255,7 @@ describe('a connector with pins: send', () => {
     expect(world.records).toMatchObject([{ note: 'approved; completed with expectedHeadOid' }])
   })
 
-  it('completes nothing that it cannot read, that names the state, or that nobody approved', async () => {
+  it('completes no request that it cannot read, that names the state, or that was not approved', async () => {
     const world = await startAt({ [PULL]: head('aaa') }, SENDING)
     await world.send(json('PUT', MERGE.target ?? '', { sha: 'mine' }))
     await world.send(json('PUT', MERGE.target ?? '', { sha: null }))

@@ -51,7 +51,7 @@ describe('bodies that decide', () => {
     ['{"state":"closed"}', 'codehost.issue.close'],
     ['{"title":"x"}', 'codehost.issue.update'],
   ])(
-    'a refusal of %s that is here already names %s, whatever else it could have been',
+    'a refusal of %s whose body has arrived names %s, whichever other candidates it had',
     async (body, type) => {
       const world = await start({ permissions: [['codehost.*', 'deny']] })
       const exchange = await world.send({ ...CLOSE, body })
@@ -96,7 +96,7 @@ describe('bodies that decide', () => {
     expectRefused(world)
   })
 
-  it('reads the body when a policy asks for what is in it', async () => {
+  it('reads the body when a policy uses its facts', async () => {
     const world = await start({
       connectors: [{ type: 'payments', name: 'team/stripe', auth: { type: 'bearer' } }],
       permissions: [['payments.*', 'allow']],
@@ -244,7 +244,7 @@ describe('rules that change while a body is still coming', () => {
     expectRefused(world)
   })
 
-  it('a person is asked when the new rules want one, and the credential is the new one', async () => {
+  it('an approval is required under the new rules, and the credential is the new one', async () => {
     const world = await start(FORM)
     world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_7', by: 'ann' })
     const exchange = await trickle(world, CARRIES, 'channel=C1&text=hi', () =>

@@ -151,7 +151,7 @@ describe('upgrades', () => {
     },
   )
 
-  it('are decided as what a server does that does not know them, too', async () => {
+  it('are decided as a server treats them that does not support them, too', async () => {
     const world = await start({
       connectors: [{ type: 'chat', name: 'team/slack', auth: { type: 'bearer' } }],
       permissions: [

@@ -51,7 +51,7 @@ describe('holds', () => {
     expect(JSON.stringify(hold)).not.toContain('hush-hush')
   })
 
-  it('asks in a form that can be stored, whatever characters the body has', async () => {
+  it('requests the approval in a form that can be stored, whatever characters the body has', async () => {
     const world = await start(HELD)
     const deep = '['.repeat(60) + ']'.repeat(60)
     const body = `{"commit_title":"a\\u0000","note":"\\ud83d","many":1e400,"deep":${deep},"__proto__":{"x":1}}`
@@ -117,7 +117,7 @@ describe('holds', () => {
     expect(world.records[0]).toMatchObject({ decision: 'DENY', reason, approval_id: 'apv_9' })
   })
 
-  it('tells the agent that the approval is kept when the credential has expired', async () => {
+  it('says in the refusal that the approval is kept when the credential has expired', async () => {
     const world = await start(HELD)
     world.state.onHold = async () => ({ kind: 'unavailable', approvalId: 'apv_9', note: 'It expired.' })
     const { reply } = await world.send(MERGE)
@@ -154,7 +154,7 @@ describe('holds', () => {
     expect(world.records[0]?.decision).toBe('DENY')
   })
 
-  it('asks again when the rules for it changed while a person thought', async () => {
+  it('requests another approval when the rules for it changed during the hold', async () => {
     const world = await start(HELD)
     const changed: Rules = {
       ...HELD,

@@ -127,7 +127,7 @@ describe('a cached decision', () => {
     expect(world.upstream.seen).toHaveLength(2)
   })
 
-  it('is not kept where a policy asks for the time', async () => {
+  it('is not cached where a policy uses the time', async () => {
     const document = {
       scope: { actions: ['codehost.*'] },
       rules: [

@@ -39,7 +39,7 @@ describe('a query parameter with the name of a credential', () => {
     expect(world.upstream.seen.map(({ target }) => target)).toEqual(['/sessions?user=acme'])
   })
 
-  it('that keepQuery of the Connector lists is decided by, shown and sent', async () => {
+  it('that keepQuery of the Connector lists is a fact of the decision, is shown to the approver and is sent', async () => {
     const world = await start(rules('require_approval', { keepQuery: ['Token'] }))
     await world.send(sent('DELETE', '/sessions?user=acme&token=abc'))
     expect(world.holds[0]?.path).toBe('/sessions?user=acme&token=abc')

@@ -49,7 +49,7 @@ describe('a query parameter that is there several times', () => {
     }
   })
 
-  it('is a list for conditions that ask for one', async () => {
+  it('is a list for conditions that use a list', async () => {
     const asksForList = '"true" in request.query.force'
     expect((await send(asksForList, 'force=false&force=true', 'deny')).status).toBe(403)
     expect((await send(asksForList, 'force=false&force=no', 'deny')).status).toBe(200)

@@ -103,7 +103,7 @@ describe('through the real front', () => {
     })
   })
 
-  it('a denied request with a body is answered on a connection that goes on', async () => {
+  it('a denied request with a body is answered on a connection that stays open', async () => {
     const { world, agent } = await start({ permissions: [['codehost.issue.*', 'allow']] })
     const merge = await request('https://api.github.com/repos/a/b/pulls/1/merge', {
       dispatcher: agent,

@@ -25,7 +25,7 @@ const connect = (host: string, agent = 'builder'): TestExchangeInput => ({
 })
 
 describe('refusals of hosts that no connector owns', () => {
-  it('leave one record for each agent and name, whichever way the agent asks for it', async () => {
+  it('leave one record for each agent and name, whichever protocol the agent uses', async () => {
     const world = await start()
     for (let n = 0; n < 5; n++) {
       await world.send(connect('telemetry.example'))
@@ -94,7 +94,7 @@ describe('refusals of hosts that no connector owns', () => {
     expect((await world.send({ target: '/repos/acme/site/issues' })).reply.status).toBe(429)
   })
 
-  it('stay within the limit where the host is let through', async () => {
+  it('stay within the limit where the host is allowed', async () => {
     const world = await start({ gateway: { enforcementLevel: 'monitor' } })
     world.state.rate = { ok: false, retryAfterS: 7 }
     expect((await world.send(connect('h1.example'))).reply.status).toBe(429)

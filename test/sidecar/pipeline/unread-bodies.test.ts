@@ -106,7 +106,7 @@ const UNREADABLE: ReadonlyArray<readonly [string, TestExchangeInput]> = [
   ['a stream of text', transfer('text/plain', Readable.from([Buffer.from(JSON_TEXT)]))],
 ]
 
-describe('a body that nobody can read', () => {
+describe('a body that is not readable', () => {
   it.each(UNREADABLE)('is not held: %s', async (_what, input) => {
     const world = await start(HELD)
     const exchange = await world.send(input)
@@ -234,7 +234,7 @@ describe('a Connector with opaque bodies', () => {
     expectRefused(world)
   })
 
-  it.each([GRPC, GRPC_JSON])('has a call of %s held whose client goes on sending', async (type) => {
+  it.each([GRPC, GRPC_JSON])('has a call of %s held whose client continues to send', async (type) => {
     const world = await start(OPAQUE)
     await world.send(transfer(type, openEnded(framed('one'))))
     expect(world.holds[0]?.parameters).toMatchObject({ request_stream: expect.stringContaining('open') })
@@ -326,7 +326,7 @@ describe('a catalogue row whose bodies are files', () => {
     expect((await world.upstream.received(1))[0]?.body.toString()).toBe(body)
   })
 
-  it('is refused where a policy asks for what stands in them', async () => {
+  it('is refused where a policy uses their content', async () => {
     const conditions = ['has(parameters.channels) && parameters.channels == "C1"']
     const world = await start({
       ...held('chat'),
@@ -407,7 +407,7 @@ describe('on an MCP connector', () => {
     },
   )
 
-  it('a gRPC call whose client goes on sending is not held: nothing could be quoted', async () => {
+  it('a gRPC call whose client continues to send is not held, because the card could quote nothing', async () => {
     const world = await start({ ...MCP, connectors: [{ ...GENERIC, type: 'mcp', endpoint: ['/mcp'] }] })
     const { reply } = await world.send({ ...transfer(GRPC, openEnded(framed('x'))), method: 'PUT' })
     expect(reply.status).toBe(415)

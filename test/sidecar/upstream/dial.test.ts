@@ -39,7 +39,7 @@ describe('dialling', () => {
     expect(at.seen).toEqual([])
   })
 
-  it('answers 502 when nobody listens', async () => {
+  it('answers 502 when the connection is refused', async () => {
     const at = await recorder()
     await at.close()
     await expect(send(upstreamWith(), targetOf(at.port))).rejects.toMatchObject({
@@ -61,7 +61,7 @@ describe('dialling', () => {
     expect(at.connections).toBe(0)
   })
 
-  it('asks the resolver once and dials what was checked: a name that turns private is never followed', async () => {
+  it('resolves once and dials the checked address: a name that becomes private later is not dialled', async () => {
     const at = await recorder()
     let asked = 0
     const upstream = upstreamWith({

@@ -179,3 +179,307 @@ describe('forwarding', () => {
     expect(at.seen.length).toBe(105)
   })
 })
+<<<<<<< HEAD
+=======
+
+describe('back-pressure and ending', () => {
+  it('stops reading upstream while the agent is slow', async () => {
+    const total = 64 * 1024 * 1024
+    const at = await recorder({ answer: replyDownload(total) })
+    const exchange = testExchange()
+    exchange.reply.isSlow = true
+    const done = upstreamWith().forward(exchange, outboundOf(exchange, targetOf(at.port)))
+    await waitFor(() => expect(exchange.reply.bytesOut).toBeGreaterThan(0))
+    let before = -1
+    await waitFor(
+      () => {
+        const now = exchange.reply.bytesOut
+        const isStill = now === before
+        before = now
+        expect(isStill).toBe(true)
+      },
+      { interval: 50 },
+    )
+    expect(exchange.reply.bytesOut).toBeLessThan(total / 8)
+    exchange.reply.drain()
+    await done
+    expect(exchange.reply.bytesOut).toBe(total)
+  })
+
+  it('reads the agent only as fast as upstream takes it', async () => {
+    let produced = 0
+    const block = Buffer.alloc(256 * 1024)
+    const body = new Readable({
+      read() {
+        produced += block.length
+        this.push(produced > 256 * 1024 * 1024 ? null : block)
+      },
+    })
+    const at = await recorder({ answer: (request) => request.pause() })
+    const exchange = testExchange({ method: 'POST', body })
+    const done = upstreamWith().forward(exchange, outboundOf(exchange, targetOf(at.port)))
+    let before = -1
+    await waitFor(
+      () => {
+        const isStill = produced === before
+        before = produced
+        expect(isStill).toBe(true)
+      },
+      { interval: 100 },
+    )
+    expect(produced).toBeLessThan(64 * 1024 * 1024)
+    exchange.abort.abort()
+    await expect(done).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it.each([
+    ['before the head', replyNever()],
+    ['in the middle of a stream', replySse(10_000, 5)],
+  ])('closes upstream when the agent leaves %s', async (_when, answer) => {
+    const at = await recorder({ answer })
+    const exchange = testExchange()
+    const done = upstreamWith().forward(exchange, outboundOf(exchange, targetOf(at.port)))
+    await at.received(1)
+    if (answer !== undefined) await sleep(20)
+    exchange.abort.abort()
+    await done.catch((error: unknown) => expect(error).toMatchObject({ name: 'AbortError' }))
+    await waitFor(() => expect(at.openConnections).toBe(0), { interval: 5 })
+    expect(exchange.reply.state).toBe(exchange.reply.status === null ? 'open' : 'destroyed')
+  })
+
+  it('leaves nothing behind when the agent leaves while the connection is being made', async () => {
+    let release: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const at = await recorder()
+    const upstream = upstreamWith({
+      resolve: async () => {
+        await gate
+        return [{ address: '127.0.0.1', family: 4 }]
+      },
+    })
+    const exchange = testExchange({ method: 'POST', body: 'secret' })
+    const done = upstream.forward(exchange, outboundOf(exchange, targetOf(at.port, { host: 'late.example' })))
+    exchange.abort.abort()
+    await expect(done).rejects.toMatchObject({ name: 'AbortError' })
+    release()
+    await waitFor(() => expect(at.connections).toBe(1))
+    await waitFor(() => expect(at.openConnections).toBe(0))
+    expect(at.seen).toEqual([])
+  })
+
+  it('cuts the answer when upstream breaks off, so that it cannot be taken for complete', async () => {
+    const at = await recorder({ answer: replyHalf() })
+    const exchange = await send(upstreamWith(), targetOf(at.port))
+    expect(exchange.reply.status).toBe(200)
+    expect(exchange.reply.state).toBe('destroyed')
+    expect(exchange.outcome.errorType).toBe('connect')
+  })
+
+  it('sends a write once when upstream closes without an answer', async () => {
+    const at = await recorder({ answer: replyCut() })
+    const sending = send(upstreamWith(), targetOf(at.port), { method: 'POST', body: 'x' })
+    await expect(sending).rejects.toMatchObject({
+      code: 'upstream_failed',
+      options: { extra: { error_type: 'connect' } },
+    })
+    await sleep(50)
+    expect(at.seen.length).toBe(1)
+  })
+
+  it('dials again when the kept connection was closed before anything was written', async () => {
+    const at = await recorder()
+    const upstream = upstreamWith()
+    await send(upstream, targetOf(at.port), { method: 'POST', body: '1' })
+    at.answerWith((_request, response) => response.writeHead(200, { connection: 'close' }).end())
+    await send(upstream, targetOf(at.port), { method: 'POST', body: '2' })
+    const last = await send(upstream, targetOf(at.port), { method: 'POST', body: '3' })
+    expect(last.reply.status).toBe(200)
+    expect(at.seen.map((seen) => seen.body.toString())).toEqual(['1', '2', '3'])
+  })
+
+  it('gives up with 504 when nothing moves for the idle limit', async () => {
+    const at = await recorder({ answer: replyNever() })
+    const sending = send(upstreamWith({ idleTimeoutMs: 120 }), targetOf(at.port))
+    await expect(sending).rejects.toMatchObject({ code: 'upstream_timeout' })
+    await waitFor(() => expect(at.openConnections).toBe(0))
+  })
+
+  it.each([
+    [401, '401'],
+    [429, '429'],
+    [503, '500'],
+    [404, null],
+  ])('names an upstream %i as error type %s', async (status, errorType) => {
+    const at = await recorder({ answer: replyJson({}, status) })
+    const exchange = await send(upstreamWith(), targetOf(at.port))
+    expect(exchange.outcome).toMatchObject({ status, errorType })
+  })
+})
+
+describe('dialling', () => {
+  const ca = createTestCa()
+
+  it('verifies the certificate against the name and the extra authority, beside the public ones', async () => {
+    const at = await recorder({ tls: ca.issue('api.github.com') })
+    const target = targetOf(at.port, {
+      isTls: true,
+      servername: 'api.github.com',
+      identities: ['127.0.0.1', 'api.github.com'],
+      caBundle: ca.cert,
+    })
+    const exchange = await send(upstreamWith(), target)
+    expect(exchange.reply.status).toBe(200)
+    expect(at.seen[0]?.servername).toBe('api.github.com')
+  })
+
+  it.each([
+    ['an unknown authority', null, 'api.github.com'],
+    ['a certificate for another name', ca.cert, 'other.example'],
+  ])('sends nothing over a connection with %s', async (_what, caBundle, name) => {
+    const at = await recorder({ tls: ca.issue(name) })
+    const target = targetOf(at.port, {
+      isTls: true,
+      servername: 'api.github.com',
+      identities: ['api.github.com'],
+      caBundle,
+    })
+    const sending = send(upstreamWith(), target, { headers: ['Authorization', 'Bearer secret'] })
+    await expect(sending).rejects.toMatchObject({
+      code: 'upstream_tls',
+      options: { extra: { error_type: 'tls' } },
+    })
+    expect(at.seen).toEqual([])
+  })
+
+  it('answers 502 when the connection is refused', async () => {
+    const at = await recorder()
+    await at.close()
+    await expect(send(upstreamWith(), targetOf(at.port))).rejects.toMatchObject({
+      code: 'upstream_failed',
+      options: { extra: { error_type: 'connect' } },
+    })
+  })
+
+  it('refuses a name when one of its addresses is private, and dials none', async () => {
+    const at = await recorder()
+    const upstream = upstreamWith({
+      resolve: async () => [
+        { address: '93.184.216.34', family: 4 },
+        { address: '127.0.0.1', family: 4 },
+      ],
+    })
+    const target = targetOf(at.port, { host: 'mixed.example', allowPrivateAddresses: false })
+    await expect(send(upstream, target)).rejects.toMatchObject({ code: 'address_refused' })
+    expect(at.connections).toBe(0)
+  })
+
+  it('resolves once and dials the checked address: a name that becomes private later is not dialled', async () => {
+    const at = await recorder()
+    let asked = 0
+    const upstream = upstreamWith({
+      connectTimeoutMs: 300,
+      resolve: async () => {
+        asked += 1
+        return [{ address: asked === 1 ? '192.0.2.1' : '127.0.0.1', family: 4 }]
+      },
+    })
+    const target = targetOf(at.port, { host: 'rebind.example', allowPrivateAddresses: false })
+    await expect(send(upstream, target)).rejects.toMatchObject({ code: expect.stringMatching(/^upstream_/) })
+    expect(asked).toBe(1)
+    expect(at.connections).toBe(0)
+  })
+
+  it('refuses an IP literal that is private', async () => {
+    const at = await recorder()
+    const target = targetOf(at.port, { allowPrivateAddresses: false })
+    await expect(send(upstreamWith(), target)).rejects.toMatchObject({ code: 'address_refused' })
+    expect(at.connections).toBe(0)
+  })
+
+  it('gives up with 504 when a connection takes too long', async () => {
+    const upstream = upstreamWith({ connectTimeoutMs: 100, resolve: () => new Promise(() => undefined) })
+    const target = targetOf(1, { host: 'slow.example' })
+    await expect(send(upstream, target)).rejects.toMatchObject({ code: 'upstream_timeout' })
+  })
+})
+
+describe('tunnels and upgrades', () => {
+  it('joins a CONNECT to the checked address and counts its bytes', async () => {
+    const at = await recorder()
+    const exchange = testExchange({ method: 'CONNECT', target: `127.0.0.1:${at.port}`, kind: 'tunnel' })
+    const done = upstreamWith().tunnel(exchange, targetOf(at.port), 'any')
+    await waitFor(() =>
+      expect(exchange.reply.upgradeHead).toBe('HTTP/1.1 200 Connection Established\r\n\r\n'),
+    )
+    exchange.reply.agentSide.write('GET /in-tunnel HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    const [first] = await once(exchange.reply.agentSide, 'data')
+    expect(String(first)).toContain('200 OK')
+    exchange.reply.agentSide.resume()
+    exchange.reply.agentSide.end()
+    await done
+    expect(at.seen[0]?.target).toBe('/in-tunnel')
+    expect(exchange.tunnelBytes?.up).toBeGreaterThan(40)
+    expect(exchange.tunnelBytes?.down).toBeGreaterThan(40)
+  })
+
+  it('refuses to tunnel to a private address', async () => {
+    const at = await recorder()
+    const exchange = testExchange({ method: 'CONNECT', kind: 'tunnel' })
+    const done = upstreamWith().tunnel(exchange, targetOf(at.port, { allowPrivateAddresses: false }), 'any')
+    await expect(done).rejects.toMatchObject({ code: 'address_refused' })
+    expect(exchange.reply.state).toBe('open')
+    expect(at.connections).toBe(0)
+  })
+
+  it('cuts an open tunnel when the exchange is aborted', async () => {
+    const at = await recorder()
+    const exchange = testExchange({ method: 'CONNECT', kind: 'tunnel' })
+    const done = upstreamWith().tunnel(exchange, targetOf(at.port), 'any')
+    await waitFor(() => expect(at.openConnections).toBe(1))
+    exchange.abort.abort()
+    await done
+    await waitFor(() => expect(at.openConnections).toBe(0))
+    expect(exchange.outcome.note).toBe('cut')
+  })
+
+  const HANDSHAKE = [
+    'Connection',
+    'Upgrade',
+    'Upgrade',
+    'websocket',
+    'Sec-WebSocket-Version',
+    '13',
+    'Sec-WebSocket-Key',
+    'dGhlIHNhbXBsZSBub25jZQ==',
+  ]
+
+  it('carries a WebSocket handshake with its headers and then raw bytes both ways', async () => {
+    const at = await recorder()
+    const exchange = testExchange({
+      kind: 'upgrade',
+      target: '/socket',
+      headers: [...HANDSHAKE, 'Authorization', 'token ours'],
+    })
+    const done = upstreamWith().forward(exchange, outboundOf(exchange, targetOf(at.port)))
+    await waitFor(() => expect(exchange.reply.state).toBe('upgraded'))
+    expect(exchange.reply.upgradeHead).toContain('s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
+    expect(at.seen[0]?.header('authorization')).toBe('token ours')
+    const masked = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69])
+    exchange.reply.agentSide.write(masked)
+    const [frame] = await once(exchange.reply.agentSide, 'data')
+    expect(frame).toEqual(Buffer.from([0x81, 0x02, 0x68, 0x69]))
+    exchange.abort.abort()
+    await done
+  })
+
+  it('carries the refusal of a WebSocket as it is', async () => {
+    const at = await recorder()
+    const exchange = testExchange({ kind: 'upgrade', target: '/refuse', headers: HANDSHAKE })
+    await upstreamWith().forward(exchange, outboundOf(exchange, targetOf(at.port)))
+    expect(exchange.reply.status).toBe(401)
+    expect(exchange.reply.text()).toBe('no')
+  })
+})
+>>>>>>> 54c5862c (Clarify names of sidecar tests)

@@ -14,7 +14,7 @@ async function world(
 }
 
 describe('the resolver of a sidecar', () => {
-  it('asks the servers of the installation, and returns IPv4 addresses before those of IPv6', async () => {
+  it('queries the servers of the installation, and returns IPv4 addresses before those of IPv6', async () => {
     const { server, resolve } = await world({
       'api.example.test A': ['192.0.2.1', '192.0.2.2'],
       'api.example.test AAAA': ['2001:db8::1'],
@@ -27,13 +27,13 @@ describe('the resolver of a sidecar', () => {
     ])
   })
 
-  it('asks the servers also for a name of the hosts file', async () => {
+  it('queries the servers also for a name of the hosts file', async () => {
     const { server, resolve } = await world({ 'localhost A': ['192.0.2.7'] })
     await using _ = server
     expect(await resolve('localhost')).toEqual([{ address: '192.0.2.7', family: 4 }])
   })
 
-  it('asks for a name once, as it is: it appends no search domain', async () => {
+  it('queries a name once and unchanged, without a search domain', async () => {
     const { server, resolve } = await world({})
     await using _ = server
     await expect(resolve('api')).rejects.toMatchObject({ code: 'ENOTFOUND' })
@@ -53,7 +53,7 @@ describe('the resolver of a sidecar', () => {
     expect(server.questions.some(({ transport }) => transport === 'tcp')).toBe(true)
   })
 
-  it('asks the second server when the first one is silent', async () => {
+  it('queries the second server when the first one does not respond', async () => {
     await using silent = await startDnsServer(() => 'silent')
     await using server = await startDnsServer(({ type }) => (type === 'A' ? ['192.0.2.5'] : 'missing'))
     const settings = { servers: [silent.address, server.address], clusterDomain: 'cluster.test' }

@@ -114,7 +114,7 @@ describe('a request body', () => {
     expect(t.exchanges[0]?.abort.signal.aborted).toBe(true)
   })
 
-  it('is asked for with 100 only when somebody reads it', async () => {
+  it('causes 100 (Continue) only when a stage reads it', async () => {
     const go = gate()
     await using t = await startFront({
       handle: async ({ body, reply }) => {
@@ -144,7 +144,7 @@ describe('a request body', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 403 .*Connection: close/s)
   })
 
-  it('that nobody read is drained when small, and the connection goes on', async () => {
+  it('that was not read is drained when small, and the connection stays open', async () => {
     await using t = await startFront({ handle: ok })
     const client = await rawClient(t.port)
     client.send(post('Content-Length: 100000'))
@@ -155,7 +155,7 @@ describe('a request body', () => {
     expect(t.exchanges.map((e) => e.raw.method)).toEqual(['POST', 'GET'])
   })
 
-  it('that nobody read and is large ends the connection after the client could read the answer', async () => {
+  it('that was not read and is large ends the connection after the client could read the answer', async () => {
     await using t = await startFront({ handle: async ({ reply }) => reply.send(403, [], 'no'.repeat(1000)) })
     const client = await rawClient(t.port)
     client.send(post('Transfer-Encoding: chunked'))

@@ -336,7 +336,7 @@ describe('HTTP/2 inside a tunnel', () => {
     session.destroy()
   })
 
-  it('answers before the whole body came, and the connection goes on', async () => {
+  it('answers before the whole body arrived, and the connection stays open', async () => {
     await using t = await startFront({ handle: async ({ reply }) => reply.send(403, [], 'no') })
     const session = await open(t)
     const upload = session.request({ ':method': 'POST', ':path': '/' })
@@ -349,7 +349,7 @@ describe('HTTP/2 inside a tunnel', () => {
     session.destroy()
   })
 
-  it('asks for the body with 100 only when it is read', async () => {
+  it('sends 100 (Continue) only when the body is read', async () => {
     await using t = await startFront({
       handle: async ({ body, reply }) => reply.send(200, [], (await body.buffer(100)) ?? ''),
     })

@@ -103,7 +103,7 @@ describe('answers that two readers could take for different ones', () => {
     ['a trailer that is no header', '2\r\nok\r\n0\r\nnonsense\r\n\r\n'],
     ['a length in its trailers', '2\r\nok\r\n0\r\nContent-Length: 1\r\n\r\n'],
     ['a negative size', '-2\r\nok\r\n0\r\n\r\n'],
-  ])('are cut when a chunked body has %s, so that nobody takes them for complete', async (_what, body) => {
+  ])('are cut when a chunked body has %s, so that no client takes them for complete', async (_what, body) => {
     const at = await saying(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`)
     const exchange = await ask(newUpstream(), at.port)
     expect(exchange.reply.state).toBe('destroyed')
@@ -117,7 +117,7 @@ describe('answers that two readers could take for different ones', () => {
 })
 
 describe('a connection is used again only when nothing was left over', () => {
-  it('not after bytes behind an answer: a smuggled second answer reaches nobody', async () => {
+  it('not after bytes behind an answer: a smuggled second answer reaches no client', async () => {
     const at = await scripted((socket, n) => {
       socket.write(n === 0 ? `${OK}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil` : OK)
     })

@@ -151,7 +151,7 @@ describe('a gRPC call to an upstream', () => {
     exchange.abort.abort()
   })
 
-  it('goes on HTTP/1.1 when it is no gRPC, or did not come over HTTP/2', async () => {
+  it('is sent over HTTP/1.1 when it is no gRPC call, or did not arrive over HTTP/2', async () => {
     const versions: string[] = []
     const answer = (request: IncomingMessage) => versions.push(request.httpVersion)
     const server = createHttp((request, response) => {
@@ -208,7 +208,7 @@ describe('a gRPC call that is cut', () => {
     expect(data.map(({ flags }) => flags & END_STREAM)).toEqual(data.map(() => 0))
   })
 
-  it('is told to the agent when the upstream resets it, before and after its head, and is not sent again', async () => {
+  it('is reported to the agent when the upstream resets it, before and after its head, and is not sent again', async () => {
     const { server, upstream } = await start(({ stream, raw }) => {
       if (raw.includes('late')) stream.respond({ ':status': 200 })
       // Closing would end the body in good order first.
@@ -224,7 +224,7 @@ describe('a gRPC call that is cut', () => {
     expect(server.seen).toHaveLength(2)
   })
 
-  it('is told apart from one that failed when the upstream refused it before it did anything', async () => {
+  it('is distinguished from a failed one when the upstream refused it unprocessed', async () => {
     const { server, upstream } = await start(({ stream }) => stream.close(7))
     await expect(call(upstream, server.target()).done).rejects.toMatchObject({
       code: 'upstream_failed',
@@ -269,7 +269,7 @@ describe('a gRPC call that is cut', () => {
     expect(server.seen[0]?.isEnded).toBe(false)
   })
 
-  it('is not sent again when the connection dies under it', async () => {
+  it('is not sent again when the connection breaks during it', async () => {
     const { server, upstream } = await start(({ stream }) => stream.session?.socket.destroy())
     await expect(call(upstream, server.target()).done).rejects.toMatchObject({ code: 'upstream_failed' })
     expect(server.seen).toHaveLength(1)
@@ -335,7 +335,7 @@ describe('an upstream that cannot be called', () => {
     expect(bytes).toBe(0)
   })
 
-  it('is told apart when it speaks HTTP/1.1 without TLS, and was sent no credential', async () => {
+  it('is reported when it answers in HTTP/1.1 without TLS, and is sent no credential', async () => {
     let text = ''
     const server = createServer((socket) => {
       socket.on('error', () => socket.destroy())

@@ -89,7 +89,7 @@ describe('the sessions of a target', () => {
     expect(server.seen).toHaveLength(0)
   })
 
-  it('finish what runs on them after GOAWAY, and the next call goes on a new one', async () => {
+  it('complete their calls after GOAWAY, and the next call uses a new session', async () => {
     const waiting: CallSeen[] = []
     const { server, upstream } = await start((seen) => waiting.push(seen))
     const first = call(upstream, server.target())
@@ -106,7 +106,7 @@ describe('the sessions of a target', () => {
     expect(server.seen).toHaveLength(2)
   })
 
-  it('that have closed meanwhile are replaced, and the call arrives once', async () => {
+  it('that have closed since the last call are replaced, and the call arrives once', async () => {
     const { server, upstream } = await start()
     await call(upstream, server.target()).done
     server.sessions[0]?.close()
@@ -153,7 +153,7 @@ describe('the sessions of a target', () => {
     expect(wire.connections).toBe(2)
   })
 
-  it('that were only quiet answer and are used again', async () => {
+  it('that were only idle answer the ping and are reused', async () => {
     const server = await startGrpcServer(sayOk)
     open.push(server)
     const sessions = sessionsWith({ probeMs: 5_000 })
@@ -163,7 +163,7 @@ describe('the sessions of a target', () => {
     expect(server.connections).toBe(1)
   })
 
-  it('are closed when nobody has used them for a while, and a call on them keeps them', async () => {
+  it('are closed when they are idle, and a call on them keeps them open', async () => {
     const waiting: CallSeen[] = []
     const server = await startGrpcServer((seen) => waiting.push(seen))
     open.push(server)
@@ -199,7 +199,7 @@ describe('the sessions of a target', () => {
     await eventually('the end of the old connection', () => (server.open.size === 1 ? true : null))
   })
 
-  it('are not dialled again for a call whose agent has gone meanwhile', async () => {
+  it('are not dialled again for a call whose agent has disconnected', async () => {
     const { server, upstream } = await start()
     const { exchange, done } = call(upstream, server.target())
     exchange.abort.abort(new Error('the agent disconnected'))
