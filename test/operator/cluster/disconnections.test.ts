@@ -114,7 +114,7 @@ test('the stream of an older control plane counts for every pod of its agent', a
   expect(asked).toEqual([])
 })
 
-test('without a cause the text names the log, and without a control plane that it is away', async () => {
+test('the text names the log if no cause is found, and says so if the control plane does not respond', async () => {
   const unknown = opened(null)
   await unknown.observe([], ['a'])
   unknown.at(60_001)

@@ -121,7 +121,7 @@ describe.skipIf(kubeAssets() === null)(`grants of a cluster (${KUBE_ASSETS_HINT}
     expect(await grant.again()).toBe('approved')
   })
 
-  test('the Permission goes when the grant is revoked, and other Permissions stay', async () => {
+  test('the Permission is deleted when the grant is revoked, and other Permissions stay', async () => {
     const grant = await granted('team/revoked')
     await accepted(await shown(grant.id))
     const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.issue.*', decision: 'allow' }]
@@ -153,7 +153,7 @@ describe.skipIf(kubeAssets() === null)(`grants of a cluster (${KUBE_ASSETS_HINT}
     expect(await grant.again()).toBe('approved')
   })
 
-  test('a Permission that nobody granted is an ordinary one, which its status says', async () => {
+  test('a Permission without a grant is an ordinary one, and its status says so', async () => {
     const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.pr.merge', decision: 'allow' }]
     const grant = { expiresAt: '2099-01-01T00:00:00Z', maxUses: 10 }
     await world.cluster.create('Permission', 'team', 'forged', {

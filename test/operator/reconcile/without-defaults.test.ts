@@ -57,7 +57,7 @@ describe('a pushed spec', () => {
     })
   })
 
-  test('that the schema does not know, or that is no object, stays as it is', () => {
+  test('that the schema does not have, or that is no object, stays unchanged', () => {
     const spec = { type: 'generic', inbound: 'allow', constructor: { tls: 1 }, tls: 'text' }
     expect(withoutDefaults('Connector', spec)).toEqual(spec)
     expect(withoutDefaults('Gateway', 'text')).toBe('text')

@@ -50,7 +50,7 @@ const isTrusted = ({ certPem }: Leaf, bundle: string) =>
     new X509Certificate(certPem).verify(new X509Certificate(ca).publicKey),
   )
 
-it('shows the certificate of the Secret and trusts its CA, also when the issuer is late', async () => {
+it('serves the certificate of the Secret and trusts its CA, also when the issuer is late', async () => {
   const { state, clock, replica } = cluster(null)
   setTimeout(() => {
     state.secret = issuedBy(createCertificateAuthority(START), clock.now)

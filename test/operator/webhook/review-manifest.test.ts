@@ -262,7 +262,7 @@ describe('of Permissions with the fields of a grant', () => {
     expect(reviewed(OPERATOR, { ...GRANT, maxUses: 3 }, GRANT, OF_GRANT)).toBeNull()
   })
 
-  test('one that nobody granted loses the fields by an update of a user', () => {
+  test('a Permission without a grant loses the fields by an update of a user', () => {
     expect(reviewed('ann', PLAIN, GRANT)).toBeNull()
   })
 

@@ -384,7 +384,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     })
   })
 
-  it('refuses a pod while the operator does not know its RuntimeClass', async () => {
+  it('refuses a pod while its RuntimeClass is not in the cache of the operator', async () => {
     shape = {}
     const body = {
       ...{ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'young' } },
