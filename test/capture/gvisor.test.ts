@@ -90,7 +90,7 @@ describe.skipIf(reason !== null)(`the capture rules under gVisor (${reason ?? GV
     300_000,
   )
 
-  test('cannot be set without raw sockets, and the last output says what to do', async () => {
+  test('cannot be set without raw sockets, and the last output has the remedy', async () => {
     const { rules } = await run([], [])
     expect(rules).toMatch(
       /^The traffic of this pod cannot be captured: ip6tables-legacy-restore failed \(.*unable to initialize table 'filter'.*\)\. .*net-raw = "true" in runsc\.toml.*interception: proxyEnv\.\ncode 1\n$/,

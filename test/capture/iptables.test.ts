@@ -131,7 +131,7 @@ except OSError: pass`
     await served
   })
 
-  test('nothing is proven without the rules, although closed IPv6 answers as little', async () => {
+  test('without the rules the probe proves nothing, although closed IPv6 does not answer either', async () => {
     await using bare = await startGovernedPod({
       ...{ hasRules: false, isStarted: false, env: { IPV6_CLOSED: 'true' } },
     })
@@ -140,7 +140,7 @@ except OSError: pass`
     expect((await bare.health('/started')).status).toBe(503)
   })
 
-  test('a rule setter without raw sockets ends with what to do', async () => {
+  test('a rule setter without raw sockets ends with the remedy', async () => {
     const ran = await setRules(pod.network, 'net_admin')
     expect(ran.code).not.toBe(0)
     expect(ran.stderr).toMatch(

@@ -24,7 +24,7 @@ describe('the rules', () => {
   })
 
   test.skipIf(reason !== null)(
-    'load with nft as they are, twice, for a uid, a define and for nobody',
+    'load with nft unchanged, twice, for a uid, a define and without an exempt uid',
     async () => {
       await using network = await createPodNetwork()
       for (const uid of [1_912_345_678, 1_912_345_678]) network.loadRules(uid)

@@ -311,7 +311,7 @@ describe('other clients', () => {
     expect(rows[0]).toMatchObject({ note: 'approved' })
   })
 
-  test('the MCP SDK reads at the gateway itself what passes and why not, and asks for access', async () => {
+  test('the MCP SDK reads from the gateway which actions are allowed, and why others are not, and requests access', async () => {
     const before = vendors.recorder.seen.length
     const { ok, value } = resultOf(await run(['node', join(AGENTS, 'gateway-mcp.mjs'), 'all'])) as {
       readonly ok: boolean

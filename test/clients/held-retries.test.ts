@@ -52,7 +52,7 @@ const SDKS = [
   ['mcp', 'mcp.tools.write_note', '/mcp'],
 ] as const
 
-describe('a client that timed out while it was held', () => {
+describe('a client that timed out during a hold', () => {
   // Every third one in `npm test`: each waits for its own retries.
   test.each(SDKS.filter((_, at) => IS_FULL || at % 3 === 0))(
     '%s tries again and passes by the same card, once',
@@ -88,7 +88,7 @@ describe('a client that timed out while it was held', () => {
     },
   )
 
-  test('does not pass with another value of a header that nobody knows', async () => {
+  test('does not pass with another value of an unknown header', async () => {
     const url = 'https://api.github.com/repos/acme/site/pulls/8/merge'
     const merge = (account: string, ...more: string[]) =>
       laptop.cli([

@@ -412,7 +412,7 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
   })
 
   test(
-    'nobody writes at rest',
+    'an idle operator writes nothing',
     async ({ skip }) => {
       const { auditRecord } = inject('installation').environment
       if (auditRecord === null) return skip('needs CHAPERONE_AUDIT_RECORD')

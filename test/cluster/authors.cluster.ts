@@ -44,7 +44,7 @@ describe('DNS settings of a pod', () => {
     },
   }
 
-  test('do not affect the proxy, and the agent’s questions end at the sidecar', async () => {
+  test('do not affect the proxy, and the agent’s queries end at the sidecar', async () => {
     const names = Object.keys(SHAPES)
     await apply(...Object.entries(SHAPES).map(([name, spec]) => agentPod(name, GATEWAY, { spec })))
     await running(...names)
@@ -62,7 +62,7 @@ describe('DNS settings of a pod', () => {
 })
 
 describe('the user of an image', () => {
-  test('that is the proxy’s is detected by its sockets; a running container without a uid keeps its image', async () => {
+  test('that equals the uid of the proxy is detected by its sockets; a running container without a uid keeps its image', async () => {
     await apply(agentPod('user', GATEWAY))
     await running('user')
     const [image, patched] = await Promise.all([

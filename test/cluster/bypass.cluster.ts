@@ -303,7 +303,7 @@ while True:
     await expectNothingLeft('hasty')
   })
 
-  test('a proxy that is killed lets nothing out, and comes back by itself', async () => {
+  test('a proxy that is killed lets no packet out, and restarts', async () => {
     const before = vendor.recorder.seen.length
     const restarts = async () =>
       Number(

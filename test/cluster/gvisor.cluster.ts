@@ -200,7 +200,7 @@ describe.skipIf(reason !== null)(title, () => {
     })
     const describeOwners = () => kube(['describe', 'replicasets', '-l', `app=${TEAM}`, '-n', AGENTS])
 
-    test('a pod is refused with the ways out while no NetworkPolicy isolates it', async () => {
+    test('a pod is refused with the remedies while no NetworkPolicy isolates it', async () => {
       const refusal = await eventually(
         'the injector knows the Gateway',
         async () => {

@@ -68,7 +68,7 @@ const pending = async () =>
     )
   ).approvals
 
-test('the chart says of itself that it holds: a pod is governed, another refused', async () => {
+test('helm test verifies the installation: one pod is governed, another refused', async () => {
   const said = await helm(['test', 'chaperone', '-n', SYSTEM, '--logs', '--timeout', '90s'])
   expect(said).toContain('an annotated pod gets chaperone-rules and chaperone-proxy')
   expect(said).toContain('spec.hostNetwork')
@@ -345,7 +345,7 @@ describe('one name of an agent under two Gateways', () => {
   const remove = (...pods: readonly string[]) =>
     kube(['delete', ...pods.map((pod) => `pod/${pod}`), '-n', AGENTS, '--ignore-not-found', '--timeout=60s'])
 
-  test('is refused to the second pod, which is told who has it', async () => {
+  test('is refused to the second pod, and the refusal names the owner', async () => {
     await apply(named('sole', GATEWAY, 'sole-agent'))
     await running('sole')
     const refusal = await refusalOf(named('late', TWIN, 'sole-agent'))
@@ -408,7 +408,7 @@ describe('one name of an agent under two Gateways', () => {
   }
 })
 
-test('nothing of all that left the pod but to the vendor and the control plane', async () => {
+test('no packet left the pod except to the vendor and the control plane', async () => {
   const left = await leftOutside('bot')
   const isToPlane = ({ dst = '', dport = 0 }) => dport === PLANE_PORT && formerPlaces.includes(dst)
   if (left !== null) expect(left.filter((packet) => !isToPlane(packet))).toEqual([])

@@ -17,7 +17,7 @@ const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('ba
 const token = (header: unknown, claims: unknown, signature = SIGNATURE) =>
   `${part(header)}.${part(claims)}.${signature}`
 
-test('our own token is taken apart without being believed', () => {
+test('a token of our own is parsed without trust in its claims', () => {
   const text = token(tokenHeader('k1'), CLAIMS)
   expect(readToken(text)).toEqual({
     kid: 'k1',

@@ -36,7 +36,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     complaints.splice(0, complaints.length, ...complaints.filter((line) => !line.includes('/api/auth/me')))
   })
 
-  test('the first view of somebody signed in is there, and all of it comes from here', async () => {
+  test('the first view of a signed-in user is shown, and all of it comes from this server', async () => {
     const { page } = owner
     await page.reload()
     await page.getByRole('heading', { name: 'Gateways' }).waitFor()
@@ -375,7 +375,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     await page.getByRole('link', { name: 'Traffic' }).click()
   })
 
-  test('a pending invitation is listed and revoked, and its link then registers nobody', async () => {
+  test('a pending invitation is listed and revoked, and its link then registers no user', async () => {
     const { page } = owner
     const invite = { action: 'invite', email: 'late@example.com', role: 'member' }
     const { body } = await stage.laptop.api('POST', '/api/dashboard/users', invite)

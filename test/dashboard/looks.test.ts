@@ -96,7 +96,7 @@ describe.skipIf(whySkipped !== null)('layout and accessibility of the pages', { 
     await context.close()
   })
 
-  test('the cards are answered, so that a few remain for the next tests', async () => {
+  test('all pending cards are answered', async () => {
     const { body } = await stage.laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending&limit=500')
     const waiting = body['approvals'] as { id: string }[]
     for (const { id } of waiting)

@@ -166,7 +166,7 @@ describe('its files', () => {
     }
   })
 
-  test('the first view of somebody signed in is below 200 KB compressed', async () => {
+  test('the first view of a signed-in user is below 200 KB compressed', async () => {
     const waiting = await firstFiles()
     const seen = new Set<string>()
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {

@@ -161,7 +161,7 @@ const CASES: readonly Case[] = [
 ]
 
 describe('the alerts', () => {
-  test('have a case each, and a text that says what happened, why and what to do', async () => {
+  test('have a case each, and a text with the event, its reason and the remedy', async () => {
     const alerts = await readAlerts()
     expect([...new Set(CASES.map(({ alert }) => alert))].sort()).toEqual(
       alerts.map(({ alert }) => alert).sort(),

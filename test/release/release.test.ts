@@ -68,7 +68,7 @@ test('a hard link in an archive becomes a copy, and a device is refused', async 
   await expect(treeOf(await buffer(device))).rejects.toThrow('null in the archive is a character-device')
 })
 
-test('a folder is packed without its symbolic links, readable by everybody', async () => {
+test('a folder is packed without its symbolic links, readable by every user', async () => {
   writeFileSync(join(folder, 'secretive'), 'content', { mode: 0o600 })
   symlinkSync('secretive', join(folder, 'link'))
   const tree: FileTree = new Map()

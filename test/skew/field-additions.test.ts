@@ -29,7 +29,7 @@ function newFields(section: EntrySection): readonly string[] {
   )
 }
 
-describe('fields that older gateways do not know', () => {
+describe('fields that older gateways do not read', () => {
   test.each(Object.keys(SECTIONS) as EntrySection[])(
     'each new field of %s has a line that says whether they may ignore it',
     (section) => {

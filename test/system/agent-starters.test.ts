@@ -83,7 +83,7 @@ const HOUSEKEEPING: readonly AgentRequest[] = [
   { method: 'GET', host: HOST, target: '/mcp-registry/v0/servers' },
 ]
 
-test('housekeeping asks nobody, and only what needs the credential gets it', async () => {
+test('housekeeping requires no approval, and only requests that need the credential get it', async () => {
   const before = seen()
   for (const request of HOUSEKEEPING) expect((await agent.send(request)).status, request.target).toBe(200)
   expect(seen()).toBe(before + HOUSEKEEPING.length)

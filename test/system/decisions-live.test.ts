@@ -125,7 +125,7 @@ describe.each(FILES)('%s', (file) => {
     await everything?.recorder.close()
   })
 
-  test('most cases can be asked for by a request', () => {
+  test('most cases can be expressed as a request', () => {
     expect(cases.length).toBeGreaterThanOrEqual(6)
   })
 

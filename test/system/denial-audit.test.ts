@@ -326,7 +326,7 @@ test('approval_denied and approval_expired end the chain of what was held, which
   }
 })
 
-test('what cannot be read, and what nobody judged, is traffic alone', async () => {
+test('unreadable requests, and requests without a decision, are in the traffic log only', async () => {
   const last = await newestId()
   const request = { method: 'PUT', host: HOST, target: '/repos/o/r/issues/../pulls/1/merge' }
   expect((await agent.send(request)).status).toBe(400)

@@ -293,7 +293,7 @@ spec:
     - { connectorType: codehost, actionPattern: 'codehost.issue.create', decision: deny }
 `
 
-test('an upstream that fails is told as a failure and never asked again', async () => {
+test('a failed upstream is reported as a failure and never called again', async () => {
   const agent = await newAgent()
   for (const [answer, expected] of [
     [replyJson({ message: 'oops' }, 503), /the upstream answered 503/],

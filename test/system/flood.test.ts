@@ -74,7 +74,7 @@ test.each([
   60_000,
 )
 
-test('1,000 idle tunnels of one agent leave the others theirs, and the agent is told its limit', async () => {
+test('1,000 idle tunnels of one agent do not affect other agents, and the refusal names the limit', async () => {
   const other = await portAgent(laptop, 'neighbour')
   const answers: string[] = []
   for (let at = 0; at < 1_000; at++) {

@@ -59,7 +59,7 @@ describe.skipIf(disk === null)('a full disk (skipped without the right to mount 
   })
   afterAll(async () => full?.stop())
 
-  test('stops forwarding with what to free; refusals and the kill switch go on; room brings it back', async () => {
+  test('stops forwarding and says what to free; refusals and the kill switch still work; free space restores it', async () => {
     expect((await send('POST', '/repos/acme/site/issues')).status).toBe(201)
     spawnSync('dd', ['if=/dev/zero', `of=${filling}`, 'bs=4096'])
     const before = vendors.recorder.seen.length

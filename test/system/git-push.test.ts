@@ -173,7 +173,7 @@ async function recordsOf(agent: string, count: number): Promise<readonly Row[]> 
   })
 }
 
-describe('git push asks once', () => {
+describe('git push requires one approval', () => {
   test.each([
     ['a small push', 10],
     ['a push that git sends in chunks, behind an empty one', 3 * 1024 * 1024],
@@ -267,7 +267,7 @@ describe('git push asks once', () => {
     expect(tip('made-by-creator')).toBe(after)
   })
 
-  test('discovery passes where a policy asks for a reference, which only the push names', async () => {
+  test('discovery passes where a policy uses a reference, which only the push names', async () => {
     const clone = cloneOf('guarded')
     const before = tip('main')
     git('-C', bare(), 'branch', 'guarded-branch', 'main')

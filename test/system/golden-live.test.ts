@@ -134,7 +134,7 @@ function byTime(a: TrafficRow, b: TrafficRow): number {
 
 describe('lines of the corpora, live', () => {
   test.each(WAYS)(
-    'over %s: the recorded name and the refusal are the corpus, and the upstream sees what was sent or nothing',
+    'over %s: the recorded name and the refusal are those of the corpus, and the upstream sees the sent request or nothing',
     async (way) => {
       const expressible = CASES.filter((golden) => inexpressible(way, golden) === null)
       expect(expressible.length).toBeGreaterThan(CASES.length * 0.95)
@@ -148,7 +148,7 @@ describe('lines of the corpora, live', () => {
     180_000,
   )
 
-  test('where every class has the same verdict the body streams by, byte for byte, and the record is named all the same', async () => {
+  test('if every class has the same verdict the body is streamed, byte for byte, and the record still has its action name', async () => {
     const cases = SAMPLE.filter(
       ({ request, expect: wanted }) => request.body !== undefined && wanted.refusal === undefined,
     )
@@ -158,7 +158,7 @@ describe('lines of the corpora, live', () => {
     expect(sent.flatMap((one, at) => faultsOf(one, rows[at], seen.get(one.mark) ?? []))).toEqual([])
   }, 180_000)
 
-  test('under rules that deny everything each gets its name, a 403 and one record, and the upstream sees nothing', async () => {
+  test('under rules that deny everything each has its action name, a 403 and one record, and the upstream sees nothing', async () => {
     const before = everything.recorder.seen.length
     const sent = await sendAll('denied', SAMPLE)
     const rows = await recordsOf('denied', sent.length)
@@ -183,7 +183,7 @@ describe('lines of the corpora, live', () => {
     expect(everything.recorder.seen.length).toBe(before)
   }, 180_000)
 
-  test('no unlisted write passes for a listed one: with every listed resource allowed, what no row describes is refused', async () => {
+  test('no unlisted write is classified as a listed one: with every listed resource allowed, requests without a row are refused', async () => {
     const unlisted = CASES.filter(
       ({ expect: { action } }) => action?.includes('.unmapped.') === true || action === 'mcp.rpc.unknown',
     )

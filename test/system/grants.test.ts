@@ -80,7 +80,7 @@ test('an approver makes, reads and revokes a grant with the command line, whose 
   expect((await other).status).toBe(403)
 })
 
-test('an agent asks for access; an approval alone grants nothing, and a grant covers the requests that it asked for', async () => {
+test('an agent requests access; an approval alone grants nothing, and a grant covers the requested actions', async () => {
   const asked = { action: 'codehost.pr.merge', reason: 'The release is due' }
   expect(await requestAccess({ ...asked, reason: '' })).toContain('reason: must have 1 to 500 characters')
   expect(await requestAccess({ ...asked, action: 'codehost.pr.mergee' })).toContain('There is no action')

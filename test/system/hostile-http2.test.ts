@@ -182,7 +182,7 @@ test('heads that HTTP/2 forbids, or that say two things, are answered or reset, 
 
 const POST: Pairs = head({ ':method': 'POST', ':path': '/repos/o/r/issues' })
 
-test('more bytes than content-length says reset the stream; the surplus reaches nobody', async () => {
+test('more bytes than content-length reset the stream; the surplus reaches no upstream', async () => {
   const long = headersFrame(1, [...POST, ['content-length', '2'], ['content-type', 'application/json']], {
     isEnd: false,
   })
@@ -207,7 +207,7 @@ test('fewer bytes than content-length says are never a complete request upstream
   expect(everything.recorder.seen.slice(from).filter(({ isComplete }) => isComplete)).toEqual([])
 })
 
-test('a trailer is dropped: it decides nothing and reaches nobody', async () => {
+test('a trailer is dropped: it affects no decision and reaches no upstream', async () => {
   const from = everything.recorder.seen.length
   const session = await talk([
     headersFrame(1, [...POST, ['content-type', 'application/json']], { isEnd: false }),

@@ -191,7 +191,7 @@ test('an agent that was registered has a port of its own, the same one twice, un
   await expect(second.send(ISSUE)).rejects.toThrow(/ECONNREFUSED/)
 })
 
-test('the enforcement level is changed, with the previous one told, and decides at once', async () => {
+test('the enforcement level is changed, the reply has the previous one, and the new one applies at once', async () => {
   const before = vendors.recorder.seen.length
   const lowered = await internal('POST', '/internal/enforcement', { level: 'monitor', reason: 'trial' })
   expect(lowered).toMatchObject({
@@ -208,7 +208,7 @@ test('the enforcement level is changed, with the previous one told, and decides 
 })
 
 test.each(['all', 'agent:dev', 'connector:codehost', 'gateway:local', 'dev', 'codehost'])(
-  'the kill switch with scope %s stops the next request, is told, and is lifted',
+  'the kill switch with scope %s stops the next request, is reported, and is lifted',
   async (scope) => {
     const before = vendors.recorder.seen.length
     const body = { active: true, scope, reason: 'drill' }

@@ -178,7 +178,7 @@ test('a kill switch cancels what an agent started at a provider, and its answer 
   await laptop.api('POST', '/api/dashboard/kill-switch', { active: false, scope: 'connector:llm_a' })
 })
 
-test('the stop outlives the death of control plane and gateway', async () => {
+test('the kill switch remains after a crash of control plane and gateway', async () => {
   await laptop.cli(['kill', 'on', '--reason', 'overnight'])
   await Promise.all([laptop.crash('controlplane/main'), laptop.crash('sidecar/main')])
   const before = vendors.recorder.seen.length

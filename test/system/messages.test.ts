@@ -353,7 +353,7 @@ describe('the command line', () => {
     expect(await lift('agent:dev')).toMatch(/^No kill switch has the scope agent:dev/)
   })
 
-  test('tells what stays stopped after a stop was lifted', async () => {
+  test('lists the kill switches that remain after a lift', async () => {
     await cli(['kill', 'on', '--scope', 'connector:chat', '--reason', 'noise'])
     const lifted = await cli(['kill', 'off'])
     expect(lifted.stdout).toMatch(
@@ -374,7 +374,7 @@ describe('the command line', () => {
     expect(stdout + stderr).toContain('closing is for people')
   })
 
-  test('asks the control plane which approver groups have members when it tests policies', async () => {
+  test('reads from the control plane which approver groups have members when it tests policies', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'chaperone-policy-'))
     const held = 'require_approval, approverGroups: [nightshift, dayshift]'
     writeFileSync(join(folder, 'p.yaml'), POLICY(held, 'requires_approval'))

@@ -152,7 +152,7 @@ describe('a manifest', () => {
     expect(upstream.connections).toBe(before)
   })
 
-  test('is taken with the permission, for every way in', async () => {
+  test('is accepted with the permission, over every transport', async () => {
     laptop.writeManifest('plain.yaml', manifest(spec(upstream.port, ', allowPlaintextCredential: true')))
     await eventually('the connector', async () =>
       (await ask('manifest.example'))?.status === 200 ? true : null,
@@ -166,7 +166,7 @@ describe('a manifest', () => {
     expect(upstream.seen).toHaveLength(seen + 3)
   })
 
-  test('that takes the permission back is refused, and the stored connector stays as it was', async () => {
+  test('that removes the permission is refused, and the stored connector stays unchanged', async () => {
     laptop.writeManifest('plain.yaml', manifest(spec(upstream.port, '')))
     await eventually('the problem', async () => {
       const { body } = await laptop.api('GET', '/api/dashboard/manifests')

@@ -117,7 +117,7 @@ describe('an allowed call', () => {
 })
 
 describe('a call that is not allowed', () => {
-  test('is PERMISSION_DENIED with the reason, reaches nobody, and has one record', async () => {
+  test('is PERMISSION_DENIED with the reason, reaches no upstream, and has one record', async () => {
     const { error } = await unary(world.client, 'Delete', 'x')
     expect(error?.code).toBe(status.PERMISSION_DENIED)
     expect(error?.details).toContain('generic.notes.delete')
@@ -153,7 +153,7 @@ describe('a call that is not allowed', () => {
     expect(rows[0]).toMatchObject({ note: 'approved', approval_id: hold.id, status: 200 })
   })
 
-  test('is PERMISSION_DENIED with the words of the person who said no', async () => {
+  test('is PERMISSION_DENIED with the note of the approver who denied it', async () => {
     const before = callsOf('Publish')
     const running = unary(world.client, 'Publish', 'something else')
     const hold = await eventually('the hold', () => world.gateway.fake.pendingHolds()[0] ?? null)
@@ -166,7 +166,7 @@ describe('a call that is not allowed', () => {
     expect(callsOf('Publish')).toBe(before)
   })
 
-  test('whose client goes on talking reaches the person all the same, who is told that more will follow', async () => {
+  test('whose client continues to send is held, and the card says that more messages follow', async () => {
     const call = duplex(world.client, 'Talk')
     const ended = statusOf(call)
     call.write(Buffer.from('one'))
@@ -193,7 +193,7 @@ describe('a call that is not allowed', () => {
     expect(rows[0]).toMatchObject({ note: 'approved', approval_id: hold.id, status: 200 })
   })
 
-  test('whose client goes on talking is refused in the words of the person, and reaches nobody', async () => {
+  test('whose client continues to send is refused with the note of the approver, and reaches no upstream', async () => {
     const before = callsOf('Talk')
     const call = duplex(world.client, 'Talk')
     const ended = statusOf(call)
@@ -241,7 +241,7 @@ describe('a call that is not allowed', () => {
     expect(rows.at(-1)).toMatchObject({ decision: 'DENY', reason: 'ambiguous', status: 415 })
   })
 
-  test('ends at its own deadline while a person thinks, and reaches nobody', async () => {
+  test('ends at its own deadline while the approval is pending, and reaches no upstream', async () => {
     const before = callsOf('Publish')
     const { error } = await unary(world.client, 'Publish', 'no patience', { deadlineMs: 3_000 })
     expect(error?.code).toBe(status.DEADLINE_EXCEEDED)

@@ -33,7 +33,7 @@ describe('action specs', () => {
     expect(actionFromSpec(spec, null)).toMatchObject({ connector: 'custom', effect: 'write', risk: 'medium' })
   })
 
-  test('an agent cannot take back a hint that the catalogue gives', () => {
+  test('an agent cannot remove a hint of the catalogue', () => {
     const spec = ActionSpec.parse({
       type: 'codehost.repo.delete',
       resource: { provider: 'codehost' },

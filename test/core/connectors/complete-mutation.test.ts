@@ -13,7 +13,7 @@ describe('the commit in a mutation', () => {
     })
   })
 
-  it('is added to the input in the variables, and numbers and blanks stay as they are', () => {
+  it('is added to the input in the variables, and numbers and blanks stay unchanged', () => {
     const query =
       'mutation M($input: MergePullRequestInput!) { mergePullRequest(input: $input) { clientMutationId } }'
     const text = `{ "variables" : { "x": 12345678901234567890, "in\\u0070ut" : {"pullRequestId":"a\\"}b"} }, "query": ${JSON.stringify(query)} }`

@@ -40,7 +40,7 @@ describe('a field and its floor', () => {
     },
   )
 
-  test.each(ORDERED)('%s without a floor stays as written', (field, values) => {
+  test.each(ORDERED)('%s without a floor stays unchanged', (field, values) => {
     for (const written of values) {
       const given = spec(nested(field, written))
       expect(atFloor(given, NO_FLOORS)).toEqual({ spec: given, below: [] })

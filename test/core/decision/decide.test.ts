@@ -221,7 +221,7 @@ describe('several actions in one request', () => {
   })
   const inputs = (...types: string[]) => types.map((type) => inputOf({ type }))
 
-  test('the strictest decides, and the reason names its owner', () => {
+  test('the strictest rule decides, and the reason names its owner', () => {
     const decision = decideAll(rules, inputs('mcp.tools.list', 'mcp.tools.delete', 'mcp.tools.send'))
     expect(decision).toMatchObject({ verdict: 'deny', permission: 'perm_no' })
     expect(decision.reason).toMatch(

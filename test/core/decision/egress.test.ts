@@ -67,7 +67,7 @@ test.each([
   ['play.googleapis.com', 443, /Gemini CLI reports its usage there/],
   ['models.opencode.ai', 443, /OpenCode looks up its list of models there/],
 ] as const)(
-  '%s is refused with what an agent program wants of it, and no way to add it',
+  '%s is refused with the purpose that agent programs use it for, and without advice to add it',
   (host, port, text) => {
     const decision = decideUnowned(snapshotWith(), host, port)
     expect(decision).toMatchObject({ verdict: 'deny', reason: expect.stringMatching(text) })
@@ -79,7 +79,7 @@ test.each([
 )
 
 test.each(['x.chatgpt.com', 'chatgpt.com.evil.test', 'evilchatgpt.com', 'constructor', '__proto__', ''])(
-  'the host %j is no known one',
+  'the host %j is not a known host',
   (host) => {
     expect(decideUnowned(snapshotWith(), host, 443).reason).toContain('egress.allowedHosts')
   },

@@ -77,7 +77,7 @@ describe('a governed pod', () => {
     }
   })
 
-  it('points no variable of a client anywhere but to us', () => {
+  it('points every variable of a client to the gateway', () => {
     for (const container of pods.flatMap(user)) {
       const env = new Map((container.env ?? []).map(({ name, value }) => [name, value]))
       expect(env.get('REQUESTS_CA_BUNDLE')).toBe('/etc/chaperone/trust/ca-bundle.crt')

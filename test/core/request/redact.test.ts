@@ -89,7 +89,7 @@ describe('a recorded path', () => {
     ['http://h/v1//x;token=CANARY/y', '/v1//x;token=REDACTED/y'],
     ['/v1/%zz;%74oken=CANARY', '/v1/%zz;%74oken=REDACTED'],
     ['/v1/%zz=CANARY', '/v1/%zz=REDACTED'],
-  ])('hides it in a request that could not be read: %s', (target, expected) => {
+  ])('redacts it in a request that could not be parsed: %s', (target, expected) => {
     expect(rawRecordPath({ ...RAW, target })).toBe(expected)
   })
 

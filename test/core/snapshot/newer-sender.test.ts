@@ -177,7 +177,7 @@ describe('a critical field that this version does not know', () => {
     expect(verdictIn(snapshot).verdict).toBe('allow')
   })
 
-  test('denies until its entry is sent without it, whichever other sections are sent meanwhile', () => {
+  test('denies until its entry is sent without the field, whichever other sections are sent before', () => {
     const broken = critical('connectors', 'auth.rotate')
     const entry = { ...connector, critical: ['auth.rotate'] }
     const same = buildSnapshot(sections(3, { connectors: [entry], policies: [] }), broken)

@@ -83,7 +83,7 @@ const check = async (policyYaml: string, record: object = {}) =>
   (await here.admin('POST', '/api/dashboard/policies/check', { policyYaml, ...record }))
     .body as unknown as PolicyCheckReply
 
-describe('the check of a policy that nobody has saved', () => {
+describe('the check of an unsaved policy', () => {
   test('says for every mistake in which line it is', async () => {
     const reply = await check(
       'rules:\n  - name: a\n    decision: perhaps\n    conditions: ["action.typo("]\n',
@@ -105,7 +105,7 @@ describe('the check of a policy that nobody has saved', () => {
     expect(wrong.tests[0]).toMatchObject({ passed: false, failure: expect.stringContaining('got deny') })
   })
 
-  test('holds what the text repeats against its record, and stores nothing', async () => {
+  test('compares the fields in the text with the record, and stores nothing', async () => {
     const before = (await here.admin('GET', '/api/dashboard/policies')).body['policies']
     const reply = await check(`priority: 5\n${TESTED}`, { priority: 100 })
     expect(reply).toMatchObject({ ok: false, problems: [{ line: null }] })
@@ -172,7 +172,7 @@ describe('effective permissions', () => {
   const ask = async (query: string) =>
     (await viewer('GET', `/api/dashboard/effective-permissions?${query}`)).body as unknown as EffectiveReply
 
-  test('say for every action what happens and who wins, to viewers as well', async () => {
+  test('show the decision and the deciding rule of every action, to viewers as well', async () => {
     const reply = await ask('agent=dev&type=codehost')
     expect(reply).toMatchObject({ agent: 'dev', gateway: 'default/local', connectors: ['codehost'] })
     const of = (type: string) => reply.actions.find((action) => action.type === type)
@@ -223,7 +223,7 @@ describe('the audit log on the page', () => {
     expect((await here.admin('GET', '/api/dashboard/audit?cursor=x')).status).toBe(400)
   })
 
-  test('tells the whole story of one action in order', async () => {
+  test('lists all events of one action in order', async () => {
     const demo = await here.admin('POST', '/api/dashboard/demo-action', { scenario: 1 })
     const id = demo.body['action_request_id']
     const story = EvidenceReply.parse((await here.admin('GET', `/api/dashboard/evidence/${id}`)).body)
@@ -237,7 +237,7 @@ describe('the audit log on the page', () => {
 })
 
 describe('who may ask', () => {
-  test('viewers learn nothing of texts, versions, audit and evidence, and change nothing', async () => {
+  test('viewers read no texts, versions, audit events or evidence, and change nothing', async () => {
     const asked: [string, string, object?][] = [
       ['POST', '/api/dashboard/policies/check', { policyYaml: RULE }],
       ['POST', '/api/dashboard/policies/replay', { policyYaml: RULE }],

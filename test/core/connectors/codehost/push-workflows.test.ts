@@ -169,7 +169,7 @@ describe('a push whose pack is read for its trees', () => {
     expect(tagged.map(effectsOf)).toEqual([[], ['publish']])
   })
 
-  test('counts as one that may beyond the budget, and where the pack is cut', () => {
+  test('counts as a possible change of workflows beyond the budget, and where the pack is truncated', () => {
     const many = Array.from({ length: 2_100 }, (_, n) => tree({ [`f${n}`]: BLOB }))
     const root = tree({ a: OTHERS })
     const tip = commit(root)

@@ -150,7 +150,7 @@ describe('a stream of events', () => {
     )
   })
 
-  test('an event that is too long to be a list passes while it is under way', () => {
+  test('an event that is too long to be a list passes as it arrives', () => {
     const events = createEventFilter()
     const long = `data: "tools"${'x'.repeat(TOOL_LIST_BOUNDS.chars)}`
     expect(events.push(long)).toHaveLength(long.length)

@@ -25,6 +25,6 @@ test.each<[string, number]>([
   expect(lineOfReason(LINES, reason)).toBe(line)
 })
 
-test('a reason has no line without lines', () => {
+test('a reason has no line number if the lines are unknown', () => {
   expect(lineOfReason({}, 'spec.domains[0]: is wrong')).toBeNull()
 })

@@ -192,7 +192,7 @@ describe('facts and risk', () => {
     expect(verdict({ agent: 'staging', hints: { production_target: true } }, risky).verdict).toBe('deny')
   })
 
-  test('an equal claim is not mentioned', () => {
+  test('an equal claim is not in the reason', () => {
     const plain = verdict({ agent: 'production' }, PRODUCTION_ONLY)
     for (const claim of ['production', 'Production', 'PRODUCTION']) {
       expect(verdict({ agent: 'production', claim }, PRODUCTION_ONLY)).toEqual(plain)

@@ -72,7 +72,7 @@ describe('kill switches beyond the limit of a gateway', () => {
     expect(new Set(bounded.map(({ scope }) => scope))).toEqual(new Set(entries.map(({ scope }) => scope)))
   })
 
-  test('stop everything that they stopped, and take no more bytes than the bound', () => {
+  test('stop all subjects that they stopped, and take no more bytes than the bound', () => {
     const name = fc.constantFrom('a', 'b', 'team/a', 'other/b')
     const scope = fc.oneof(
       fc.constant('all'),

@@ -76,7 +76,7 @@ describe('kill-switch scopes', () => {
     expect(matchKill([entry('agent:bot'), entry('gateway:local')], early)?.scope).toBe('gateway:local')
   })
 
-  test('a stop of everything is the one that is named', () => {
+  test('a kill switch with the scope all is the one that is named', () => {
     expect(matchKill([entry('codehost'), entry('all')], subject)?.scope).toBe('all')
   })
 
@@ -99,7 +99,7 @@ describe('kill-switch scopes', () => {
     expect(matchKill([], subject)).toBeNull()
   })
 
-  test('the union keeps every source apart and the oldest of each', () => {
+  test('the union keeps every source separate and the oldest entry of each', () => {
     const later = entry('all', 'api', '2026-02-01T00:00:00Z')
     const union = unionEffective([later, entry('all'), entry('all', 'cli'), entry('agent:bot')])
     expect(union).toEqual([entry('agent:bot'), entry('all'), entry('all', 'cli')])

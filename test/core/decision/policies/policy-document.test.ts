@@ -122,7 +122,7 @@ describe('policy tests', () => {
     })
   })
 
-  test('know the catalogue when it is given', () => {
+  test('use the catalogue when it is given', () => {
     const text = `rules: [{ name: high, conditions: ['action.risk == "high"'], decision: deny }]
 tests: [{ name: t, action: { type: x.y.z, resource: { provider: x } }, expect: { outcome: deny } }]`
     const { document } = parsePolicyYaml(text)

@@ -58,7 +58,7 @@ describe('JSON that every parser reads alike', () => {
     ).toBe('accepted')
   })
 
-  test('keys that are like names of every object are keys', () => {
+  test('keys with the names of members of Object.prototype are keys', () => {
     expect(parseStrictJson('{"__proto__":1,"constructor":2,"toString":3}', ['x'])).toMatchObject({
       kind: 'parsed',
     })
