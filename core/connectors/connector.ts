@@ -236,7 +236,7 @@ export type Connector<Name extends string = string> = {
   undescribed?(body: unknown, config: ConnectorConfig): unknown
   /** True if every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /** True if the request also reads what its actions do not name, as the selection of a GraphQL mutation does. */
+  /** True if the request also reads data which its actions do not name, for example the selection of a GraphQL mutation. */
   readsMore?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean

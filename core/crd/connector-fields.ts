@@ -10,7 +10,6 @@ import { described } from './described.ts'
  */
 export const ConnectorType = z.enum(CONNECTOR_TYPES)
 
-/** Name of a header. */
 export const headerName = z
   .string()
   .max(64)
@@ -29,7 +28,7 @@ export const AuthSpec = z.strictObject({
   ),
   username: described(
     z.string().max(256).optional(),
-    'User of type `basic`. Without it the credential is `user:password`, or a key in place of the user.',
+    'User name of type `basic`. If absent, the credential itself is `user:password`, or a key that is sent in place of the user name.',
     'deploy',
   ),
 })

@@ -39,17 +39,17 @@ const Egress = z.strictObject({
 const FailurePolicy = z.strictObject({
   highRiskAfterSeconds: described(
     z.int().min(0).max(86_400).default(30),
-    'Seconds without a beat of the control plane after which actions of high risk, unmapped actions and actions that need an approval are denied. At most `writesAfterSeconds`.',
+    'Seconds without a heartbeat of the control plane after which actions of high risk, unmapped actions and actions that need an approval are denied. At most `writesAfterSeconds`.',
     30,
   ),
   writesAfterSeconds: described(
     z.int().min(0).max(86_400).default(120),
-    'Seconds without a beat of the control plane after which all writes are denied. At most `everythingAfterSeconds`.',
+    'Seconds without a heartbeat of the control plane after which all writes are denied. At most `everythingAfterSeconds`.',
     120,
   ),
   everythingAfterSeconds: described(
     z.int().min(0).max(86_400).default(600),
-    'Seconds without a beat of the control plane after which every action is denied.',
+    'Seconds without a heartbeat of the control plane after which every action is denied.',
     600,
   ),
 })

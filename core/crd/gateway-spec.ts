@@ -42,7 +42,7 @@ export const GatewaySpec = z.strictObject({
   ),
   interception: described(
     z.enum(['transparent', 'proxyEnv', 'auto']).default('transparent'),
-    'Way from a pod to its sidecar. `transparent` redirects every connection inside the network namespace of the pod. `proxyEnv` sets proxy variables in the containers, which programs can ignore. `auto` captures pods whose runtime has a Linux kernel, and chooses `proxyEnv` under gVisor if a NetworkPolicy of the installation isolates the pod or `autoAllows` has it; otherwise, and with `hardening: strict`, it refuses the pod.',
+    'How the connections of a pod reach its sidecar. `transparent` redirects every connection inside the network namespace of the pod. `proxyEnv` sets proxy variables in the containers, which programs can ignore. `auto` captures pods whose runtime has a Linux kernel, and chooses `proxyEnv` under gVisor if a NetworkPolicy of the installation isolates the pod or `autoAllows` has it; otherwise, and with `hardening: strict`, it refuses the pod.',
     'transparent',
   ),
   autoAllows: described(
@@ -50,7 +50,7 @@ export const GatewaySpec = z.strictObject({
       .array(z.enum(['proxyEnv']))
       .max(1)
       .default([]),
-    'Weaker ways that `interception: auto` may choose without a NetworkPolicy around the pod. `hardening: strict` allows none.',
+    'Weaker forms of interception that `interception: auto` may choose without a NetworkPolicy around the pod. `hardening: strict` allows none.',
     ['proxyEnv'],
   ),
   egress: GATEWAY_FIELDS.egress,

@@ -24,7 +24,7 @@ export type Injection =
       readonly pod: Pod
       /** Sentences about settings that the injector removed from the pod, for the user who applied it. */
       readonly warnings: readonly string[]
-      /** Sentence about the way that `interception: auto` chose; null with any other interception. */
+      /** Sentence about the interception that `interception: auto` chose; null with any other interception. */
       readonly choice: string | null
     }
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }

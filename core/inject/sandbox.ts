@@ -54,7 +54,6 @@ export function isSandboxWorkload(workload: string): boolean {
   return /^Sandbox(Template)? /.test(workload)
 }
 
-/** Reads a Sandbox from its metadata. */
 export function readSandbox({ uid, annotations = {}, ownerReferences = [] }: SandboxMetadata): Sandbox {
   const owner = ownerReferences.find(
     ({ apiVersion, kind, controller }) =>

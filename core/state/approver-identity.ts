@@ -1,4 +1,4 @@
-/** Facts about an approver that determine whether two answers are of the same person. */
+/** Facts about an approver that determine whether two answers are of the same user. */
 export type ApproverIdentity = {
   readonly id: string
   /** Sign-in method: an account of this installation, or a token or client certificate of the cluster. */

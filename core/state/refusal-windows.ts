@@ -51,7 +51,6 @@ export type RefusalWindows<T> = {
   take(agent: string, nowMs: number, isForced?: boolean): boolean
   /** Ends the windows whose duration has passed. */
   expire(nowMs: number): void
-  /** Ends all windows. */
   close(): void
   /** Time at which the next window ends; null if there is no window. */
   readonly nextEndMs: number | null

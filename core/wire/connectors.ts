@@ -28,7 +28,6 @@ export const ConnectorView = z.object({
    */
   minted: z
     .object({
-      /** Kind of the source. */
       kind: z.enum(['oauth2', 'githubApp', 'env', 'file', 'exec']),
       /** Time of issue of the current secret, or of its last read; ISO 8601. Null without one. */
       issued_at: z.string().nullable(),

@@ -7,15 +7,15 @@ export type NeededAction = {
   readonly changes_workflows: boolean
 }
 
-/** What a short-lived token must cover for one request. */
+/** Repositories and permissions that a short-lived token needs for one request. */
 export type TokenNeed = {
   /** Repositories as `owner/name`, in lower case and sorted; null for a token that is not bound to repositories. */
   readonly repositories: readonly string[] | null
   /** Permissions as `name:access`, or scopes of OAuth 2.0; sorted. */
   readonly permissions: readonly string[]
   /**
-   * True for a request that also reads what its actions do not name, as the selection of a GraphQL mutation does. The
-   * token then has the read access of all permissions of the Connector.
+   * True for a request that also reads data which its actions do not name, for example the selection of a GraphQL mutation.
+   * The token then has the read access of all permissions of the Connector.
    */
   readonly readsMore: boolean
 }

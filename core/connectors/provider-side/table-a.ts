@@ -18,7 +18,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     tool_search                  -
     image_generation             -
     mcp                          provider_tool.mcp
-    # With false it reads the provider's own index alone; web_search_preview ignores the member.
+    # With external_web_access false the tool reads only the provider's own index; web_search_preview ignores the member.
     web_search                   provider_tool.web_search  unless=external_web_access
     web_search*                  provider_tool.web_search
     file_search                  provider_tool.file_search
@@ -42,17 +42,17 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     network_policy.allowed_domains.*  provider_tool.code        name
     allowed_hosts.*                   provider_tool.code        name
     network.allowed_domains.*         provider_tool.code        name
-    # Programs and browsers of the environment reach every host.
+    # Programs and browsers of the environment can reach every host.
     network.access                    provider_tool.code,provider_tool.web_fetch  none  =enabled
     setup_commands.*.command          provider_tool.code        none
-    # Graders that are programs.
+    # A grader of type python is a program.
     grader.type                       provider_tool.code        none  =python
     graders.type                      provider_tool.code        none  =python
     graders.*.type                    provider_tool.code        none  =python
     testing_criteria.*.type           provider_tool.code        none  =python
-    # Services to which a fine-tuning job reports.
+    # A fine-tuning job reports to these services.
     integrations.*.type               provider_tool.connector   text
-    # A sign-in of the provider's browser.
+    # Answers to a sign-in prompt of the provider's browser.
     response.action                   hosted_approval.answer    none  =submit
     discovery_url                     provider_fetch.url        host
     ^.url                             provider_fetch.url        host

@@ -5,7 +5,7 @@ export type SummarisedAction = {
   readonly parameters: Readonly<Record<string, unknown>>
 }
 
-/** What an action does, in one sentence, and the page of its object at the provider. */
+/** Describes an action in one sentence. `url` is the page of its object at the provider. */
 export type ActionSummary = { readonly sentence: string; readonly url: string | null }
 
 /**
@@ -36,7 +36,7 @@ const MAX_VALUE = 120
 
 /** Methods of a merge, as parameters name them. */
 const MERGE_METHODS = ['merge', 'squash', 'rebase']
-/** What a review does by its event; without a known event it is a draft, or unknown. */
+/** Verb of a review by its event. A review without an event is a draft. */
 const REVIEWS: Readonly<Record<string, string>> = {
   APPROVE: 'Approve',
   REQUEST_CHANGES: 'Request changes to',

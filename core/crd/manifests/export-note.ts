@@ -15,7 +15,6 @@ const PREFIX: Readonly<Record<ExportEffect, string>> = {
   stricter: '# Stricter when applied: ',
 }
 
-/** Formats a note as one line. */
 export function noteLine({ effect, text }: ExportNote): string {
   return `${PREFIX[effect]}${text.replace(/\s+/g, ' ')}\n`
 }

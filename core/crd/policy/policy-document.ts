@@ -67,7 +67,7 @@ export const PolicyRule = z.strictObject({
 export const PolicyDocument = z.strictObject({
   description: described(
     z.string().max(2_000).optional(),
-    'Purpose of the policy, for people.',
+    'Purpose of the policy, for its readers.',
     'Writes require an approval',
   ),
   scope: described(PolicyScope.prefault({}), 'Actions that the policy decides on; all lists must match.'),

@@ -10,7 +10,6 @@ const FIELDS = [
   { at: ['tests', '*', 'action'], inDocument: 'risk_hints', inSpec: 'riskHints' },
 ] as const
 
-/** Returns the policy document of a `Policy.spec`. */
 export function policyDocumentOf({ description, scope, grants, rules, tests }: PolicySpec): PolicyDocument {
   return {
     ...(description === undefined ? {} : { description }),

@@ -171,7 +171,10 @@ function skipPlain(bytes: Uint8Array, from: number, limit: number): number {
   return at
 }
 
-/** Skips bytes of `IN_STRING`, and may stop up to one block of words early: long texts are most of what models receive. */
+/**
+ * Skips bytes of `IN_STRING`, and may stop up to one block of words early. Reads in blocks, because long strings make up
+ * most of the requests to models.
+ */
 function skipPlainBlocks(bytes: Uint8Array, from: number, limit: number): number {
   const { start, words } = wordsOf(bytes, from, limit)
   for (let at = from; at < start; at++) {

@@ -12,8 +12,9 @@ import {
 const Asker = z.string().min(1).max(64)
 
 /**
- * Rules that hold a request with one action. `source` is the source of the decision; `permission` and `default` ask
- * themselves, beside the policies. `ref` is the reference `pol_…@version` of a policy.
+ * Rules that hold a request with one action. `source` is the source of the decision. With `permission` and `default`, the
+ * permission or the default requires an approval in addition to the policies. `ref` is the reference `pol_…@version` of a
+ * policy.
  */
 export const HeldBy = z.object({
   /**

@@ -102,7 +102,7 @@ export const ApprovalCard = z.object({
   note: z.string().nullable(),
   /** Time at which the agent's last client disconnected; null while a request of the agent is pending. */
   left_at: z.string().nullable().optional(),
-  /** What the action does, in one sentence of untrusted text; null for an action without a sentence. */
+  /** Summary of the action in one sentence of untrusted text; null for an action without a summary. */
   summary: z.string().nullable().optional(),
   /** Page of the action's object at the provider; null if unknown. */
   object_url: z.string().nullable().optional(),

@@ -18,7 +18,7 @@ export const NarrowedTokenBody = z.strictObject({
     )
     .min(1)
     .max(64),
-  /** True for a request that also reads what its actions do not name (GraphQL). */
+  /** True for a request that also reads data which its actions do not name (GraphQL). */
   reads_more: z.boolean(),
 })
 

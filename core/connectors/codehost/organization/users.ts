@@ -53,6 +53,4 @@ export const USERS = `
   PUT    /notifications                                                notification.mark_read     write low
   GET    /notifications/threads/{thread_id}                            notification.get           read  low
   PATCH  /notifications/threads/{thread_id}                            notification.mark_read     write low @same
-
-  # GraphQL queries are not taken apart: whatever they do is one action that nobody allows by accident.
 `

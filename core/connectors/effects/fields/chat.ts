@@ -50,7 +50,7 @@ export const CHAT_FIELDS: readonly FieldRule[] = [
     effects: ['egress'],
     reason:
       'A channel is shared with another organization, or a look-up has not shown that it is not (`channel`, `channels`, `channel_id`, `channel_ids`).',
-    // The class is possible until the look-up of `external-channels.ts`, and no parameter determines it.
+    // The look-up of `external-channels.ts` decides whether the class applies; no parameter determines it.
     applies: () => false,
   },
 ]
