@@ -122,7 +122,7 @@ export type HoldPort = {
    *
    * @param problem Returns the reason why the request could not be sent now; null when it can. With a reason the
    *   approval is not spent.
-   * @param prepare Fetches what the request needs to be sent, before `problem` is called. Never rejects.
+   * @param prepare Fetches the token that the request needs, if any, before `problem` is called. Never rejects.
    */
   wait(
     hold: HoldBody,

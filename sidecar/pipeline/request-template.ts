@@ -51,7 +51,7 @@ export class RequestTemplate {
     return read
   }
 
-  /** Returns what `keep` was given for the same request under the same snapshot; otherwise null. */
+  /** Returns the value that `keep` stored for the same request under the same snapshot; otherwise null. */
   prepared(request: CanonicalRequest, snapshot: Snapshot): Prepared | null {
     return this.#request === request && this.#snapshot === snapshot ? this.#prepared : null
   }

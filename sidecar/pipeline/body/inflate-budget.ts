@@ -6,7 +6,7 @@ import { inflate, objectId } from './git-objects.ts'
 
 const WINDOW_MS = 60_000
 
-/** Limit of the bytes to which the git packs of each agent may inflate in a minute, over all pushes. */
+/** Maximum number of bytes to which the git packs of each agent may inflate in a minute, over all pushes. */
 export type InflateBudget = {
   /**
    * Returns pack tools that count for the agent of the exchange. Their `inflate` throws `rate_limited` beyond the

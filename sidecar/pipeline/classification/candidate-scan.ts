@@ -7,7 +7,7 @@ import type { ResponseStage } from '../response/response-stage.ts'
 import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'
 
 /**
- * Limit of a body scan in bytes. Bodies that determine a candidate are shorter; a scan of a large upload would cost
+ * Maximum number of bytes of a body scan. Bodies that determine a candidate are shorter; a scan of a large upload would cost
  * more than forwarding it.
  */
 const MAX_SCANNED = 256 * 1024

@@ -42,7 +42,7 @@ export type CachedDecisions = {
 }
 
 const remembered = new WeakMap<BoundConnector, Map<string, ProvisionalClassification>>()
-/** Limit of cached request lines for each connector, because agents choose paths. A full cache is cleared. */
+/** Maximum number of cached request lines for each connector, because agents choose paths. A full cache is cleared. */
 const MAX_LINES = 512
 const MAX_TARGET = 256
 

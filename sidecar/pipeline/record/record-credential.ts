@@ -6,7 +6,7 @@ import type { NarrowedSecret } from '../ports.ts'
 /** Credentials by entry and by narrowed token, so that equal records share one object. */
 const ofEntries = new WeakMap<ConnectorEntry, RecordCredential>()
 const ofTokens = new WeakMap<NarrowedSecret, RecordCredential>()
-/** Limit of the words of a scope in a record. */
+/** Maximum number of words of a scope in a record. */
 const MAX_SCOPE = 128
 
 /**

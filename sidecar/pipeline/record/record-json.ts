@@ -62,7 +62,7 @@ type Parts = {
 const known = new Map<string | null, Parts[]>()
 const MAX_REASONS = 128
 /**
- * Limit of cached texts for one reason. The texts differ by agent, and by the action before and after the body was
+ * Maximum number of cached texts for one reason. The texts differ by agent, and by the action before and after the body was
  * read.
  */
 const MAX_PARTS = 16

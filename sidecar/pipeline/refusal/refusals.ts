@@ -27,7 +27,7 @@ export type Refusals = RefusalPort & {
 const PORT = /:\d{1,5}$/
 /** Reason of a request whose client disconnected before a response. */
 const LEFT = 'left'
-/** Limit of cached record ids, each of the first refusal of an agent at a host that no connector owns. */
+/** Maximum number of cached record ids, each of the first refusal of an agent at a host that no connector owns. */
 const REMEMBERED_HOSTS = 10_000
 
 /**

@@ -185,8 +185,8 @@ function recordId({ recordId }: Exchange): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns the field `explain`: the ids of the rules, and the page of the dashboard with manifest, rule and remedy. The rules
- * are for people; a model would read their text on every refusal.
+ * Returns the field `explain`: the ids of the rules, and the page of the dashboard with manifest, rule and remedy. The text
+ * of the rules is not included, because only users need it and a model would read it on every refusal.
  */
 function explanation({ recordId }: Exchange, { ruleIds }: Refused): Readonly<Record<string, string>> {
   if (ruleIds === undefined) return {}

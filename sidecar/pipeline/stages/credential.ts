@@ -123,7 +123,7 @@ function addCredential(edit: OutboundEdit, { bound, request, secret, scheme }: I
 type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => EchoForms
 
 /**
- * Limit of cached forms for each connector. Most connectors send their credential in one or two ways; those with
+ * Maximum number of cached forms for each connector. Most connectors send their credential in one or two ways; those with
  * narrowed tokens have several tokens. A connector that computes a value for each request must not fill the memory.
  */
 const MAX_WAYS = 16

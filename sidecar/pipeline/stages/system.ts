@@ -80,7 +80,7 @@ function hasNoCredential(connector: BoundConnector): boolean {
   return connector.entry.secret === null && connectorScheme(connector).type !== 'none'
 }
 
-/** Reports whether the request is what the order may send: of a test only a read. */
+/** Reports whether the order may send the request. A credential test may only send a read. */
 function isAllowedBy({ kind }: SystemOrder, { actions = [] }: Exchange): boolean {
   return kind === 'cancel' || (actions.length > 0 && actions.every(({ effect }) => effect === 'read'))
 }
