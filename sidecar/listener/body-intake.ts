@@ -10,7 +10,7 @@ export type BodySource = {
   hold(): void
 }
 
-/** Limit of buffered body bytes while nothing reads the body. Beyond the limit the connection is paused. */
+/** Maximum number of buffered body bytes while nothing reads the body. Beyond the limit the connection is paused. */
 const READ_AHEAD_BYTES = 64 * 1024
 /**
  * Size of a stream's buffer in bytes. A small buffer would be slow, because each pause and resume of an upload costs a

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 
 export type QuotaLimits = {
-  /** Limit of authenticated connections, all agents together. */
+  /** Maximum number of authenticated connections, all agents together. */
   readonly maxConnections: number
   readonly maxConnectionsPerAgent: number
-  /** Limit of CONNECT tunnels. Each tunnel also counts as a connection. */
+  /** Maximum number of CONNECT tunnels. Each tunnel also counts as a connection. */
   readonly maxTunnelsPerAgent: number
-  /** Limit of connections that have not presented an agent's key yet, including those of probes and scrapers. */
+  /** Maximum number of connections that have not presented an agent's key yet, including those of probes and scrapers. */
   readonly maxUnauthenticated: number
   readonly unauthenticatedTimeoutMs: number
 }
@@ -64,7 +64,7 @@ type State = {
 
 /** Time in milliseconds that an evicted connection has to finish before it is destroyed. */
 const GRACE_MS = 5_000
-/** Limit of connections with the token of the internal API. Further ones count as unauthenticated. */
+/** Maximum number of connections with the token of the internal API. Further ones count as unauthenticated. */
 const MAX_TRUSTED = 32
 
 /**

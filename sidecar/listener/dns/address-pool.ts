@@ -19,8 +19,8 @@ export type AddressRange = {
 }
 
 /**
- * Limit of names in a range. At the limit a new name takes the addresses of the oldest one. There is a limit, because a
- * wildcard allows any number of names.
+ * Maximum number of names in a range. At the limit a new name takes the addresses of the oldest one. There is a limit,
+ * because a wildcard allows any number of names.
  */
 const SIZE = 60_000
 

@@ -29,8 +29,8 @@ const BY_HTTP: Readonly<Record<number, number>> = {
 }
 
 /**
- * Limit of `grpc-message` in characters. Clients accept 8 KiB of header fields in total, and the response has other
- * fields too.
+ * Maximum length of `grpc-message` in characters. Clients accept 8 KiB of header fields in total, and the response has
+ * other fields too.
  */
 const MAX_MESSAGE = 2_000
 
