@@ -20,7 +20,7 @@ const CALL_MS = 2_000
 const WAIT_MS = 5_000
 /** Milliseconds between two refreshes of one Connector. An upstream may answer 401 for other reasons. */
 const PAUSE_MS = 10_000
-/** Limit of Connectors whose last refresh is stored. */
+/** Maximum number of Connectors whose last refresh is stored. */
 const MAX_CONNECTORS = 1_000
 
 type Refresh = {

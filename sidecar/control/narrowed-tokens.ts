@@ -26,7 +26,7 @@ export type NarrowedTokens = NarrowedTokenPort & { readonly size: number }
 const CALL_MS = 5_000
 /** Milliseconds after a failed call in which the last token is sent without another call. */
 const PAUSE_MS = 2_000
-/** Limit of needs of one Connector, and of Connectors. The least recently used one is evicted. */
+/** Maximum numbers of needs of one Connector, and of Connectors. The least recently used entry is evicted. */
 const MAX_NEEDS = 256
 const MAX_CONNECTORS = 1_000
 const NOT_CONNECTED = 'The control plane, which issues tokens for single requests, is not connected.'
@@ -50,7 +50,7 @@ export function createNarrowedTokens({
   const cache = createAnswers()
   const pending = new Map<string, Promise<NarrowedAnswer>>()
 
-  /** Reports whether the token may still be sent: of the present source, and valid. A reason does not expire. */
+  /** Reports whether the token is valid and from the current source of the Connector. A stored reason does not expire. */
   function isUsable({ entry }: TokenRequest, { answer }: Kept): boolean {
     if (answer.kind === 'whole') return true
     const { source, expiresAtMs } = answer.token

@@ -8,7 +8,7 @@ export type OwnInstance = {
   set(instance: Instance): void
 }
 
-/** Starts with the pod alone: the control plane sends its Sandbox and its claim. */
+/** Contains only the pod at first. The control plane sends the Sandbox and the claim of the pod. */
 export function createOwnInstance(config: Pick<PodConfig, 'pod'> | null): OwnInstance {
   let current: Instance | null = null
   if (config !== null)

@@ -14,7 +14,7 @@ export type Waiter = {
   fail(error: unknown): void
   /** Returns the reason why the request could not be sent now; null when it can. */
   problem(): string | null
-  /** Fetches what the request needs to be sent. Called before `problem`; never rejects. */
+  /** Fetches the token that the request needs, if any. Called before `problem`; never rejects. */
   prepare(): Promise<void>
 }
 
@@ -118,14 +118,14 @@ export class HoldGroup {
     this.#signal({ kind: 'empty' })
   }
 
-  /** Requests an approval. One that is granted already is used at once. */
+  /** Requests an approval. Uses an approval at once that is already granted. */
   async #open(): Promise<void> {
     const opened = await this.#deps.calls.ask(this.#hold)
     if (opened.outcome === 'approved') await this.#prepare()
     this.#opened(opened)
   }
 
-  /** Fetches what the request needs that would be sent next. */
+  /** Calls `prepare` of the request that would be sent next. */
   async #prepare(): Promise<void> {
     await [...this.#waiters].at(-1)?.prepare()
   }

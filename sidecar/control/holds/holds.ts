@@ -25,7 +25,7 @@ export type HoldsDeps = {
   readonly graceMs?: number
 }
 
-/** Limit of stored verdicts that arrived before the reply that names their approval. */
+/** Maximum number of stored verdicts that arrived before the reply that names their approval. */
 const MAX_EARLY = 1_000
 
 export function createHolds(deps: HoldsDeps): Holds {

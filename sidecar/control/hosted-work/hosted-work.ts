@@ -21,7 +21,7 @@ export type HostedWork = HostedWorkPort & {
   remove(key: string): void
   /** Number of entries that were discarded because a limit was reached. No kill switch cancels their work. */
   readonly dropped: number
-  /** Number of started works whose id is not known. No kill switch cancels them. */
+  /** Number of started works without a known id. No kill switch cancels them. */
   readonly unidentifiedCount: number
 }
 

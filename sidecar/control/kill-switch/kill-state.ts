@@ -48,7 +48,6 @@ export type KillState = KillPort & {
   setLocal(scope: string, reason: string): number
   /** Removes a local kill switch that the control plane has not stored. */
   clearLocal(scope: string): void
-  /** Returns the local kill switch of this scope. */
   localKillSwitch(scope: string): LocalKillSwitch | undefined
   /** Returns local kill switches that the control plane is not known to have. */
   unforwarded(): readonly LocalKillSwitch[]
@@ -84,8 +83,8 @@ export type KillStateDeps = {
 /** Name of the gateway before the control plane has sent one. */
 const UNNAMED = 'default/local'
 /**
- * Limit of stored ids of settled announcements. An announcement whose id was evicted becomes effective again, until it
- * is reported and the control plane confirms that it is settled.
+ * Maximum number of stored ids of settled announcements. An announcement whose id was evicted becomes effective again,
+ * until it is reported and the control plane confirms that it is settled.
  */
 const MAX_SETTLED = 1_000
 /**

@@ -9,7 +9,7 @@ import type { AcquireQuotaLease } from './quota-lease-client.ts'
  */
 const MAX_AGENTS = 10_000
 const WINDOW_MS = 60_000
-/** Limit of requests per minute above which each process uses an equal share instead of leases. */
+/** Number of requests per minute above which each process uses an equal share instead of leases. */
 const MAX_LEASED = 6_000
 
 export type RateLimits = {
