@@ -14,7 +14,10 @@ type Headers = Map<string, AgentEntry>
  * string that is joined for each request.
  */
 const verified = new WeakMap<Snapshot, Map<string | null, Headers>>()
-/** Limit of headers on the shared port, and on the port of one agent, which can spell its header in many ways. */
+/**
+ * Maximum number of cached headers on the shared port, and on the port of one agent, which can spell its header in many
+ * ways.
+ */
 const MAX_VERIFIED = { shared: 2_000, ofAgent: 32 } as const
 
 /**

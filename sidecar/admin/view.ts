@@ -51,8 +51,8 @@ export type ViewDeps = {
 }
 
 /**
- * Limit of warnings about configuration that only a newer version of the gateway supports. The limit of all warnings in
- * a report is higher.
+ * Maximum number of warnings about configuration that only a newer version of the gateway supports. The limit of all
+ * warnings in a report is higher.
  */
 const MAX_NOT_UNDERSTOOD = 32
 

@@ -17,9 +17,9 @@ export type ForeignSocketsDeps = {
 const EVERY_MS = 3_000
 
 /**
- * Looks periodically for sockets of the proxy's user that belong to another process: an image whose `USER` is the uid
- * of the proxy leaves without capture. This detects, it proves nothing: a socket that opens and closes between two
- * looks is not seen. A finding stays, because the process does.
+ * Searches periodically for sockets of the proxy's user that belong to another process: an image whose `USER` is the uid of
+ * the proxy bypasses the capture. The search does not prove the absence of such a process: it misses a socket that opens
+ * and closes between two searches. A finding stays, because the process does.
  */
 export function watchForeignSockets({
   log,

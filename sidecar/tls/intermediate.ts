@@ -35,7 +35,7 @@ export type IntermediateDeps = {
 }
 
 const RETRY_MS = 1_000
-/** Interval at which a due renewal is attempted, by the clock: long timers stand still while a node is suspended. */
+/** Interval at which the clock is checked for a due renewal. A long timer would not advance while a node is suspended. */
 const CHECK_MS = 60_000
 /**
  * Maximum random delay of a request in milliseconds. The delay spreads the requests of a fleet after a change of

@@ -1,4 +1,3 @@
-/** Adds 1 to the count of a key. */
 export function bump(counter: Map<string, number>, key: string): void {
   counter.set(key, (counter.get(key) ?? 0) + 1)
 }

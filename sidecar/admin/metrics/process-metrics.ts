@@ -8,7 +8,7 @@ export type ProcessCounters = {
   readonly connectorErrors: Map<string, Map<string, number>>
   readonly rateLimited: Map<string, number>
   readonly loopBlocked: Map<string, number>
-  /** By label text. */
+  /** Counts by the text of the labels. */
   readonly overQuota: Map<string, number>
 }
 

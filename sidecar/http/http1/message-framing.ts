@@ -3,7 +3,7 @@ export type MessageFields = {
   contentLength: string | null
   transferEncoding: string | null
   connection: string | null
-  /** Problem of a field by itself; null without one. */
+  /** Problem of a single field; null if every field is valid. */
   problem: string | null
 }
 
