@@ -23,11 +23,14 @@ export type SecretWatchTiming = {
   /** Range of the random timeout of a watch, in seconds. */
   readonly watchS: readonly [number, number]
   /**
-   * Milliseconds without data after which a watch is half-open. Where no Secret changes, the API server sends a bookmark every
-   * two minutes.
+   * Milliseconds without data after which a watch counts as half-open. While no Secret changes, the API server sends a
+   * bookmark every two minutes.
    */
   readonly idleMs: number
-  /** Milliseconds after which the absence of a Secret is read, because a watch sends no event for it. */
+  /**
+   * Milliseconds to wait for the first event of a watch. The API server sends no event for a missing Secret, so the Secret
+   * is read after this time.
+   */
   readonly absenceMs: number
 }
 

@@ -25,8 +25,9 @@ export async function openFolder(dir: string): Promise<OpenedFolder> {
 
 /**
  * Returns the reason why another user or program may change a file of the folder; null when only this user and root may.
- * A link counts: its target is outside of the folder, where a captured program may write. So does a second name of the
- * file. The group may write where it is that of this user alone, as distributions create it.
+ * Refuses a link, because its target is outside of the folder, where a captured program may write; refuses a second name of
+ * the file for the same reason. The group may write if its id equals that of the user, because distributions create such a
+ * group for one user alone.
  *
  * @param read Stats of the open file whose text was read.
  */

@@ -78,7 +78,8 @@ export function createGuard(deps: GuardDeps): Guard {
       if (wanted === written && monotonicMs() - writtenAt < REPEAT_MS) return
       const before = invalidations
       await write(cluster)
-      // An object that was lost meanwhile may have been written before its loss.
+      // A loss that was reported during the write may concern an object that was written before, so everything is written
+      // again.
       written = invalidations === before ? wanted : ''
       writtenAt = monotonicMs()
     },

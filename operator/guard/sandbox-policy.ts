@@ -5,7 +5,7 @@ import { demand, type Policy, text, texts, type Validation, type Variable } from
 const PREFIX = text('chaperone.dev/')
 /** Annotations that only the injector writes. */
 const WRITTEN = texts([ANNOTATIONS.injected, ANNOTATIONS.proxyUid, ANNOTATIONS.bypassPossible])
-/** Values of the label that mean what the injector writes. */
+/** Values of the label that request injection. */
 const INJECTED = texts(['injected', 'enabled'])
 
 /** Returns a CEL expression for a map of the pod metadata in an object of agent-sandbox. */

@@ -149,7 +149,6 @@ function openNetworkPolicies(
   ])
 }
 
-/** Returns the Gateways of the isolated pods in the namespace. */
 function isolatedGateways({ caches, podIndex }: AdmissionDeps, namespace: string): ReadonlySet<string> {
   const all = caches.Gateway.list().map(keyOf)
   return new Set(all.filter((gateway) => podIndex.factsOf(gateway).isolatedIn.includes(namespace)))

@@ -4,11 +4,11 @@ import type { WantedPolicy } from './network-policies.ts'
 /** Name of the NetworkPolicy that isolates the pods of Gateways with `inbound: deny`. */
 export const INBOUND_POLICY = 'chaperone-inbound'
 
-/** No connection to the pods is admitted. Connections that the pods open are not affected. */
+/** Denies all connections to the pods. Connections that the pods open are not affected. */
 const SPEC = {
   podSelector: { matchLabels: { [INBOUND_LABEL]: 'deny' } },
   policyTypes: ['Ingress'],
-  // Named, so that server-side apply takes back what another client adds.
+  // An explicit empty list, so that server-side apply removes rules that another client adds.
   ingress: [],
 } as const
 

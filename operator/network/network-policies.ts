@@ -24,7 +24,6 @@ export type NetworkPolicies = {
    * the one of the last write. Rejects when a write fails.
    */
   reconcile(): Promise<void>
-  /** Reports whether a policy of this name is stored in the namespace. */
   isStored(name: string, namespace: string): boolean
   stop(): Promise<void>
 }

@@ -76,7 +76,8 @@ async function pushDue(
 }
 
 /**
- * Pushes each Gateway that activates a kill switch alone, so that a kill switch does not fail together with its set.
+ * Pushes each Gateway that activates a kill switch in a request of its own, so that the kill switch takes effect even if
+ * its set fails.
  */
 async function pushKillSwitches(
   client: Pick<ControlPlaneClient, 'put'>,

@@ -48,7 +48,7 @@ export type ReviewDeps = {
   readonly uids: IssuedUids
   /** Called with every refusal but those of dry runs. Must not block. */
   readonly onRefused: (owner: RefusedOwner, message: string) => void
-  /** Called with the way that `interception: auto` chose, except for dry runs. Must not block. */
+  /** Called with a sentence about the interception that `interception: auto` chose, except for dry runs. Must not block. */
   readonly onChoice?: (owner: RefusedOwner, message: string) => void
 }
 
