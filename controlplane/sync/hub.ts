@@ -57,7 +57,7 @@ export type HubDeps = {
   /** Returns the state of pods with a sidecar. Null or absent outside a Kubernetes cluster. */
   readonly pods?: PodPresence | null
   readonly podTiming?: PodSessionTiming
-  /** Milliseconds between two beats. A beat is the message that extends the lease of a gateway. */
+  /** Milliseconds between two heartbeats. A heartbeat is the message that extends the lease of a gateway. */
   readonly beatMs?: number
   /**
    * True when no other process uses the database. Replicas that the database lists have then ended, and their local
@@ -225,7 +225,7 @@ function gatewayOf({ gatewayId }: ElsewhereProcess): string {
 const NO_PODS: PodPresence = { ended: async () => () => null, instances: async () => new Map() }
 
 type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
-  /** Clock for the times in greetings and beats. The clock never runs backwards. */
+  /** Clock for the times in greetings and heartbeats. The clock never runs backwards. */
   readonly steady: Clock
   readonly peerRegistry: PeerRegistry
   readonly kill: KillBroadcaster

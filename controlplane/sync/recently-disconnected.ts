@@ -50,8 +50,8 @@ export type RecentlyDisconnectedDeps = {
 
 const REMEMBER_MS = 60_000
 /**
- * Milliseconds for which a replica that stopped reporting may still extend leases. The replica sends beats for 10 s
- * after its last read; the rest is the validity of a beat.
+ * Milliseconds for which a replica that stopped reporting may still extend leases. The replica sends heartbeats for 10 s
+ * after its last read; the rest is the validity of a heartbeat.
  */
 const BEATS_ON_MS = 15_000
 

@@ -14,18 +14,18 @@ import type { SectionLibrary } from './library.ts'
 import { createSectionSender } from './section-sender.ts'
 import { signBeat } from './signature.ts'
 
-/** Sends the section index to gateways, and beats that extend their leases. */
+/** Sends the section index to gateways, and heartbeats that extend their leases. */
 export type SectionBroadcaster = {
   /** Reads the configuration if its version rose. Sends the section index to the gateways whose sections changed. */
   refresh(): Promise<void>
   /**
-   * Sends the section index and a beat to a process that has connected. Rejects when the gateway is not in the last
+   * Sends the section index and a heartbeat to a process that has connected. Rejects when the gateway is not in the last
    * read configuration and the database cannot be read.
    */
   greet(peer: Peer): Promise<void>
   /**
-   * Sends a beat to every process. Sends no beats while the last reads of this replica are too old, because the last
-   * sent state may be outdated.
+   * Sends a heartbeat to every process. Sends no heartbeats while the last reads of this replica are too old, because the
+   * last sent state may be outdated.
    */
   beat(): void
   /**
@@ -81,13 +81,13 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   })
 
   async function refresh(): Promise<void> {
-    // A submitted action may reload the library during a pass. A read precedes each further pass too, because the beats
+    // A submitted action may reload the library during a pass. A read precedes each further pass too, because the heartbeats
     // stop when the last read is too old.
     do await readAndSend()
     while (!isSame(library.order, broadcast))
   }
 
-  /** Sends changed section indexes in slices, so that kill switches and beats are sent between two slices. */
+  /** Sends changed section indexes in slices, so that kill switches and heartbeats are sent between two slices. */
   async function sendToAll(): Promise<void> {
     const pause = createPace(clock)
     for (const peer of peerRegistry.peers.values()) {

@@ -1,7 +1,7 @@
 import type { FailingCredential } from '../../../core/wire/operator/operator.ts'
 import type { Configuration } from './configuration.ts'
 
-/** Limit of reported Connectors. The reply of the state has no pages. */
+/** Maximum number of reported Connectors. The reply of the state has no pages. */
 const MAX_FAILING = 1_000
 
 /**

@@ -21,7 +21,7 @@ export function signManifest(
 }
 
 /**
- * Signs a beat. The beat states that the control plane is at `version` and that the lease lasts until `until` (ISO
+ * Signs a heartbeat. The heartbeat states that the control plane is at `version` and that the lease lasts until `until` (ISO
  * 8601).
  */
 export function signBeat(syncKey: Uint8Array, version: number, until: string): Beat {
