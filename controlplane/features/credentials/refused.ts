@@ -14,8 +14,8 @@ type Refused = {
 
 /**
  * Makes the exchange of a secret due that an upstream refused. Returns true when another secret is available or being
- * minted. Each refresh makes a secret that is too new for the next one, which bounds their rate for all gateways, and a
- * sequence of them becomes slower; an exchange that fails keeps its back-off.
+ * minted. Each refresh starts a minimum age for the next one, which limits the rate of refreshes for all gateways; the
+ * minimum age grows in a sequence of refusals. An exchange that fails keeps its back-off.
  */
 export function refreshRefused(
   { db, orgId }: { readonly db: Db; readonly orgId: string },

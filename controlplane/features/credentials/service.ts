@@ -118,7 +118,7 @@ async function find({ orgId }: CredentialsDeps, q: Query, given: string): Promis
 
 type Change = {
   readonly given: string
-  /** What the name stood for before the transaction. */
+  /** Target of the name before the transaction. */
   readonly found: Target
   readonly verb: 'set' | 'removed'
   readonly write: (q: Query, target: Target) => Promise<void>

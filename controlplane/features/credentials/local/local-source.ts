@@ -12,8 +12,8 @@ import type { Environment, LocalSettings } from './settings.ts'
 export type LocalReading = { readonly secret: string; readonly lifetimeMs: number | null }
 
 /**
- * Lifetime in milliseconds of a token of a command that prints no expiry, as that of an access token without one. The
- * command runs again before its end.
+ * Lifetime in milliseconds of a token whose command prints no expiry. Access tokens without an expiry get the same
+ * lifetime. The command runs again before it ends.
  */
 const UNSTATED_LIFETIME_MS = 300_000
 

@@ -8,7 +8,7 @@ import type { LocalReading } from './local-source.ts'
 
 /** Time limit in milliseconds. It is below the claim of an exchange, so that no two replicas run a command at once. */
 const TIME_LIMIT_MS = 10_000
-/** Limit of the output in bytes. */
+/** Maximum size of the output in bytes. */
 const MAX_OUTPUT = 64 * 1_024
 const API_VERSION = 'client.authentication.k8s.io/v1'
 

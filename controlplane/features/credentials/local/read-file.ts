@@ -4,7 +4,7 @@ import { folderOf } from '../../../../core/crd/local-source-spec.ts'
 import { MintError } from '../minting/mint.ts'
 import type { LocalReading } from './local-source.ts'
 
-/** Limit of the content in bytes. */
+/** Maximum size of the content in bytes. */
 const MAX_BYTES = 64 * 1_024
 
 type Confinement = { readonly dirs: readonly string[]; readonly namespace: string }

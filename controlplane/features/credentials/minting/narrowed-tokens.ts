@@ -82,7 +82,7 @@ function isNarrowedAt(row: ConnectorRow, gatewayId: string): boolean {
   return isServed && credential !== null && hasMinted(row) && isNarrowed(row)
 }
 
-/** Reports whether the source has failed, and is tried again later. */
+/** Reports whether the last exchange failed and the next attempt is not due yet. */
 function isFailing({ error, dueInMs }: MintedRow): boolean {
   return error !== null && dueInMs > 0
 }

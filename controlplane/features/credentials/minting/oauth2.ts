@@ -63,7 +63,7 @@ function mintedOf(answer: Client.TokenEndpointResponse, grant: Grant, former: st
 }
 
 const Refused = z.object({ body: z.object({ refresh_token: z.string().min(1) }) })
-/** Largest number of errors between that of the client library and the answer of the server. */
+/** Maximum depth at which the response of the server is searched in the causes of an error of the client library. */
 const MAX_CAUSES = 5
 
 /** Returns the refresh token of an answer that the client library refused; null when there is none. */

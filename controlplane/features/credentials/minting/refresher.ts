@@ -33,7 +33,7 @@ export type Refresher = AsyncDisposable
 
 /** Milliseconds between two reads when no exchange is due earlier. Changes of Connectors start a read at once. */
 const IDLE_MS = 30_000
-/** Milliseconds between two reads at least. */
+/** Minimum time in milliseconds between two reads. */
 const BUSY_MS = 100
 /** Milliseconds until the next read after an unexpected error, and at most while an exchange starts. */
 const RETRY_MS = 1_000
@@ -133,7 +133,7 @@ async function refreshDue({ db, keyring }: RefresherDeps, { start, reread }: Ref
     const row = minted.get(connector.id)
     const isCurrent = row?.sourceHash === source.hash && row.dueInMs > 0 && !reread.isDue(connector.id)
     if (isCurrent) return row.dueInMs
-    // This or another replica exchanges the secret; the result or the end of the claim comes first.
+    // A replica is exchanging the secret. Check again when its claim expires.
     if (row !== undefined && row.claimedMs > 0) return row.claimedMs
     start(connector, source)
     return RETRY_MS
@@ -174,7 +174,7 @@ async function refreshOne(
   const place = { connectorId: connector.id, orgId, sourceHash: source.hash, isForced }
   const row = await db.tx((q) => claimMinted(q, place))
   if (row === null) return
-  // Before the source is read: it may change again meanwhile.
+  // Precedes the read of the source, because a change during the read needs another read.
   reread.done(connector.id)
   const sinceMs = performance.now()
   try {

@@ -11,11 +11,11 @@ type Place = { readonly connector: { readonly id: string; readonly name: string 
 /** A reply, and the milliseconds for which it is cached; 0 for a reply that is not cached. */
 type Made<R> = { readonly reply: R; readonly keepMs: number }
 
-/** Limit of scopes of one Connector. The least recently used one is evicted. */
+/** Maximum number of scopes of one Connector. The least recently used one is evicted. */
 const MAX_SCOPES = 256
-/** Limit of Connectors. The one that was added first is evicted. */
+/** Maximum number of Connectors. The one that was added first is evicted. */
 const MAX_CONNECTORS = 1_000
-/** Limit of concurrent calls of `make` for one Connector. Others wait. */
+/** Maximum number of concurrent calls of `make` for one Connector. Others wait. */
 const MAX_IN_FLIGHT = 16
 
 type Kept<R> = { readonly reply: R; readonly untilMs: number }

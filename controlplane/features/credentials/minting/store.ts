@@ -2,9 +2,9 @@ import type { Sealed } from '../../../crypto/sealed.ts'
 import type { Query } from '../../../db/query.ts'
 import { MINTED_COLUMNS, MINTS_SQL, type MintedRow } from '../rows.ts'
 
-/** Milliseconds within which an exchange ends. After a crash another replica starts the exchange then. */
+/** Milliseconds within which an exchange must end. After a crash another replica starts the exchange after this time. */
 const CLAIM_MS = 15_000
-/** Limit of `refusals`. The minimum age of a secret has reached `MAX_MIN_AGE_MS` then. */
+/** Maximum of `refusals`, at which the minimum age of a secret has reached `MAX_MIN_AGE_MS`. */
 const MAX_REFUSALS = 9
 
 /**
@@ -58,7 +58,9 @@ type Success = {
   /** Null for a secret that is valid while its source does not change. */
   readonly expiresInMs: number | null
   readonly dueInMs: number
-  /** Whether the secret is that of the row. It keeps its number, unless an upstream refused it. */
+  /**
+   * True if the source returned the stored secret again. The secret then keeps its number, unless an upstream refused it.
+   */
   readonly isSame: boolean
 }
 

@@ -1,8 +1,11 @@
-/** Longest time in milliseconds that a secret loses to clocks and to the way of requests. */
+/** Maximum margin in milliseconds before the expiry of a secret, for clock differences and requests in flight. */
 const MAX_MARGIN_MS = 5_000
-/** Shortest lifetime in milliseconds of a secret. A shorter one has expired before gateways have it. */
+/** Minimum lifetime of a secret in milliseconds. A shorter-lived secret would expire before gateways receive it. */
 export const MIN_LIFETIME_MS = 1_000
-/** Milliseconds between two exchanges of one Connector at least. Each writes a row and a new configuration version. */
+/**
+ * Minimum time in milliseconds between two exchanges of one Connector. Each exchange writes a row and a new configuration
+ * version.
+ */
 const MIN_DUE_MS = 500
 /** Lifetime in milliseconds below which a replacement is due earlier. */
 const SHORT_LIFETIME_MS = 60_000
