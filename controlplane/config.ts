@@ -187,7 +187,7 @@ function publicUrl(env: Env): string | null {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new Error(
-      `PUBLIC_URL is "${value}": set it to the address people open, such as https://chaperone.example.com`,
+      `PUBLIC_URL is "${value}": set it to the address that users open, such as https://chaperone.example.com`,
     )
   }
   return (url.origin + url.pathname).replace(/\/+$/, '')

@@ -82,7 +82,10 @@ async function help(name: string | undefined, context: CliContext): Promise<numb
   return EXIT.ok
 }
 
-/** Returns what is missing behind a leading `--data`; null if nothing is. An option behind `--data` is not a folder. */
+/**
+ * Returns the error text for a leading `--data` without a folder or without a command; null if both are given. An option
+ * behind `--data` is not a folder.
+ */
 function dataProblem(data: readonly string[], name: string | undefined): string | null {
   const [option, folder = option?.slice('--data='.length) ?? ''] = data
   if (option === undefined) return null

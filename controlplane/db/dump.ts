@@ -69,7 +69,7 @@ async function tablesInOrder(q: Query): Promise<readonly DumpedTable[]> {
              where f.conrelid = c.oid and f.contype = 'f' and f.confrelid <> c.oid) as needs
      from pg_class c
      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-       -- what is not logged lives for minutes and is worth nothing in another installation
+       -- Unlogged tables contain data of minutes, which is useless in another installation.
        and c.relpersistence = 'p' and c.relname <> all($1::text[])
      order by c.relname`,
     [NOT_DUMPED],

@@ -14,7 +14,7 @@ export type ListenOptions = {
   /** Milliseconds between two health checks of the connection. */
   readonly hangMs: number
   /**
-   * Limit of the time to connect, in milliseconds. The LISTEN connection uses half of the limit, because no other work
+   * Connection timeout in milliseconds. The LISTEN connection uses half of the limit, because no other work
    * waits for it.
    */
   readonly connectMs: number

@@ -24,9 +24,9 @@ export type DbOptions = {
   readonly max?: number
   /** Milliseconds without an answer after which the pool checks a connection. A hung connection is closed. */
   readonly hangMs?: number
-  /** Limit of the time to connect, in milliseconds. */
+  /** Connection timeout in milliseconds. */
   readonly connectMs?: number
-  /** Limit of the execution time of a statement, in milliseconds. */
+  /** Statement timeout in milliseconds. */
   readonly statementMs?: number
 }
 

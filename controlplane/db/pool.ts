@@ -28,9 +28,9 @@ export type ConnectionPoolOptions = {
   readonly max: number
   /** Milliseconds without an answer after which the pool checks a statement. */
   readonly hangMs: number
-  /** Limit of the time to connect and to wait for a free connection, in milliseconds. */
+  /** Timeout in milliseconds for a new or a free connection. */
   readonly connectMs: number
-  /** Limit of the execution time of a statement, in milliseconds. */
+  /** Statement timeout in milliseconds. */
   readonly statementMs: number
   readonly log: Logger
 }
@@ -137,7 +137,7 @@ function connectUnlessReplaced({ pool, waiting }: Generation): Promise<pg.PoolCl
 
 /** Lifetime of a connection. A later connection follows a changed address of the server. */
 const LIFETIME_S = 1_800
-/** Limit of the time to connect. A packet that was dropped during a failover is sent again after 1 and 3 s. */
+/** Connection timeout. A packet that was dropped during a failover is sent again after 1 and 3 s. */
 const DIAL_MS = 4_000
 
 function createPool({ config, isPooled, max, connectMs, statementMs, log }: ConnectionPoolOptions): pg.Pool {

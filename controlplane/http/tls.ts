@@ -107,7 +107,7 @@ function contextForHosts(certificate: ServerCertificate | null, clientCa: readon
   }
 }
 
-/** Returns whether one of the names, of which the first label may be `*`, is for the host. */
+/** Returns whether one of the names matches the host. The first label of a name may be `*`. */
 function isNamed(names: readonly string[], host: string): boolean {
   const name = host.toLowerCase()
   const wildcard = name.replace(/^[^.]+/, '*')
@@ -120,8 +120,8 @@ export function clientCaOptions(clientCa: readonly string[] | null) {
 }
 
 /**
- * Returns a function that returns the present certificate. An issued certificate is replaced by the clock, not by a timer of
- * days, because timers stand still while a machine is suspended.
+ * Returns a function that returns the current certificate. An issued certificate is renewed by the clock and not by a timer
+ * of days, because timers do not advance while a machine is suspended.
  */
 function certificates(
   config: TlsConfig,

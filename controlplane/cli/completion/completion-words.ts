@@ -7,7 +7,7 @@ export type CompletedOption = {
   readonly hasValue: boolean
 }
 
-/** What a shell completes for one command. `words`: the values of its first argument, for example `create` and `list`. */
+/** Completions of one command. `words`: the values of its first argument, for example `create` and `list`. */
 export type CompletedCommand = {
   readonly name: string
   readonly summary: string

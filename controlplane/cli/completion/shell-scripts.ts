@@ -35,7 +35,6 @@ complete -o default -F _chaperone chaperone
 `
 }
 
-/** Returns the completion script for zsh. */
 export function zshScript(commands: readonly CompletedCommand[]): string {
   const described = (name: string, text: string) => shellQuote(`${name}:${text}`)
   const cases = commands.map(({ name, words, options }) => {
@@ -80,7 +79,6 @@ compdef _chaperone chaperone
 `
 }
 
-/** Returns the completion script for fish. */
 export function fishScript(commands: readonly CompletedCommand[]): string {
   const lines = commands.flatMap(({ name, summary, words, options }) => {
     const first = `__chaperone_has 2; and __fish_seen_subcommand_from ${name}`

@@ -91,5 +91,5 @@ export function progressLine({
   const waiting = replicas.length === 0 ? '' : ` Waiting for replica ${replicas.join(', ')}.`
   if (sealing !== newest) return `Master key ${newest} does not encrypt yet.${waiting}`
   const left = Object.entries(secrets).reduce((sum, [id, count]) => (id === newest ? sum : sum + count), 0)
-  return `Master key ${newest} encrypts new secrets; ${left} stored secrets have a former key.${waiting}`
+  return `Master key ${newest} encrypts new secrets; ${left} stored secrets are still encrypted with a former key.${waiting}`
 }

@@ -84,7 +84,6 @@ function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !proxies.has(name)))
 }
 
-/** Returns the folders of PATH. */
 export function searchPath(env: NodeJS.ProcessEnv): string[] {
   return (env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '')
 }

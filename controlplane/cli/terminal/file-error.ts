@@ -1,6 +1,6 @@
 type FileError = NodeJS.ErrnoException & { readonly code: string; readonly path: string }
 
-/** What happened and what to do, by error code of the operating system. */
+/** Texts with the problem and the remedy, by error code of the operating system. */
 const TEXTS: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `${path} or its folder does not exist. Create it, or give another path.`,
   EACCES: denied,

@@ -1,6 +1,5 @@
 import type { EnforcementLevel } from '../../../core/wire/gateways.ts'
 
-/** Labels of enforcement levels. */
 export const LEVEL_LABELS: Readonly<
   Record<EnforcementLevel, { readonly title: string; readonly description: string }>
 > = {

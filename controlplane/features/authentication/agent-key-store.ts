@@ -59,7 +59,7 @@ const USE = `with asked as (
     )
     returning agent_id, w.admitted, w.hits[1] + interval '1 minute' - statement_timestamp() as wait
   ), stale as (
-    -- Somebody else may be noting the same: nobody waits for that.
+    -- Another statement that holds the row lock sets the same time, so locked rows are skipped.
     select a.id from agents a join candidate c on c.id = a.id and c.is_known
     where c.last_seen_at is null or c.last_seen_at < now() - interval '1 minute' for update of a skip locked
   ), seen as (

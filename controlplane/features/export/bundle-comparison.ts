@@ -46,13 +46,19 @@ export async function compareWithExisting(q: Query): Promise<BundleComparison> {
 /** Fields whose lists are sets: their order means nothing. */
 const SETS: ReadonlySet<string> = new Set(['capabilities', 'tags', 'gateways'])
 
-/** Adds the fields that an import stores for a policy whose item omits them. No gateways are all gateways. */
+/**
+ * Adds the fields that an import stores for a policy whose item omits them. An item without gateways applies to all
+ * gateways.
+ */
 function asStored(item: View): View {
   const { enabled, priority, mode } = fieldsOfNew(item, repeatedIn(String(item['policyYaml'])))
   return { ...item, enabled, priority, mode, gateways: item['gateways'] }
 }
 
-/** Returns the stored fields that the text repeats; none for an invalid text, which an import does not store. */
+/**
+ * Returns the stored fields that the policy text also contains. Returns none for an invalid text, which an import does not
+ * store.
+ */
 function repeatedIn(policyYaml: string): ParsedPolicy['repeated'] {
   try {
     return parsePolicyYaml(policyYaml).repeated

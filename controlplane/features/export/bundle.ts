@@ -115,7 +115,7 @@ async function importAll(q: Query, deps: BundleDeps, by: Actor, input: ImportInp
     if (row.enabled) enabledCount++
   })
   const kept = new Set(skipped?.policies)
-  // Untouched default policies are enabled, and so are those of them that the bundle keeps.
+  // Untouched default policies are enabled. This includes those that the bundle skips because they are unchanged.
   const isReplacing = enabledCount > 0 || defaults.some(({ name }) => kept.has(name))
   const replaced = isReplacing ? defaults.filter(({ name }) => !kept.has(name)) : []
   for (const row of replaced) await disablePolicy(q, by, row)

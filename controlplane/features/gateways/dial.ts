@@ -24,7 +24,7 @@ export type Call = {
   readonly headers: readonly string[]
   readonly body: Buffer | null
   readonly timeoutMs: number
-  /** Limit of the response body in bytes. A longer body is truncated, and `isWhole` is false. */
+  /** Maximum size of the response body in bytes. A longer body is truncated, and `isWhole` is false. */
   readonly maxBytes: number
 }
 

@@ -6,7 +6,8 @@ import type { Query } from '../../db/query.ts'
  */
 const KEEP = "interval '30 days'"
 /**
- * Limit of new process ids that one owner may claim within an hour. A gateway process generates one id at its start.
+ * Maximum number of new process ids that one owner may claim within an hour. A gateway process generates one id at its
+ * start.
  */
 export const MAX_NEW_PER_HOUR = 1_000
 

@@ -134,7 +134,7 @@ function writeProcesses(write: Write, { connected, processes, version, kills }: 
   )
 }
 
-/** Limit of Connectors with series of their own. */
+/** Maximum number of Connectors with series of their own. */
 const MAX_SERIES = 500
 
 function writeMinted(write: Write, { minted, narrowedTokens }: MetricsState): void {

@@ -76,7 +76,7 @@ function validityOf(certPem: string | null): MetricsState['certificate'] {
   }
 }
 
-/** Limit of Connectors with series of their own. */
+/** Maximum number of Connectors with series of their own. */
 const MAX_MINTED = 500
 
 async function mintedCredentials({ db }: MetricsDeps): Promise<MetricsState['minted']> {

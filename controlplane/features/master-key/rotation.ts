@@ -23,8 +23,8 @@ const SETTLE_MS = 2_000
 
 export type Rotation = {
   /**
-   * Does what is due, and resolves with true when nothing is. `isLeader`: false for a replica that only follows, because one
-   * replica does the work.
+   * Executes the due steps. Resolves with true when no step is due. `isLeader`: false for a replica that only follows,
+   * because one replica executes the steps.
    */
   advance(isLeader: (state: RotationState) => boolean): Promise<boolean>
 }

@@ -89,7 +89,7 @@ async function addressesOf(host: string, reach: Reach, resolve: Resolve): Promis
   return checked.addresses
 }
 
-/** Returns why nothing is sent to a host with this address, and what allows the address. */
+/** Returns the reason why nothing is sent to a host with this address, and the setting that allows the address. */
 export function addressRefused(
   host: string,
   { address, refusal }: Extract<Checked, { readonly ok: false }>,

@@ -26,7 +26,6 @@ export type SignInRequests = {
   seal(request: SignInRequest): string
   /** Begins the sign-in in this browser. Throws `expired` for an old request. */
   begin(sealed: string): StartedRequest
-  /** Returns the name of the cookie for a `state`. */
   cookieName(state: string): string
   /**
    * Returns the request of a `state`. Throws `expired` for an old state, and `other_browser` when the cookie does not

@@ -171,8 +171,8 @@ function createBindingCache(nowMs: () => number) {
     get: (hash: string) => bound.get(hash),
     delete: (hash: string) => bound.delete(hash),
     /**
-     * Returns a function that caches what is read from now on. It caches nothing after an eviction, because the pod may have
-     * been deleted after its row was read.
+     * Returns a function that caches rows which are read from now on. The function caches nothing after an eviction,
+     * because the pod may have been deleted after its row was read.
      */
     reading() {
       const before = evictions

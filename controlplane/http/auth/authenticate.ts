@@ -221,7 +221,7 @@ async function agent(request: FastifyRequest, { identify, isUrgent }: CallDeps):
   return found
 }
 
-/** Reports whether a request has a session cookie, a bearer token or a client certificate, whatever they are worth. */
+/** Reports whether a request has a session cookie, a bearer token or a client certificate, valid or not. */
 export function hasCredentials(request: FastifyRequest): boolean {
   const isNamed = bearer(request) !== undefined || certificateSubject(request) !== undefined
   return isNamed || sessionCookies(request).length > 0

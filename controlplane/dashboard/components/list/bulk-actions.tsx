@@ -22,7 +22,6 @@ export type BulkAction<Row> = {
 }
 
 type Props<Row> = {
-  /** Selected rows. */
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly nameOf: (row: Row) => string

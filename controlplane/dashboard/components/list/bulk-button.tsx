@@ -10,7 +10,6 @@ const MAX_REASON = 2_000
 /** Renders the button of an operation on several rows. Its dialog lists the rows that the operation changes. */
 export function BulkButton<Row>(props: {
   readonly action: BulkAction<Row>
-  /** Selected rows. */
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly nameOf: (row: Row) => string

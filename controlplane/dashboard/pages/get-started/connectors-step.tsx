@@ -20,7 +20,7 @@ export function ConnectorsStep({ connectors, onChange }: Props) {
   return (
     <Loaded of={kinds}>
       {({ connectors: offered }) => (
-        // Both replies come first: a type whose hosts a connector owns already must not be offered meanwhile.
+        // Waits for both replies, because a type whose hosts a connector owns already must not be offered.
         <Loaded of={existing}>
           {({ connectors: rows }) => (
             <Stack gap="md">

@@ -80,7 +80,7 @@ export function SaveBar({ base, stored, draft, check, onSaved, onCreated, onReba
   )
 }
 
-/** Returns what was saved, until the next change of the draft; null before. */
+/** Returns a sentence about the version that was saved; null before the first save and after a change of the draft. */
 function savedText(saved: number | null, base: PolicyDetails | null, isChanged: boolean): string | null {
   if (saved === null || base?.version !== saved || isChanged) return null
   return `Version ${saved} is saved. Gateways apply it within a second.`

@@ -101,7 +101,7 @@ export async function takeInterrupted(q: Query, graceS: number): Promise<readonl
     `with old as (
        select e.order_id from executions e left join nonces n on n.act_id = e.act_id
        where e.started_at < clock_timestamp() - make_interval(secs => $1)
-         -- The same token may be in use again by an attempt that came later.
+         -- A later attempt may be using the same token again.
          and coalesce(n.used_at < clock_timestamp() - make_interval(secs => $1), true)
        order by e.started_at limit 200 for update of e skip locked
      ), taken as (

@@ -33,8 +33,9 @@ export type WithdrawalDeps = {
 
 /**
  * Withdraws an approval that no gateway has used yet, with the grant that its answer made: the approval is cancelled. While
- * other groups must answer, withdraws only the user's own answer, and the approval stays pending. Everybody who may answer may
- * withdraw, because a withdrawal only tightens. Throws `not_found`, and `conflict` if there is nothing to withdraw any more.
+ * other groups must answer, withdraws only the user's own answer, and the approval stays pending. Every user who may answer
+ * may withdraw, because a withdrawal only tightens. Throws `not_found`, and `conflict` if the approval can no longer be
+ * withdrawn.
  */
 export async function withdraw(
   q: Query,

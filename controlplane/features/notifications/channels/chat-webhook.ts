@@ -50,8 +50,8 @@ function adaptiveCard(notice: Notice) {
 }
 
 /**
- * Replaces the placeholders inside the strings of the template, so that no value changes its structure. Title and text
- * are literal: they name what an agent chose.
+ * Replaces the placeholders inside the strings of the template, so that no value changes its structure. Markup in title and
+ * text has no effect, because an agent chooses the names in them.
  */
 function filled(template: string, notice: Notice): unknown {
   const values: Readonly<Record<string, string>> = {

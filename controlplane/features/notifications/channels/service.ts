@@ -186,8 +186,8 @@ async function put(deps: ChannelsDeps, by: Actor, { name, settings }: ChannelBod
 }
 
 /**
- * Throws `validation` when a stored password would be sent to another server than the one for which it was entered: whoever
- * may change settings must not learn it.
+ * Throws `validation` when a stored password would be sent to another server than the one for which it was entered, because
+ * a user who may change settings must not learn the password.
  */
 function refuseOtherServer(settings: object, before: object | null): void {
   const [given, stored] = [settings, before ?? {}].map((each) => each as Readonly<Record<string, unknown>>)

@@ -9,7 +9,9 @@ import { PolicyExceptions } from './policy-exceptions.tsx'
 
 type Props = { readonly card: ApprovalCard; readonly onClose: () => void }
 
-/** Offers what lets later requests of this kind pass: an exception in each policy that requires approval, or a permission. */
+/**
+ * Offers to allow later requests of this kind: by an exception in each policy that requires approval, or by a permission.
+ */
 export function AlwaysAllowForm({ card, onClose }: Props) {
   const { may } = useSession()
   const isRead = card.kind === 'hold' && may('policies/get')

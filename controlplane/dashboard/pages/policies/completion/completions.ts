@@ -3,7 +3,7 @@ import { conditionCompletions } from './condition-completions.ts'
 import { POLICY_FIELDS, POLICY_VALUES } from './policy-language.ts'
 import { placeAt, type TextPlace } from './text-place.ts'
 
-/** One completion: what the list shows, and the text that replaces what is typed if it differs from the label. */
+/** One completion. `label` is shown in the list; `apply` is the inserted text if it differs from the label. */
 export type Option = {
   readonly label: string
   readonly type: 'action' | 'fact' | 'function' | 'key' | 'type' | 'value'

@@ -9,7 +9,7 @@ type Typed = Pick<TextPlace, 'text' | 'from' | 'quote'>
 const TYPE_FACTS: ReadonlySet<string> = new Set(['action.connector', 'connector.type', 'resource.provider'])
 /** Facts with fields that only a request has. */
 const OPEN_FACTS = ['parameters.', 'context.', 'request.query.', 'request.body.'] as const
-/** A fact and what compares it with the text that follows. */
+/** Matches a fact and the operator or function that compares it with the text at the cursor. */
 const COMPARED =
   /([a-z_]+\.[a-z_]+)(?:\s*(?:==|!=)\s*|\s+in\s*\[[^\]]*|\.(?:startsWith|endsWith|contains)\(\s*)$/
 
