@@ -3,7 +3,7 @@ export type DeclaredType = {
   /** Name with its namespaces: `Tool.Mcp`. */
   readonly name: string
   readonly members: ReadonlyMap<string, string>
-  /** Type expressions that the members are in addition to: what an interface extends, or what an alias stands for. */
+  /** Type expressions with further members: the types that an interface extends, or the type of an alias. */
   readonly parts: string
 }
 
@@ -16,7 +16,7 @@ const MEMBER = /^\s*(?:readonly )?'?([\w.$-]+)'?\??: (.*)$/
 type Statement = {
   readonly kind: 'namespace' | 'interface' | 'alias' | 'member'
   readonly name: string
-  /** What an interface extends, or the type of an alias or a member. */
+  /** The types that an interface extends, or the type of an alias or a member. */
   readonly type: string
 }
 

@@ -7,7 +7,7 @@ import { harmlessOf, type PublishedFields, readPublished, undescribed } from './
 
 export type PublishedSource = {
   readonly table: ProviderTable
-  /** What the table must name as its source: the version of the package, or the package and its version. */
+  /** Source that the table must state: the version of the package, or the package and its version. */
   readonly version: string
   readonly published: PublishedFields
 }

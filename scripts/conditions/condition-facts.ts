@@ -73,7 +73,8 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
     environment: { content: 'Environment of the agent.', example: 'agent.environment == "staging"' },
     runtime: { content: 'Runtime that the agent was registered with.', example: 'agent.runtime != ""' },
     status: {
-      content: 'Requests of agents that are not active are refused before.',
+      content:
+        'Status of the agent. Requests of agents that are not active are refused before policies are evaluated.',
       example: 'agent.status == "active"',
     },
   },

@@ -65,7 +65,7 @@ export const FUNCTION_TEXTS: Readonly<Record<string, FunctionText>> = {
   base64: { content: 'Base64 text of bytes.', example: 'bytes("a").base64() == "YQ=="' },
   at: { content: 'Byte at a position.', example: 'bytes("a").at(0) == 97' },
   dyn: {
-    content: 'The same value, without a type for the compiler.',
+    content: 'The same value, with a dynamic type that the compiler does not check.',
     example: 'dyn(parameters.number) == 7',
   },
   type: { content: 'Type of a value.', example: 'type(parameters.number) == int' },

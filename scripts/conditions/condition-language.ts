@@ -46,7 +46,10 @@ export function conditionFunctions(): readonly ConditionFunction[] {
   })
 }
 
-/** Reports whether conditions can call the function: optional values are off, and some names are of the compiler alone. */
+/**
+ * Reports whether conditions can call the function. Optional values are disabled, and only the compiler itself calls some
+ * functions.
+ */
 function isAvailable(name: string, receiverType: string | null): boolean {
   if (COMPILER_FUNCTIONS.has(name) || REFUSED_FUNCTIONS.has(name)) return false
   return receiverType === null || !/^optional|^OptionalNamespace/.test(receiverType)

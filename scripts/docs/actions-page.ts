@@ -24,7 +24,7 @@ export function actionsIndex(connectors: readonly Connector[]): string {
   })
   return [
     '# Actions by connector',
-    'Permissions, policies and records all speak of these names. An operation has the same name at every address.',
+    'Permissions, policies and records all use these names. An operation has the same name at every address.',
     ['| Connector | Actions | Operations |', '|---|---|---|', ...lines].join('\n'),
     'The tables of [effect classes](effects.md), of [model providers](provider-side.md) and of [held requests](held-requests.md).',
     '',

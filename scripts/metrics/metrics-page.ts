@@ -58,7 +58,7 @@ ${table(controlPlane)}
 ${table(operator)}
 
 ## Alerts
-\`critical\` should page the person on call. \`test/helm/alerts.test.ts\` makes each of them fire.
+\`critical\` should page the on-call engineer. \`test/helm/alerts.test.ts\` makes each of them fire.
 
 ${(await readAlerts()).map(alertText).join('\n\n')}
 `

@@ -25,7 +25,7 @@ export function textFile(content: string, mode = 0o644): TreeEntry {
   return { type: 'file', mode, content: Buffer.from(content) }
 }
 
-/** Adds the files of a folder under `prefix`, as readable by everybody. Symbolic links are followed. */
+/** Adds the files of a folder under `prefix`, readable by every user. Symbolic links are followed. */
 export function addFolder(tree: FileTree, folder: string, prefix: string): void {
   tree.set(prefix, { type: 'directory', mode: 0o755 })
   for (const name of readdirSync(folder).sort()) {

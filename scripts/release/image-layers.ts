@@ -14,7 +14,7 @@ export const IMAGE_PACKAGES = ['libstdc++6', 'nftables', 'iptables', 'busybox'] 
 /** Programs of busybox that the rule setter under gVisor runs, and one to look at files with. */
 const BUSYBOX_PROGRAMS = ['sh', 'head', 'tr', 'cat']
 
-/** How the image runs: the fields of its configuration. */
+/** User, environment and entry point of the image. */
 export const IMAGE_RUN = {
   User: '65532:65532',
   Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
