@@ -1,7 +1,7 @@
 import type { Action } from '../../../core/action/action.ts'
 import { nameSeen } from '../../../core/connectors/classify.ts'
-import { createKeyScan, isPlainJson, type KeyScan } from '../../../core/request/body/body.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
+import { createKeyScan, isPlainJson, type KeyScan } from '../../../core/request/body/body.ts'
 import { type Parsed, setActions } from '../phases.ts'
 import type { ResponseStage } from '../response/response-stage.ts'
 import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'

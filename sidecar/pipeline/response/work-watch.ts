@@ -15,7 +15,8 @@ type WorkWatch = Required<Pick<ResponseStage, 'readsBody' | 'head' | 'data' | 'e
 export function workWatchOf(exchange: Parsed, port: HostedWorkPort): WorkWatch | null {
   const { connector, agent, request, actions = [], system } = exchange
   const work = connector?.connector.hostedWork
-  if (work === undefined || connector === undefined || agent === undefined || system !== undefined) return null
+  if (work === undefined || connector === undefined || agent === undefined || system !== undefined)
+    return null
   const start = startOf(work, actions)
   if (start !== null) {
     return new StartWatch(work, start, {

@@ -10,9 +10,11 @@ import {
   type SystemDecided,
   type SystemExchange,
   type SystemRead,
+  setActions,
   setAgent,
   setDecision,
   setSnapshot,
+  startEvaluation,
 } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseKilled } from '../refusal/refuse.ts'
@@ -73,6 +75,9 @@ function createAuthoriseSystem(ports: PipelinePorts): Stage<SystemRead, SystemDe
 
 function allow(exchange: SystemRead, order: SystemOrder): StageResult<SystemRead & HasDecision> {
   exchange.outcome.note = order.kind === 'cancel' ? 'system' : order.kind
+  const { named } = exchange
+  startEvaluation(exchange)
+  if (named !== undefined) setActions(exchange, named)
   return setDecision(exchange, plainDecision('allow', 'allow', reasonOf(order), SOURCE[order.kind]))
 }
 
