@@ -26,6 +26,8 @@ export type Laptop = {
   readonly manifests: string
   readonly ready: ReadyLine
   readonly pid: number
+  /** URL of the database for `database: 'worker'`, else null. */
+  readonly databaseUrl: string | null
   /**
    * Runs a command with the data folder of this installation: `run` and commands of another checkout in a process of their
    * own, all others in the process of the test (`runCommand`).
@@ -80,7 +82,8 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
   const manifests = join(root, 'manifests')
   mkdirSync(manifests, { recursive: true })
   const server = options.database === 'worker' ? await workerPostgres() : null
-  const database = server === null ? {} : { DATABASE_URL: (await server.createMigratedDatabase()).url }
+  const databaseUrl = (await server?.createMigratedDatabase())?.url ?? null
+  const database = databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }
   const usesOwnDatabase = server === null && options.env?.['DATABASE_URL'] === undefined
   if (options.data === undefined && usesOwnDatabase) await seedCluster(data)
   for (const [file, text] of Object.entries(options.manifests ?? {}))
@@ -112,6 +115,7 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
     data,
     manifests,
     ready,
+    databaseUrl,
     pid: child.pid ?? 0,
     cli: (cliArgs, cliOptions) =>
       cliArgs[0] === 'run' || options.checkout !== undefined

@@ -13,8 +13,10 @@ import type { PushOptions } from '../../../controlplane/features/notifications/p
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { eventually } from '../../support/eventually.ts'
+import { PASSWORD_COST } from '../../support/password-cost.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 import { type Recorder, type Seen, startRecorder } from '../../support/recorder.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { type Call, caller, PASSWORD, register } from '../routes/start.ts'
 import { holdBody, send } from '../sync/harness.ts'
 
@@ -169,6 +171,7 @@ export async function startChatPlane(
   })
   const plane = await createControlPlane(config, log, {
     chatApiUrl: chat.recorder.url,
+    passwordCost: PASSWORD_COST,
     ...(given.smtp === undefined ? {} : { smtp: given.smtp }),
     ...(given.push === undefined ? {} : { push: given.push }),
   })
@@ -208,6 +211,37 @@ export async function startChatPlane(
       await db.end()
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** A control plane whose chat is set up, with the member ann, a release manager, and the viewer vic. */
+export type ChatInstallation = AsyncDisposable & {
+  readonly chat: FakeChat
+  readonly plane: ChatPlane
+  /** For a further replica. */
+  readonly database: TestDatabase
+  /** A click on the card of an approval, once it is posted. */
+  clickOn(id: string, action: 'approve' | 'deny', options?: ClickOptions): Promise<ReturnType<typeof clickOf>>
+}
+
+export async function startChatInstallation(): Promise<ChatInstallation> {
+  await using started = new AsyncDisposableStack()
+  const postgres = started.adopt(await workerPostgres(), (server) => server.stop())
+  const chat = started.use(await startChat())
+  const database = await postgres.createMigratedDatabase()
+  const plane = started.use(await startChatPlane(database, chat))
+  const settings = { ...SECRETS, chat_channel_id: CHANNEL }
+  const { status, text } = await plane.owner('PUT', '/api/dashboard/settings', { settings })
+  if (status !== 200) throw new Error(`the chat was not set up: ${text}`)
+  await plane.join('ann@example.com', 'member', ['release-managers'])
+  await plane.join('vic@example.com', 'viewer')
+  chat.people.set('U_ANN', person('Ann@example.com'))
+  chat.people.set('U_VIC', person('vic@example.com'))
+  const all = started.move()
+  return {
+    ...{ chat, plane, database },
+    clickOn: async (id, action, options) => clickOf(await postedCard(plane, chat, id), action, options),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }
 

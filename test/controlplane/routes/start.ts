@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino'
 import { readConfig } from '../../../controlplane/config.ts'
 import { type ControlPlane, createControlPlane } from '../../../controlplane/controlplane.ts'
+import { PASSWORD_COST } from '../../support/password-cost.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 
 export type Answer = {
@@ -27,8 +28,6 @@ export type TestControlPlane = ControlPlane & {
 }
 
 export const PASSWORD = 'correct horse battery'
-/** A thousandth of the work of the product: tests sign in hundreds of times. */
-const PASSWORD_COST = { N: 2 ** 5, r: 8, p: 1 }
 
 /** The real control plane on a free port with the given database. */
 export async function startControlPlane(
