@@ -4,8 +4,8 @@ import { eventually } from '../../support/eventually.ts'
 import { IS_FULL, size } from '../../support/proof.ts'
 import { cutBadges, type View, type Visitor, violations } from '../browser.ts'
 import { traceFirstView } from '../first-view.ts'
-import { HOSTILE } from '../hostile-strings.ts'
 import { OWNER, registerOwner, type Stage, startStage, whySkipped } from '../stage.ts'
+import { fillWithHostileText } from './hostile-objects.ts'
 
 /** The narrow one in `npm test`: it shows all that the wide one shows, and less of it fits. */
 const ALL_VIEWS: readonly View[] = [
@@ -13,8 +13,6 @@ const ALL_VIEWS: readonly View[] = [
   { width: 1440, scheme: 'dark' },
 ]
 const VIEWS = ALL_VIEWS.slice(0, size(1, 2))
-/** One of eight in `npm test`: the time of the accessibility check grows with the rows of a page. All are shown in `looks.test.ts`. */
-const TEXTS = HOSTILE.filter((_, index) => index % size(8, 1) === 0)
 /** For the nightly run: what other tests of this file or of the API show in part. */
 const nightly = test.runIf(IS_FULL)
 /** Number of elements that texts must not create, and the horizontal overflow in pixels. */
@@ -479,41 +477,3 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await context.close()
   })
 })
-
-/** Creates objects with hostile text in every field that other users or agents choose. */
-async function fillWithHostileText({ laptop }: Stage): Promise<void> {
-  const rule = { name: 'x', conditions: ['action.type == "none.none"'], decision: 'deny' }
-  const policyYaml = JSON.stringify({ rules: [rule] })
-  const named = TEXTS.slice(0, 20).flatMap((text) => [
-    laptop.api('POST', '/api/dashboard/policies', {
-      name: text.slice(0, 200),
-      description: text,
-      policyYaml,
-    }),
-    laptop.api('POST', '/api/dashboard/agents', {
-      name: text.slice(0, 200),
-      runtime: text.slice(0, 100),
-      environment: 'test',
-    }),
-  ])
-  const asked = TEXTS.map(async (text) => {
-    const made = await laptop.api('POST', '/api/dashboard/agents', {
-      name: `agent-${crypto.randomUUID()}`,
-      runtime: text.slice(0, 100),
-      environment: 'test',
-    })
-    await fetch(`${laptop.ready.base_url}/api/v1/actions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${made.body['api_key']}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        action_spec: {
-          type: `hostile.${text}`.slice(0, 300),
-          resource: { provider: 'hostile', target: text },
-          parameters: { [text]: text },
-          context: { reason: text.repeat(10).slice(0, 5_000) },
-        },
-      }),
-    })
-  })
-  await Promise.all([...named, ...asked])
-}
