@@ -17,6 +17,8 @@ const OBJECTS: Readonly<Record<string, object>> = {
 }
 /** Globals that vitest replaces for every test file. */
 const OF_VITEST = /^__vite/
+/** Functions that graceful-fs, a part of Playwright, replaces when it is loaded. */
+const OF_LIBRARIES = new Set(['fs.close', 'fs.closeSync'])
 const LISTENED = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGUSR2', 'uncaughtException', 'unhandledRejection']
 
 /** Reads the state. The names are those of the messages of `restoreProcessState`. */
@@ -31,9 +33,13 @@ export function readProcessState(): ProcessState {
   for (const event of LISTENED) state.set(`listeners of ${event}`, process.listenerCount(event))
   for (const [name, object] of Object.entries(OBJECTS)) {
     for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(object)))
-      if (typeof value === 'function' && !OF_VITEST.test(key)) state.set(`${name}.${key}`, value)
+      if (isWatched(`${name}.${key}`, key, value)) state.set(`${name}.${key}`, value)
   }
   return state
+}
+
+function isWatched(name: string, key: string, value: unknown): boolean {
+  return typeof value === 'function' && !OF_VITEST.test(key) && !OF_LIBRARIES.has(name)
 }
 
 /** Restores the state. Returns the names of what had changed. */
