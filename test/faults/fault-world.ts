@@ -25,7 +25,8 @@ export type FaultWorld = AsyncDisposable & {
   start(env?: Readonly<Record<string, string>>): Promise<void>
 }
 
-export async function startFaultWorld(): Promise<FaultWorld> {
+/** Starts the gateway with these variables besides its own. */
+export async function startFaultWorld(given: Readonly<Record<string, string>> = {}): Promise<FaultWorld> {
   const main = await bundledProgram('sidecar')
   const dir = mkdtempSync(join(tmpdir(), 'chaperone-faults-'))
   writeFileSync(join(dir, 'enrol.token'), TOKEN)
@@ -45,6 +46,7 @@ export async function startFaultWorld(): Promise<FaultWorld> {
   const env = {
     ...{ PORT: '0', CONTROL_PLANE_URL: relay.url, DATA_DIR: dir, WHOLE_REFUSALS_PER_MINUTE: '999999' },
     GATEWAY_TOKEN_FILE: join(dir, 'enrol.token'),
+    ...given,
   }
   let gateway: Served = await serve(main, env)
   const load = startLoad(() => gateway.port)
