@@ -2,6 +2,9 @@ import type { Log } from '../process/log.ts'
 import type { LostRange } from './lost-ranges.ts'
 import type { JournalFiles } from './segments/files.ts'
 
+/** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
+export const SYNC_TIMEOUT_MS = 10_000
+
 /**
  * `full`: the journal is at its size limit until the control plane acknowledges records. `unwritable`: a write failed,
  * and is retried every second.

@@ -5,8 +5,9 @@ import { LIMITS } from '../../core/wire/limits.ts'
 import type { AfterRecord, AggregateRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { encodeRecord } from '../pipeline/record/record-json.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
+import { damageReport } from './damage-report.ts'
 import { GroupCommit } from './group-commit.ts'
-import type { JournalBatch, JournalDeps, JournalState } from './journal-deps.ts'
+import { type JournalBatch, type JournalDeps, type JournalState, SYNC_TIMEOUT_MS } from './journal-deps.ts'
 import { EARLY_ROTATION_BYTES, type JournalSize, journalSize } from './journal-size.ts'
 import { line } from './line.ts'
 import { LineBuffer } from './line-buffer.ts'
@@ -15,7 +16,7 @@ import { OpenAggregates } from './open-aggregates.ts'
 import { type IntentGroup, OpenIntents } from './open-intents.ts'
 import { Outage } from './outage.ts'
 import { PendingResults } from './pending-results.ts'
-import { type DamagedSegment, recoverSegments } from './recovery/recover.ts'
+import { recoverSegments } from './recovery/recover.ts'
 import {
   logDamage,
   logRecovered,
@@ -28,9 +29,6 @@ import { Segments } from './segments/segments.ts'
 import { Sequence } from './sequence.ts'
 import { Turn } from './turn.ts'
 import { journalUnavailable, unavailableText } from './unavailable.ts'
-
-/** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
-const SYNC_TIMEOUT_MS = 10_000
 
 /**
  * Write-ahead journal in append-only segments `DIR/<processId>-<n>.jsonl`: the intent is written before the first byte
@@ -72,7 +70,8 @@ export class Journal implements JournalPort {
     const files = deps.files ?? SYSTEM_FILES
     this.#size = journalSize(deps.maxBytes)
     const recovery = recoverSegments(deps.dir)
-    this.#backlog = createBacklog(recovery.segments, { files, onDamage: (found) => this.#damaged(found) })
+    const report = damageReport({ lost: this.#lost, lines: this.#lines, turn: this.#turn, log: deps.log })
+    this.#backlog = createBacklog(recovery.segments, { files, onDamage: report })
     this.#results = new PendingResults({
       ...{ backlog: this.#backlog, lost: this.#lost, open: this.#open, sequence: this.#sequence },
     })
@@ -233,14 +232,6 @@ export class Journal implements JournalPort {
     this.#recovery = null
     this.#backlog.allowTrimming()
     logRecovered(this.#deps.log, { unknown, lost })
-  }
-
-  /** Keeps the lost ranges on disk, because the damaged segment is deleted after its upload. */
-  #damaged(damage: DamagedSegment): void {
-    this.#lost.found(damage.lost)
-    this.#lines.addText(damage.lost.map(lostLine).join(''))
-    this.#turn.schedule()
-    logDamage(this.#deps.log, damage)
   }
 
   #buffer(phase: 'intent' | 'result', json: Buffer): void {

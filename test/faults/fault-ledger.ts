@@ -7,7 +7,10 @@ import type { FaultWorld } from './fault-world.ts'
  * Waits until the control plane has a record of each forwarded call and of each answer that names a record, and checks
  * the ledgers. `isLossy`: the fault destroys parts of the journal, so each missing record must be reported as lost.
  */
-export async function expectLedgers(world: FaultWorld, { isLossy }: { readonly isLossy: boolean }): Promise<void> {
+export async function expectLedgers(
+  world: FaultWorld,
+  { isLossy }: { readonly isLossy: boolean },
+): Promise<void> {
   expectNothingDeniedUpstream(world)
   expectHoldsReleasedOnce(world)
   if (isLossy) return expectLossesReported(world)
@@ -52,7 +55,9 @@ function expectOneRecordEach({ fake, upstream }: FaultWorld): void {
   }
   const records = [...byId.values()].flatMap(([first]) => first ?? [])
   const forwarded = new Set(upstream.seen.map(({ target }) => target))
-  const ids = count(records.filter(({ path }) => path !== null && forwarded.has(path)).map(({ path }) => path))
+  const ids = count(
+    records.filter(({ path }) => path !== null && forwarded.has(path)).map(({ path }) => path),
+  )
   expect([...ids].filter(([, n]) => n > 1)).toEqual([])
   const numbers = count(records.map(({ process_id, seq }) => `${process_id} ${seq}`))
   expect([...numbers].filter(([, n]) => n > 1)).toEqual([])

@@ -308,11 +308,15 @@ describe.each(Array.from({ length: ROUNDS }, (_, n) => n + 1))('round %i', () =>
 })
 
 describe('a journal that lost its end', () => {
-  test.each(UNSEEN)('$name: the gateway starts, and nothing denied or unapproved is forwarded', async (fault) => {
-    await run(fault, false)
-    const targets = world.upstream.seen.map(({ target }) => target)
-    expect(targets.filter((target) => target.startsWith('/denied/'))).toEqual([])
-    const held = targets.filter((target) => target.startsWith('/held/'))
-    expect(new Set(held).size).toBe(held.length)
-  }, 120_000)
+  test.each(UNSEEN)(
+    '$name: the gateway starts, and nothing denied or unapproved is forwarded',
+    async (fault) => {
+      await run(fault, false)
+      const targets = world.upstream.seen.map(({ target }) => target)
+      expect(targets.filter((target) => target.startsWith('/denied/'))).toEqual([])
+      const held = targets.filter((target) => target.startsWith('/held/'))
+      expect(new Set(held).size).toBe(held.length)
+    },
+    120_000,
+  )
 })

@@ -70,23 +70,21 @@ function repeat(work: (n: number) => Promise<unknown>): () => Promise<void> {
   }
 }
 
-test(
-  'heap and external memory of a gateway stay flat under calls, refusals, holds, changes and lost streams',
-  { timeout: TIMEOUT_MS },
-  async () => {
-    await using world = await startFaultWorld({ NODE_OPTIONS: `--import ${PROBE}`, MEMORY_PROBE_DIR: dir })
-    world.load.resume()
-    const stop = repeat(async (n) => {
-      world.fake.configure({ agents: [agentEntry('bot', AGENT_KEY), agentEntry(`other-${n}`)] })
-      if (n % 5 === 0) world.fake.dropStreams()
-      await sleep(1_000)
-    })
-    await world.load.served(10)
-    await expectFlat('gateway', world.pid)
-    await stop()
-    await world.load.pause()
-  },
-)
+test('heap and external memory of a gateway stay flat under calls, refusals, holds, changes and lost streams', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  await using world = await startFaultWorld({ NODE_OPTIONS: `--import ${PROBE}`, MEMORY_PROBE_DIR: dir })
+  world.load.resume()
+  const stop = repeat(async (n) => {
+    world.fake.configure({ agents: [agentEntry('bot', AGENT_KEY), agentEntry(`other-${n}`)] })
+    if (n % 5 === 0) world.fake.dropStreams()
+    await sleep(1_000)
+  })
+  await world.load.served(10)
+  await expectFlat('gateway', world.pid)
+  await stop()
+  await world.load.pause()
+})
 
 const ENROL_TOKEN = 'enrolment-token-of-the-soak'
 
@@ -104,7 +102,12 @@ async function startPlane(postgres: TestPostgres): Promise<ControlPlaneProcess> 
   return startControlPlaneProcess(env, PROBE)
 }
 
-type Call = { readonly token: string; readonly path: string; readonly body?: unknown; readonly process?: string }
+type Call = {
+  readonly token: string
+  readonly path: string
+  readonly body?: unknown
+  readonly process?: string
+}
 
 async function call({ url }: ControlPlaneProcess, { token, path, body, process: id }: Call): Promise<number> {
   const response = await fetch(url + path, {
@@ -165,21 +168,19 @@ function startPlaneLoad(plane: ControlPlaneProcess, statuses: Set<number>) {
   return async () => void (await Promise.all(stops.map((stop) => stop())))
 }
 
-test(
-  'heap and external memory of the control plane stay flat under streams, uploads, pages and changes',
-  { timeout: TIMEOUT_MS },
-  async () => {
-    const postgres = await workerPostgres()
-    const plane = await startPlane(postgres)
-    const statuses = new Set<number>()
-    const stop = startPlaneLoad(plane, statuses)
-    try {
-      await expectFlat('control plane', plane.pid)
-    } finally {
-      await stop()
-      await plane.stop()
-      await postgres.stop()
-    }
-    expect([...statuses]).toEqual([200])
-  },
-)
+test('heap and external memory of the control plane stay flat under streams, uploads, pages and changes', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const postgres = await workerPostgres()
+  const plane = await startPlane(postgres)
+  const statuses = new Set<number>()
+  const stop = startPlaneLoad(plane, statuses)
+  try {
+    await expectFlat('control plane', plane.pid)
+  } finally {
+    await stop()
+    await plane.stop()
+    await postgres.stop()
+  }
+  expect([...statuses]).toEqual([200])
+})

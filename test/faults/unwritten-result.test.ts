@@ -66,8 +66,7 @@ async function upload(journal: Journal): Promise<readonly Stored[]> {
   }
 }
 
-const shortOf = (stored: readonly Stored[]) =>
-  stored.map(({ id, note, status }) => [id, note, status]).sort()
+const shortOf = (stored: readonly Stored[]) => stored.map(({ id, note, status }) => [id, note, status]).sort()
 const all = (note: string | null, status: number | null) =>
   Array.from({ length: CALLS }, (_, n) => [`rec_${n}`, note, status])
 

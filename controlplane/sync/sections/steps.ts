@@ -5,7 +5,7 @@
 export type Steps<T> = Generator<undefined, T, undefined>
 
 /** Entries of one step. The serialization of an entry takes a few microseconds. */
-export const ENTRIES_PER_STEP = 250
+const ENTRIES_PER_STEP = 250
 
 /** Runs all steps at once. */
 export function complete<T>(steps: Steps<T>): T {

@@ -2,7 +2,7 @@ import type { TrafficRecord } from '../../../core/record.ts'
 import { recordJson } from '../../pipeline/record/record-json.ts'
 import type { Log } from '../../process/log.ts'
 import { line } from '../line.ts'
-import type { DamagedSegment, Recovery } from './recover.ts'
+import type { Recovery } from './recover.ts'
 import { lostLine } from './sequence-recovery.ts'
 
 export type RecoveredRecords = Pick<Recovery, 'unknown' | 'lost'>
@@ -17,11 +17,6 @@ export function recoveredLines({ unknown, lost }: RecoveredRecords): {
   const entries = unknown.map((record) => ({ record, json: recordJson(record) }))
   const results = entries.map(({ json }) => line('result', json))
   return { entries, lines: Buffer.from([...results, ...lost.map(lostLine)].join('')) }
-}
-
-export function logDamage(log: Pick<Log, 'warn'>, { unknown, lost, tornAt }: DamagedSegment): void {
-  const found = { unknown: unknown.length, lost, tornAt }
-  log.warn(found, 'results of a closed journal segment were damaged: recorded from their intents, or lost')
 }
 
 export function logRecovered(log: Pick<Log, 'warn'>, { unknown, lost }: RecoveredRecords): void {
