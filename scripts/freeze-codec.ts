@@ -11,11 +11,12 @@ import { checkOutRevision, compress } from './freeze/revision.ts'
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'test/sidecar/http/http1/frozen')
-const ENTRY = `
-export { readHead } from './sidecar/listener/http1/head.ts'
-export { ChunkedDecoder, LengthDecoder } from './sidecar/listener/http1/decoder.ts'
-export { UpstreamConnection } from './sidecar/upstream/http1/connection.ts'
-`
+const EXPORTS = [
+  ['readHead', './sidecar/listener/http1/head.ts'],
+  ['ChunkedDecoder, LengthDecoder', './sidecar/listener/http1/decoder.ts'],
+  ['UpstreamConnection', './sidecar/upstream/http1/connection.ts'],
+]
+const ENTRY = EXPORTS.map(([names, file]) => `export { ${names} } from '${file}'`).join('\n')
 
 const [revision] = process.argv.slice(2)
 if (revision === undefined) throw new Error('Name a revision: node scripts/freeze-codec.ts REVISION')

@@ -71,10 +71,26 @@ describe('a command', () => {
       ...{ secret: 'abc', lifetimeMs: 60_000 },
     })
     expect(await print(credential({ token: 'abc' }))).toEqual({ secret: 'abc', lifetimeMs: null })
+    for (const [expirationTimestamp, lifetimeMs] of [
+      ['2000-02-29T00:00:00Z', Date.UTC(2000, 1, 29) - NOW_MS],
+      ['9999-12-31T23:59:59Z', Date.UTC(9999, 11, 31, 23, 59, 59) - NOW_MS],
+      ['2026-01-01T01:01:00.5+01:00', 60_500],
+    ] as const)
+      expect(await print(credential({ token: 'abc', expirationTimestamp }))).toEqual({
+        ...{ secret: 'abc', lifetimeMs },
+      })
     for (const wrong of [
       `{"token":"${CANARY}"}`,
       `{${CANARY}`,
       credential({ token: CANARY, expirationTimestamp: 'soon' }),
+      credential({ token: CANARY, expirationTimestamp: '' }),
+      credential({ token: CANARY, expirationTimestamp: 4_102_444_800 }),
+      credential({ token: CANARY, expirationTimestamp: '2026-02-30T00:00:00Z' }),
+      credential({ token: CANARY, expirationTimestamp: '2026-01-01T00:01:00' }),
+      credential({ token: CANARY, expirationTimestamp: '+275760-09-13T00:00:00Z' }),
+      credential({ token: [CANARY] }),
+      credential({ token: '' }),
+      `[${credential({ token: CANARY })}`.slice(1).replace('}}', `},"status":{"token":["${CANARY}"]}}`),
       credential({ clientKeyData: CANARY }),
       credential({ token: CANARY }).replace('/v1', '/v1alpha1'),
     ])

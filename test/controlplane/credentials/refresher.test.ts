@@ -124,6 +124,12 @@ test('a token that is valid for 1 s is sent, and replaced 500 ms later at the ea
   }
 })
 
+test('a token that is valid until the year 9999 is sent, and replaced in time', async () => {
+  const { row, changes } = await exchanged('endless', minted(Date.UTC(9999, 11, 31) - Date.now()))
+  expect(row).toMatchObject({ secret: { text: 'token' }, serial: 1, error: null })
+  expect(changes).toEqual(['credential.minted'])
+})
+
 test('a token of less than a minute is replaced within the first half of its lifetime, another one in the second half', () => {
   const dueAt = (lifetimeMs: number, random: number) => {
     const { dueInMs, expiresInMs } = timesOf(lifetimeMs, random)

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { hasLocalSource } from '../../../../core/crd/credential-spec.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
@@ -14,6 +13,7 @@ import { hasMinted, listMinted, type MintedRow, sourceHash } from '../rows.ts'
 import { type Mint, MintError, type Minted, type MintRequest } from './mint.ts'
 import { claimMinted, storeMinted, storeMintFailure } from './store.ts'
 import { MIN_LIFETIME_MS, retryDelayMs, timesOf, timesWithoutExpiry } from './times.ts'
+import { untilStored } from './until-stored.ts'
 
 export type RefresherDeps = {
   readonly db: Db
@@ -37,11 +37,6 @@ const IDLE_MS = 30_000
 const BUSY_MS = 100
 /** Milliseconds until the next read after an unexpected error, and at most while an exchange starts. */
 const RETRY_MS = 1_000
-/**
- * Limit of attempts to store a refresh token, `RETRY_MS` apart. The source has voided the one before, so a lost one would
- * have to be issued again by a user.
- */
-const MAX_STORES = 600
 const TOO_SHORT =
   'The source issued a token that is valid for less than 1 s. Raise the lifetime of its tokens, and compare the clock of the source with that of the control plane.'
 /** Failure whose detail may have parts of a secret, which gateways and pages must not show. */
@@ -169,42 +164,38 @@ async function refreshOne(
   deps: RefresherDeps,
   { connector, source, reread, disposed }: Refresh,
 ): Promise<void> {
-  const { db, orgId, mint, keyring, log } = deps
+  const { db, orgId, mint, keyring } = deps
   const isForced = reread.isDue(connector.id)
   const place = { connectorId: connector.id, orgId, sourceHash: source.hash, isForced }
   const row = await db.tx((q) => claimMinted(q, place))
   if (row === null) return
   // Precedes the read of the source, because a change during the read needs another read.
   reread.done(connector.id)
+  const claimed = { connector, source, row }
   const sinceMs = performance.now()
   try {
-    const minted = await mint(requestOf(keyring, { connector, source, row }))
-    // Also refuses NaN.
-    if (minted.lifetimeMs !== null && !(minted.lifetimeMs >= MIN_LIFETIME_MS))
-      throw new MintError(TOO_SHORT, { rotated: minted.rotated })
-    const write = () => storeSuccess(deps, { connector, source, row, minted, sinceMs })
-    await (minted.rotated === null ? write() : untilStored(write, disposed))
+    const minted = validOf(await mint(requestOf(keyring, claimed)))
+    const write = () => storeSuccess(deps, { ...claimed, minted, sinceMs })
+    await untilStored(write, { rotated: minted.rotated, disposed })
   } catch (error) {
-    const reason = error instanceof MintError ? error.message : UNEXPECTED
-    const detail = error instanceof MintError ? {} : { err: error }
-    log.warn({ connector: connector.name, reason, ...detail }, 'a credential could not be refreshed')
-    const rotated = error instanceof MintError ? error.rotated : null
-    const write = () => storeFailure(deps, { connector, source, row, error: reason, rotated })
-    await (rotated === null ? write() : untilStored(write, disposed))
+    const failed = failedOf(deps, claimed, error)
+    await untilStored(() => storeFailure(deps, failed), { rotated: failed.rotated, disposed })
   }
 }
 
-/** Repeats a write of a refresh token until it succeeds. Rejects at the limit and after the disposal. */
-async function untilStored(write: () => Promise<void>, disposed: AbortSignal): Promise<void> {
-  for (let attempts = 1; ; attempts++) {
-    try {
-      await write()
-      return
-    } catch (error) {
-      if (attempts === MAX_STORES || disposed.aborted) throw error
-      await delay(RETRY_MS, undefined, { signal: disposed }).catch(() => undefined)
-    }
-  }
+/** Returns the secret if it is valid for long enough. Throws a `MintError` otherwise, also for NaN. */
+function validOf(minted: Minted): Minted {
+  if (minted.lifetimeMs === null || minted.lifetimeMs >= MIN_LIFETIME_MS) return minted
+  throw new MintError(TOO_SHORT, { rotated: minted.rotated })
+}
+
+/** Logs the error of an exchange, and returns what is stored of it. */
+function failedOf({ log }: RefresherDeps, claimed: Claimed, error: unknown): Failed {
+  const isKnown = error instanceof MintError
+  const reason = isKnown ? error.message : UNEXPECTED
+  const detail = isKnown ? {} : { err: error }
+  log.warn({ connector: claimed.connector.name, reason, ...detail }, 'a credential could not be refreshed')
+  return { ...claimed, error: reason, rotated: isKnown ? error.rotated : null }
 }
 
 type Claimed = { readonly connector: ConnectorRow; readonly source: Source; readonly row: MintedRow }
