@@ -27,11 +27,18 @@ afterAll(() => {
 
 const settings = {
   tokenEndpointAllowCidrs: [],
-  localSources: { isAllowed: true, fileDirs: [], environment: () => ({ TOKEN: 'line\nbreak', PATH: '/usr/bin:/bin' }) },
+  localSources: {
+    isAllowed: true,
+    fileDirs: [],
+    environment: () => ({ TOKEN: 'line\nbreak', PATH: '/usr/bin:/bin' }),
+  },
 }
 const clock = { nowMs: Date.now, monotonicMs: () => performance.now() }
 const oauth2 = () =>
-  CredentialSpec.parse({ vault: 'a', oauth2: { tokenUrl: `${url}/token`, clientId: 'c', clientAuthentication: 'post' } })
+  CredentialSpec.parse({
+    vault: 'a',
+    oauth2: { tokenUrl: `${url}/token`, clientId: 'c', clientAuthentication: 'post' },
+  })
 const exchange = (credential = oauth2(), source: 'file' | 'kubernetes' = 'file') =>
   createMint(settings)({ credential, secret: SECRET, rotated: null, connector: 'default/con', source })
 
@@ -77,12 +84,15 @@ test.each([
   await failureOf(exchange())
 })
 
-test.each([301, 302, 303, 307, 308])('a redirect (%i) is not followed, and its target is not stated', async (status) => {
-  paths = []
-  answer = { status, headers: { location: `${url}/inside?${SECRET}` }, body: '' }
-  expect(await failureOf(exchange())).toContain(`status ${status}`)
-  expect(paths).toEqual(['/token'])
-})
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) is not followed, and its target is not stated',
+  async (status) => {
+    paths = []
+    answer = { status, headers: { location: `${url}/inside?${SECRET}` }, body: '' }
+    expect(await failureOf(exchange())).toContain(`status ${status}`)
+    expect(paths).toEqual(['/token'])
+  },
+)
 
 test('an error that repeats the request, with control characters, is one masked line', async () => {
   const description = `\u001b[2J${SECRET}\r\n${encodeURIComponent(SECRET)} ${'x'.repeat(10_000)}`
@@ -116,7 +126,9 @@ test('a tenant of a cluster reads no variable, command and file of the control p
 })
 
 test('a secret with a line break of a source of the machine is refused', async () => {
-  expect(await failureOf(exchange(CredentialSpec.parse({ env: { name: 'TOKEN' } })))).toContain('control characters')
+  expect(await failureOf(exchange(CredentialSpec.parse({ env: { name: 'TOKEN' } })))).toContain(
+    'control characters',
+  )
   const exec = { command: 'printf', args: [`${SECRET}\\nx-injected: 1`] }
   expect(await failureOf(exchange(CredentialSpec.parse({ exec })))).toContain('control characters')
 })

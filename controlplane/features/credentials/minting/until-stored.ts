@@ -8,10 +8,7 @@ const MAX_ATTEMPTS = 600
 type Storing = { readonly rotated: string | null; readonly disposed: AbortSignal }
 
 /** Writes a result. A write of a refresh token is repeated until it succeeds, up to the limit and the disposal. */
-export async function untilStored(
-  write: () => Promise<void>,
-  { rotated, disposed }: Storing,
-): Promise<void> {
+export async function untilStored(write: () => Promise<void>, { rotated, disposed }: Storing): Promise<void> {
   for (let attempts = 1; ; attempts++) {
     try {
       await write()
