@@ -28,7 +28,7 @@ describe('a click that is refused', () => {
     ['signed with another secret', { secret: 'another' }],
     ['signed more than five minutes ago', { at: -302 }],
     ['signed in the future', { at: 302 }],
-  ])('%s: nobody is asked and nothing is answered', async (_name, options) => {
+  ])('%s: no request is sent and no approval is answered', async (_name, options) => {
     const card = await plane.hold()
     const asked = usersAsked()
     const answer = await deliver(plane.url, await clickOn(card.id, 'approve', options))
@@ -162,16 +162,19 @@ describe('a click that is refused', () => {
     ['the value of the button', { value: 'x\0' }],
     ['the name of whoever clicked', { user: 'U_ANN\0' }],
     ['the workspace', { team: 'T\ud800' }],
-  ])('that is signed but holds what is no text in %s: 400, and nobody is asked', async (_where, options) => {
-    const card = await plane.hold()
-    const asked = usersAsked()
-    const answer = await deliver(plane.url, await clickOn(card.id, 'approve', options))
-    expect(answer).toMatchObject({ status: 400, body: { error: 'malformed request' } })
-    expect(usersAsked()).toBe(asked)
-    expect(await plane.status(card.id)).toBe('pending')
-  })
+  ])(
+    'that is signed but has a value other than a text in %s: 400, and no request is sent',
+    async (_where, options) => {
+      const card = await plane.hold()
+      const asked = usersAsked()
+      const answer = await deliver(plane.url, await clickOn(card.id, 'approve', options))
+      expect(answer).toMatchObject({ status: 400, body: { error: 'malformed request' } })
+      expect(usersAsked()).toBe(asked)
+      expect(await plane.status(card.id)).toBe('pending')
+    },
+  )
 
-  test('of somebody whose address in the chat cannot be one', async () => {
+  test('of a user whose address in the chat is invalid', async () => {
     chat.people.set('U_NUL', person('ann@example.com\0'))
     const card = await plane.hold()
     const answer = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_NUL' }))

@@ -146,7 +146,7 @@ describe('a click', () => {
     },
   )
 
-  test('after somebody else was quicker is told so, and changes nothing', async () => {
+  test('after another user has answered gets a notice, and changes nothing', async () => {
     const card = await plane.hold()
     await postedCard(plane, chat, card.id)
     await plane.owner('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved: false })
@@ -157,7 +157,7 @@ describe('a click', () => {
     expect(await plane.status(card.id)).toBe('denied')
   })
 
-  test('after time is over is told so', async () => {
+  test('after the expiry gets a notice', async () => {
     const card = await plane.hold()
     await postedCard(plane, chat, card.id)
     await plane.db.query(
@@ -226,7 +226,7 @@ describe('the message', () => {
     expect(JSON.stringify(update)).toContain('Expired')
   })
 
-  test('waits as long as the chat asks, for all of them, without counting it as a failure', async () => {
+  test('waits as long as the chat requests, for all messages, without counting a failure', async () => {
     const limited = {
       status: 429,
       body: { ok: false, error: 'ratelimited' },
@@ -287,7 +287,7 @@ describe('the message', () => {
 })
 
 describe('an action of the API that names a webhook', () => {
-  test('is posted to the chat, approved there, and its agent hears of it by a signed notification', async () => {
+  test('is posted to the chat, approved there, and its agent receives a signed notification', async () => {
     await using receiver = await startRecorder()
     const agent = { name: 'deployer', runtime: 'node', environment: 'production' }
     const created = await plane.owner('POST', '/api/dashboard/agents', agent)
