@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs'
-import type { ChaperoneError } from '../../core/errors.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { AfterRecord, AggregateRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
@@ -17,12 +16,7 @@ import { type IntentGroup, OpenIntents } from './open-intents.ts'
 import { Outage } from './outage.ts'
 import { PendingResults } from './pending-results.ts'
 import { recoverSegments } from './recovery/recover.ts'
-import {
-  logDamage,
-  logRecovered,
-  type RecoveredRecords,
-  recoveredLines,
-} from './recovery/recovered-records.ts'
+import { logRecovered, type RecoveredRecords, recoveredLines } from './recovery/recovered-records.ts'
 import { lostLine } from './recovery/sequence-recovery.ts'
 import { SYSTEM_FILES } from './segments/files.ts'
 import { Segments } from './segments/segments.ts'
@@ -146,7 +140,7 @@ export class Journal implements JournalPort {
   }
 
   intent(record: TrafficRecord): OpenIntent {
-    if (!this.isWritable) throw this.#unavailable()
+    if (!this.isWritable) throw journalUnavailable(this.dir, this.#outage.reason)
     const open = this.#open.add(record)
     this.#sequence.written(record.seq)
     this.#buffer('intent', encodeRecord(record))
@@ -265,11 +259,8 @@ export class Journal implements JournalPort {
 
   #reject(intents: IntentGroup | null): void {
     if (intents === null) return
-    for (const seq of this.#open.reject(intents, this.#unavailable())) this.#sequence.unwritten(seq)
-  }
-
-  #unavailable(): ChaperoneError {
-    return journalUnavailable(this.dir, this.#outage.reason)
+    const error = journalUnavailable(this.dir, this.#outage.reason)
+    for (const seq of this.#open.reject(intents, error)) this.#sequence.unwritten(seq)
   }
 
   #rotate(): void {
