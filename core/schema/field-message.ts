@@ -54,7 +54,7 @@ function typeOf(input: unknown): string {
 }
 
 /** Returns the text for a value that is none of `choices`. */
-export function choiceMessage(choices: readonly string[], input: unknown): string {
+function choiceMessage(choices: readonly string[], input: unknown): string {
   if (input === undefined) return `is required: ${listed(choices)}`
   const suggestion = typeof input === 'string' ? nearest(input, choices) : undefined
   const advice = suggestion === undefined || choices.length < 2 ? '' : `; did you mean ${suggestion}?`

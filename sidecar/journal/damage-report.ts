@@ -20,6 +20,9 @@ export function damageReport(to: {
     to.lines.addText(lost.map(lostLine).join(''))
     to.turn.schedule()
     const found = { unknown: unknown.length, lost, tornAt }
-    to.log.warn(found, 'results of a closed journal segment were damaged: recorded from their intents, or lost')
+    to.log.warn(
+      found,
+      'results of a closed journal segment were damaged: recorded from their intents, or lost',
+    )
   }
 }

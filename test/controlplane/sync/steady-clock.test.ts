@@ -16,7 +16,12 @@ test.each([-3_600_000, -1, 0, 3_600_000, -START])(
     const order = { epoch: 1, revision: 1 }
     const set = { version: 1, hashes: {}, texts: new Map() }
     const prepare = async () => undefined
-    const library = { order, reload: async () => undefined, prepare, of: () => set } as unknown as SectionLibrary
+    const library = {
+      order,
+      reload: async () => undefined,
+      prepare,
+      of: () => set,
+    } as unknown as SectionLibrary
     const cast = createSectionBroadcaster({
       ...{ db: {} as never, peerRegistry, library, clock, raiseEpoch: async () => false },
       freshness: { read: (_, work) => work(), isFresh: () => true },

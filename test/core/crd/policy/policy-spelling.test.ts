@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { knownFields } from '../../../../core/schema/known-fields.ts'
 import { PolicyDocument } from '../../../../core/crd/policy/policy-document.ts'
 import { PolicySpec } from '../../../../core/crd/policy/policy-spec.ts'
 import {
@@ -9,6 +8,7 @@ import {
   policyDocumentOf,
   policyRecordOf,
 } from '../../../../core/crd/policy/policy-spelling.ts'
+import { knownFields } from '../../../../core/schema/known-fields.ts'
 
 const SPEC = {
   description: 'd',
