@@ -17,7 +17,7 @@ import { startFaultWorld } from './fault-world.ts'
 
 /** Measurements after 5, 10, 15 and 20 minutes in the full proof. */
 const SAMPLES = 4
-const SAMPLE_MS = size(2_000, 300_000)
+const SAMPLE_MS = size(1_000, 300_000)
 /** A short run measures caches that still fill. */
 const MAX_GROWTH_MIB = size(32, 2)
 const TIMEOUT_MS = size(120_000, 1_500_000)
