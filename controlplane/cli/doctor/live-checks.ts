@@ -6,6 +6,7 @@ import { manifestFindings } from '../commands/get.ts'
 import { readRunFile } from '../state/data-folder.ts'
 import { type Check, guarded, ok, problem, warning } from './check.ts'
 import { installationChecks } from './installation-checks.ts'
+import { Minted, shortLivedSecretChecks } from './short-lived-secrets.ts'
 import { unownedHostChecks } from './unowned-host-checks.ts'
 
 const Health = z.looseObject({
@@ -33,6 +34,7 @@ const Connectors = z.object({
         .optional(),
       auth_type: z.string().optional(),
       managed_by: z.string().nullish(),
+      minted: Minted,
       warnings: z.array(z.string()).default([]),
     }),
   ),
@@ -175,8 +177,10 @@ async function connectorChecks(api: ApiClient): Promise<Check[]> {
     count > 0
       ? [ok('connectors', `${count} of ${connectors.length} are complete${sourcesOf(connectors)}`)]
       : []
+  const secrets = connectors.map(({ name, type, minted }) => ({ connector: name ?? type, minted }))
   return [
     ...complete,
+    ...shortLivedSecretChecks(secrets, Date.now()),
     ...bare.map(({ name, type, credential }) =>
       warning(
         `connector ${name ?? type}`,

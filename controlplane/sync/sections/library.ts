@@ -91,7 +91,8 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
     prepare(gatewayId, receiver = {}) {
       if (built.has(lookUp(gatewayId, receiver).key)) return Promise.resolve()
       // One at a time: receivers that share content would otherwise build the content several times.
-      prepared = prepared.then(() => buildInSlices(gatewayId, receiver))
+      // After an error `of` builds them again, and its caller gets the error.
+      prepared = prepared.then(() => buildInSlices(gatewayId, receiver)).catch(() => undefined)
       return prepared
     },
     of(gatewayId, given = {}) {

@@ -38,7 +38,7 @@ export function createSectionTexts(previous: SectionTexts['sections'] = new Map(
   }
 }
 
-/** Serializes a list in steps, to the same text as \`sectionText\`. */
+/** Serializes a list in steps, to the same text as `sectionText`. */
 function* listText(entries: readonly unknown[], address: (entry: unknown) => unknown): Steps<string> {
   const texts: string[] = []
   yield* inSteps(entries, (some) => {

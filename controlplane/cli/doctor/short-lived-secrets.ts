@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { type Check, ok } from './check.ts'
+
+/** State of the secret that a Connector gets for its stored credential; null when the stored credential itself is sent. */
+export const Minted = z
+  .looseObject({ issued_at: z.string().nullable(), expires_at: z.string().nullable() })
+  .nullish()
+
+export type ConnectorSecret = { readonly connector: string; readonly minted: z.infer<typeof Minted> }
+
+/** Returns the age and the expiry of each short-lived secret. Its last failure is among the warnings of the Connector. */
+export function shortLivedSecretChecks(secrets: readonly ConnectorSecret[], nowMs: number): Check[] {
+  return secrets.flatMap(({ connector, minted }) => {
+    if (minted?.issued_at == null) return []
+    const age = timeText(nowMs - Date.parse(minted.issued_at))
+    const state = `has a secret that is ${age} old and ${expiryText(minted.expires_at, nowMs)}`
+    return [ok(`connector ${connector}`, state)]
+  })
+}
+
+function expiryText(expiresAt: string | null, nowMs: number): string {
+  if (expiresAt === null) return 'is valid while its source does not change'
+  const leftMs = Date.parse(expiresAt) - nowMs
+  return leftMs > 0 ? `expires in ${timeText(leftMs)}` : `expired ${timeText(-leftMs)} ago`
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+] as const
+
+/** Formats a time span by its largest unit of which it has at least two. */
+function timeText(ms: number): string {
+  for (const [unit, unitMs] of UNITS) if (ms >= 2 * unitMs) return `${Math.floor(ms / unitMs)} ${unit}`
+  return `${Math.max(0, Math.floor(ms / 1_000))} s`
+}
