@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import {
@@ -36,6 +37,26 @@ async function attempt(processId: string, token = gateway.token): Promise<Attemp
   }
 }
 
+/** Attempts to open streams one after the other, faster than they are admitted, until `end`. */
+function startStorm() {
+  const ended = new AbortController()
+  async function run(): Promise<void> {
+    const attempts: Attempt[] = []
+    while (!ended.signal.aborted) {
+      attempts.push(await attempt(`proc_again_${attempts.length}`))
+      await delay(100)
+    }
+    for (const { close } of attempts) close()
+  }
+  const running = run()
+  return {
+    async end() {
+      ended.abort()
+      await running
+    },
+  }
+}
+
 /** Opens a stream as a gateway does: waits for `Retry-After` when the control plane refuses it. */
 async function persist(processId: string): Promise<StreamClient> {
   return eventually('an admitted stream', () => openStream(replica, gateway, { processId }).catch(() => null))
@@ -62,7 +83,7 @@ describe('a storm of streams', () => {
   })
 
   test('gives each admitted stream its kill state and beat at once, and its sections after the storm', async () => {
-    const attempts = Array.from({ length: STREAMS }, (_, n) => attempt(`proc_again_${n}`))
+    const storm = startStorm()
     const stream = await persist('proc_served')
     const order = () => stream.messages.map(({ type }) => type)
     await stream.next('beat')
@@ -78,9 +99,9 @@ describe('a storm of streams', () => {
     }).then(({ status: code }) => answered.push(`section ${code}`))
     await replica.gateway(gateway, 'POST', '/api/gateway/status', report, 'proc_served')
     answered.push('status')
+    await storm.end()
     await section
     expect(answered).toEqual(['status', 'section 200'])
-    for (const { close } of await Promise.all(attempts)) close()
     stream.close()
   })
 })
