@@ -30,6 +30,7 @@ export function createRequester(socket: tls.TLSSocket): () => Promise<number> {
   socket.on('close', () => pending?.reject(new Error('connection closed')))
   return () =>
     new Promise((resolve, reject) => {
+      if (socket.destroyed) return reject(new Error('connection closed'))
       pending = { resolve, reject, startedAt: performance.now() }
       socket.write(CHAT_REQUEST)
     })
@@ -94,7 +95,8 @@ async function sendOne(
   latencies: number[],
 ): Promise<void> {
   const dueAt = waiting.shift() ?? performance.now()
-  const request = free.pop()
+  // Longest idle first: an upstream closes a connection that is idle for 5 s.
+  const request = free.shift()
   if (request === undefined) throw new Error('no connection is free')
   await request()
   latencies.push(performance.now() - dueAt)
