@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { recordJson } from '../pipeline/record/record-json.ts'
 import { addNumber, type LostRange, mergeRanges } from './lost-ranges.ts'
+import { intactResults } from './recovery/intact-segment.ts'
 import { type DamagedSegment, findDamage, type LeftSegment, resultsOf } from './recovery/recover.ts'
 import { isErrno } from './segments/errno.ts'
 import { type JournalFiles, SYSTEM_FILES } from './segments/files.ts'
@@ -147,14 +148,23 @@ function closedOf({ path, bytes, results: count, numbers }: LeftSegment): Closed
 async function load(segment: Closed, onDamage: BacklogOptions['onDamage']): Promise<Map<string, Buffer>> {
   if (segment.results === null) {
     const bytes = await readClosed(segment.path)
-    const results = resultsOf(bytes)
-    const damage = findDamage(bytes, basename(segment.path), segment.numbers)
-    for (const record of damage?.unknown ?? []) results.set(record.id, Buffer.from(recordJson(record)))
-    segment.results = results
-    if (damage !== null) onDamage?.({ ...damage, path: segment.path })
+    segment.results = intactResults(bytes, segment.numbers) ?? parsedResults(segment, bytes, onDamage)
   }
   segment.count = segment.results.size
   return segment.results
+}
+
+function parsedResults(
+  { path, numbers }: Closed,
+  bytes: Buffer,
+  onDamage: BacklogOptions['onDamage'],
+): Map<string, Buffer> {
+  const results = resultsOf(bytes)
+  const damage = findDamage(bytes, basename(path), numbers)
+  if (damage === null) return results
+  for (const record of damage.unknown) results.set(record.id, Buffer.from(recordJson(record)))
+  onDamage?.({ ...damage, path })
+  return results
 }
 
 /** Reads a closed segment. A segment that was deleted has no results. */

@@ -29,6 +29,36 @@ export function lineEnd(start: string | Uint8Array): string {
 
 /** Length of the end of a line without its line break. */
 const END_LENGTH = ',"crc":"00000000"}'.length
+const CRC_DIGITS = 8
+const AFTER_CRC = '"}'.length
+
+/**
+ * Returns the record of a result as JSON; null for another phase. The line must have its checksum, so its first bytes are those
+ * of a phase.
+ */
+export function resultOf(line: Buffer): Buffer | null {
+  if (line[PHASE_AT] !== RESULT_INITIAL) return null
+  return line.subarray(PREFIX.result.length, line.length - END_LENGTH)
+}
+
+const PHASE_AT = '{"phase":"'.length
+/** Only `result` begins with this letter. */
+const RESULT_INITIAL = 'r'.charCodeAt(0)
+
+/** Reports whether a line, without its line break, ends with the checksum of what is before it. */
+export function hasChecksum(line: Buffer): boolean {
+  const at = line.length - AFTER_CRC - CRC_DIGITS
+  if (at < 0) return false
+  let crc = 0
+  for (let digit = at; digit < at + CRC_DIGITS; digit++) crc = crc * 16 + hexDigit(line[digit] ?? 0)
+  return crc === crc32(line.subarray(0, line.length - END_LENGTH))
+}
+
+/** Returns the value of a lower-case digit; NaN for another byte. */
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : Number.NaN
+}
 
 const PHASES = ['result', 'intent', 'tally', 'dropped', 'sequence', 'lost'] as const
 

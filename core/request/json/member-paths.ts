@@ -2,6 +2,8 @@ import { fold, MAX_FOLDED } from './strict-json.ts'
 
 /** Node of a trie of member paths. */
 export type MemberPaths = {
+  /** Name of the member; empty for the root and for the elements of a list. */
+  readonly name: string
   /** True if the value at this path is kept completely. */
   readonly isKept: boolean
   /** Nodes of the members below this path, by exact name. */
@@ -13,6 +15,7 @@ export type MemberPaths = {
 }
 
 type Growing = {
+  readonly name: string
   isKept: boolean
   readonly members: Map<string, Growing>
   elements: Growing | null
@@ -26,14 +29,14 @@ const made = new WeakMap<readonly string[], MemberPaths>()
 export function memberPaths(paths: readonly string[]): MemberPaths {
   const known = made.get(paths)
   if (known !== undefined) return known
-  const root = newNode()
+  const root = newNode('')
   for (const path of paths) add(root, path.split('.'))
   made.set(paths, root)
   return root
 }
 
-function newNode(): Growing {
-  return { isKept: false, members: new Map(), elements: null, folded: new Map() }
+function newNode(name: string): Growing {
+  return { name, isKept: false, members: new Map(), elements: null, folded: new Map() }
 }
 
 function add(root: Growing, names: readonly string[]): void {
@@ -43,23 +46,22 @@ function add(root: Growing, names: readonly string[]): void {
 }
 
 function elementsOf(node: Growing): Growing {
-  node.elements ??= newNode()
+  node.elements ??= newNode('')
   return node.elements
 }
 
 function memberOf({ members, folded }: Growing, name: string): Growing {
-  const member = members.get(name) ?? newNode()
+  const member = members.get(name) ?? newNode(name)
   members.set(name, member)
   folded.set(fold(name), name)
   return member
 }
 
 /**
- * Returns the kept name at this position that another parser could confuse with the key. Null if there is none, or if
- * the key is exactly that name.
+ * Returns the kept name at this position that another parser could confuse with the key, which is not a kept name itself.
+ * Null if there is none.
  */
 export function foldsTo({ folded }: MemberPaths, key: string): string | null {
   if (folded.size === 0 || key.length > MAX_FOLDED) return null
-  const name = folded.get(fold(key))
-  return name === undefined || name === key ? null : name
+  return folded.get(fold(key)) ?? null
 }

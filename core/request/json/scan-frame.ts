@@ -10,6 +10,8 @@ export type Frame = {
   paths: MemberPaths | null
   /** Name of the current member. */
   key: string
+  /** Paths to keep in the value that follows: of the current member, or of the elements of a list; null if there are none. */
+  next: MemberPaths | null
   keyCount: number
   keyChars: number
   /** Object or list with the kept members; null until the first of them is found. */
@@ -23,8 +25,10 @@ export function openFrame(
   { isObject, paths, kept }: Pick<Frame, 'isObject' | 'paths' | 'kept'>,
 ): Frame {
   const frame = frames[depth]
+  const next = isObject ? null : (paths?.elements ?? null)
   if (frame === undefined) {
-    const opened = { isObject, keys: { list: [], set: null }, paths, key: '', keyCount: 0, keyChars: 0, kept }
+    const keys = { list: [], set: null }
+    const opened = { isObject, keys, paths, key: '', next, keyCount: 0, keyChars: 0, kept }
     frames.push(opened)
     return opened
   }
@@ -33,6 +37,7 @@ export function openFrame(
   frame.keys = { list: [], set: null }
   frame.paths = paths
   frame.key = ''
+  frame.next = next
   frame.keyCount = 0
   frame.keyChars = 0
   frame.kept = kept
