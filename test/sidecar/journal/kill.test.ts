@@ -88,13 +88,14 @@ async function killed(child: ChildProcess): Promise<void> {
 
 /** Kills the gateway while it serves, at another moment each time: behind the first requests, or much later. */
 async function round(n: number, random: () => number): Promise<void> {
-  const before = upstream.seen.length
+  // Requests of the round before may still arrive.
+  const seen = () => upstream.seen.filter(({ target }) => target.startsWith(`/things/${n}-`)).length
   const { child, port } = await start()
   const state = { isOver: false }
   const clients = load(port, n, state)
-  const wanted = before + 1 + Math.floor(random() * 120)
+  const wanted = 1 + Math.floor(random() * 120)
   try {
-    await eventually('the load', () => (upstream.seen.length >= wanted ? true : null))
+    await eventually('the load', () => (seen() >= wanted ? true : null))
   } finally {
     await killed(child)
     state.isOver = true
