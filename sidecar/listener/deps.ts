@@ -48,7 +48,7 @@ export type FrontDeps = {
    */
   readonly canRefuseInside: boolean
   /** Runs one exchange through the pipeline. Resolves when the response is sent. */
-  handle(exchange: Exchange): Promise<void>
+  handle(exchange: Exchange): Promise<unknown>
   /** Returns how a CONNECT is handled; see `Admit`. */
   admit(
     target: { readonly host: string; readonly port: number },

@@ -23,7 +23,7 @@ const HAS_PORT = /:\d{1,5}$/
 const NO_SOURCES = Object.freeze({})
 
 /** Handles CONNECT: opens the tunnel and serves the requests inside, or runs the CONNECT through the pipeline. */
-export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<void> {
+export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<unknown> {
   const { head } = incoming
   const credentials = credentialsOf(incoming, owner)
   const target = parseTarget(head.target)
@@ -47,7 +47,7 @@ function refuseInside(
   deps: FrontDeps,
   incoming: Incoming,
   { owner, target }: { readonly owner: PortOwner; readonly target: Authority },
-): Promise<void> {
+): Promise<unknown> {
   const { head, reply, connection } = incoming
   const { socket, deadline } = connection
   const credentials = credentialsOf(incoming, owner)
@@ -107,7 +107,7 @@ function namesSameHost(rawHeaders: RawHeaders, target: Authority): boolean {
 }
 
 /** Handles an absolute-form request, which a client sends to a plain HTTP proxy. */
-export function serveAbsolute(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<void> {
+export function serveAbsolute(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<unknown> {
   const isHttp = /^https?:\/\//i.test(incoming.head.target)
   const detail = 'the request target must be an http or https URL, or CONNECT host:port'
   const problem: Problem | null = isHttp ? null : { code: 'malformed_request', detail }
@@ -128,7 +128,7 @@ type Manner = {
   readonly reply?: Reply
 }
 
-function pipeline(deps: FrontDeps, incoming: Incoming, manner: Manner): Promise<void> {
+function pipeline(deps: FrontDeps, incoming: Incoming, manner: Manner): Promise<unknown> {
   const { head, body, abort, acceptedAt, timeMs } = incoming
   const isTls = manner.kind === 'tunnel' || /^https:/i.test(head.target)
   return deps.handle(

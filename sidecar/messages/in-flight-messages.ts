@@ -1,10 +1,9 @@
 import type { MessageEvent } from '../../core/connectors/message-protocol.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
-import { errorTypeOf } from '../pipeline/response/error-type.ts'
+import { errorTypeOf, type Journaled, type Sent, setAnswered, setSent } from '../pipeline/phases.ts'
 import type { MessageReply } from './message-exchange.ts'
 
 type Flight = {
-  readonly exchange: Exchange
+  readonly exchange: Sent
   readonly reply: MessageReply
   readonly end: () => void
   readonly fail: (error: Error) => void
@@ -22,7 +21,7 @@ export class InFlightMessages {
   }
 
   /** Adds a message. The promise resolves at the end of the response, and rejects when there is no response. */
-  add(exchange: Exchange, reply: MessageReply): Promise<undefined> {
+  add(exchange: Journaled, reply: MessageReply): Promise<undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
     const { signal } = exchange.abort
     const onAbort = () => {
@@ -37,11 +36,10 @@ export class InFlightMessages {
       then()
     }
     const flight: Flight = {
-      ...{ exchange, reply },
+      ...{ exchange: setSent(exchange, this.#monotonicMs()), reply },
       end: settle(() => resolve(undefined)),
       fail: (error) => settle(() => reject(error))(),
     }
-    exchange.outcome.upstreamStartedAt = this.#monotonicMs()
     signal.addEventListener('abort', onAbort, { once: true })
     this.#flights.push(flight)
     return promise
@@ -77,12 +75,11 @@ export class InFlightMessages {
   }
 
   #begin({ exchange, reply }: Flight, status: number): void {
-    const { outcome } = exchange
     if (!reply.isStarted) {
-      outcome.upstreamHeadAt = this.#monotonicMs()
+      setAnswered(exchange, status, this.#monotonicMs())
       reply.stream(status, [], true)
     }
-    outcome.status = status
+    exchange.outcome.status = status
   }
 
   #remove(flight: Flight): void {

@@ -6,6 +6,7 @@ import { encodeFrame, OPCODE } from '../../core/websocket/frame.ts'
 import { abortReason } from '../pipeline/abort-reason.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { InnerExchanges, MessageChannel } from '../pipeline/inner-exchanges.ts'
+import type { Answered, Journaled, Recorded } from '../pipeline/phases.ts'
 import { closeFrame } from './client-frames.ts'
 import { InFlightMessages } from './in-flight-messages.ts'
 import { type MessageReply, messageExchange, messageReply } from './message-exchange.ts'
@@ -14,7 +15,8 @@ import { connectionLost, connectorChanged, isSameUpstream } from './same-upstrea
 import { ServerFrames } from './server-frames.ts'
 
 export type MessageSocketParts = {
-  readonly opening: Exchange
+  /** Exchange of the handshake, whose upstream has switched protocols. */
+  readonly opening: Answered
   readonly inner: InnerExchanges
   readonly protocol: MessageProtocol
   readonly client: Duplex
@@ -39,7 +41,7 @@ export class MessageSocket {
   readonly #flights: InFlightMessages
   /** Messages of the gateway to the client, until the current message of the server has ended. */
   readonly #events: Uint8Array[] = []
-  readonly #running = new Map<Exchange, Promise<void>>()
+  readonly #running = new Map<Exchange, Promise<Recorded>>()
   /** The message whose decision is pending; null when there is none. Later messages wait for the decision. */
   #deciding: Exchange | null = null
   #isUpBlocked = false
@@ -158,7 +160,7 @@ export class MessageSocket {
     this.#running.set(exchange, run)
   }
 
-  #forward(exchange: Exchange, { bytes, reply, onSent }: Sending): Promise<undefined> {
+  #forward(exchange: Journaled, { bytes, reply, onSent }: Sending): Promise<undefined> {
     const { signal } = exchange.abort
     if (signal.aborted) return Promise.reject(abortReason(signal))
     if (this.#isClosing) return Promise.reject(connectionLost())

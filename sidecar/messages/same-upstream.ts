@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
+import type { Answered, Journaled } from '../pipeline/phases.ts'
 
 /** Reports whether the open connection leads to the upstream of the exchange and has its credential. */
-export function isSameUpstream(opening: Exchange, exchange: Exchange): boolean {
+export function isSameUpstream(opening: Answered, exchange: Journaled): boolean {
   const then = opening.connector?.entry
   const now = exchange.connector?.entry
   if (then === undefined || now === undefined) return false

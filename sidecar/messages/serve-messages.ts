@@ -1,13 +1,13 @@
 import type { Duplex } from 'node:stream'
 import type { MessageProtocol } from '../../core/connectors/message-protocol.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
 import type { InnerExchanges } from '../pipeline/inner-exchanges.ts'
+import type { Answered } from '../pipeline/phases.ts'
 import type { IdleWatch, Watched } from '../pipeline/response/idle.ts'
 import type { SpliceCounts, SpliceEnd } from '../pipeline/tunnel/splice.ts'
 import { MessageSocket } from './message-socket.ts'
 
 export type Served = {
-  readonly opening: Exchange
+  readonly opening: Answered
   readonly inner: InnerExchanges
   readonly protocol: MessageProtocol
   readonly client: Duplex

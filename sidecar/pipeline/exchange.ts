@@ -148,8 +148,12 @@ export class Exchange {
   inner: InnerExchanges | undefined = undefined
   /** Aggregate record that counts this refusal; undefined when the refusal has its own record. */
   refusalRow: RefusalRow<RefusalRecord> | undefined = undefined
-  /** Intent in the journal, written before the request was sent upstream. */
+  /** Intent in the journal, written before the request is sent upstream; undefined again once the result is recorded. */
   readonly intent: OpenIntent | undefined = undefined
+  /** Monotonic time in ms at which the request was given to the upstream. It ends the overhead of the gateway. */
+  readonly sentAt: number | undefined = undefined
+  /** Monotonic time in ms at which the head of the response arrived. */
+  readonly answeredAt: number | undefined = undefined
   /** `timeMs` in ISO 8601. Intent and result have the same text. */
   time: string | undefined = undefined
   /** Bytes forwarded in each direction of an upgraded or tunneled connection. */
@@ -160,8 +164,6 @@ export class Exchange {
   isAdmitted = false
   /** Called with the beginning of every response message on a WebSocket. */
   onAnswerMessage: ((head: string) => void) | undefined = undefined
-  /** Number of tools that were removed from the response to `tools/list`. */
-  hiddenTools: number | undefined = undefined
   /** Name of the current or last stage. */
   stage: string | undefined = undefined
   readonly outcome: Outcome = {
@@ -171,8 +173,6 @@ export class Exchange {
     errorType: null,
     note: null,
     reason: null,
-    upstreamStartedAt: null,
-    upstreamHeadAt: null,
     heldMs: 0,
     isEchoMasked: false,
   }

@@ -1,6 +1,7 @@
 import type { Sliced } from '../../core/sliced.ts'
 import type { MessageRoom } from './body/body-budget.ts'
 import type { Exchange } from './exchange.ts'
+import type { Journaled, Recorded } from './phases.ts'
 
 /** An open WebSocket connection, as the exchange of one of its messages uses it. */
 export type MessageChannel = {
@@ -9,11 +10,11 @@ export type MessageChannel = {
   /** Name of the response events of the message (`stream_id`); null when they have none. */
   readonly streamId: string | null
   /** Sends the message upstream. Resolves after its response; rejects with a ChaperoneError if it was not sent. */
-  forward(exchange: Exchange): Promise<undefined>
+  forward(exchange: Journaled): Promise<undefined>
 }
 
 export type InnerExchanges = {
-  run(exchange: Exchange): Promise<void>
+  run(exchange: Exchange): Promise<Recorded>
   newRequestId(): string
   readonly clock: { nowMs(): number; monotonicMs(): number }
   /** Part of the body budget for messages. */

@@ -4,7 +4,7 @@ import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeSignal } from './exchange-abort.ts'
 import { injectsNone, sentTokenOf } from './outgoing.ts'
-import type { Evaluated, Parsed } from './phases.ts'
+import type { Evaluated, Journaled, Parsed } from './phases.ts'
 import type { CredentialPort, PipelinePorts, RefusedSecret } from './ports.ts'
 import { refuse } from './refusal/refuse.ts'
 import type { ResponseStage } from './response/response-stage.ts'
@@ -84,7 +84,7 @@ const UNAUTHORIZED = 401
  * Returns the watch of a request; null when it carries no short-lived secret, or when the secret may not be refreshed
  * now. The watch of a repeated request only reports a refusal.
  */
-export function watchCredential(exchange: Parsed, credentials: CredentialPort): CredentialWatch | null {
+export function watchCredential(exchange: Journaled, credentials: CredentialPort): CredentialWatch | null {
   const { connector, request } = exchange
   const minted = connector?.entry.minted
   if (connector === undefined || minted === undefined) return null
@@ -127,7 +127,7 @@ function untilAborted(pending: Promise<void>, signal: ExchangeSignal): Promise<v
  * Reports whether the request can be sent again after the upstream refused its secret: a read, whose body is empty or
  * kept. An approval releases one request, which is not sent again.
  */
-function isRepeatable(exchange: Parsed): boolean {
+function isRepeatable(exchange: Journaled): boolean {
   const { kind, body, bodyBytes, actions = [], approvalId, order, system } = exchange
   if (kind !== 'http' || system !== undefined) return false
   if (approvalId !== undefined || (order?.approvalId ?? null) !== null) return false

@@ -10,9 +10,6 @@ export type Outcome = {
   errorType: string | null
   note: string | null
   reason: string | null
-  /** Monotonic times in ms: start of the upstream request (ends the gateway's overhead), arrival of the response head. */
-  upstreamStartedAt: number | null
-  upstreamHeadAt: number | null
   /** Milliseconds for which the request waited for an approver. */
   heldMs: number
   /** True when the upstream returned the injected credential, and the gateway masked it. */

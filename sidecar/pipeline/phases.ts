@@ -8,7 +8,8 @@ import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import type { ProvisionalClassification } from './classification/provisional-classification.ts'
 import { Evaluation, NOT_EVALUATED } from './evaluation.ts'
 import type { Exchange } from './exchange.ts'
-import type { OpenIntent } from './ports.ts'
+import type { Outcome } from './outcome.ts'
+import type { JournalPort, OpenIntent, PipelinePorts } from './ports.ts'
 import type { SystemOrder } from './system-order.ts'
 
 /*
@@ -25,7 +26,14 @@ export type HasConnector = { readonly connector: BoundConnector }
 export type HasActions = { readonly named: Named; readonly actions: readonly Action[] }
 export type HasDecision = { readonly decision: Decision }
 export type HasOutbound = { readonly outbound: OutboundEdit }
-export type HasIntent = { readonly intent: OpenIntent }
+/** Id and sequence number of the record, and its time in ISO 8601. Intent and result have the same. */
+export type HasRecordId = { readonly recordId: string; readonly intentSeq: number; readonly time: string }
+export type HasIntent = HasRecordId & { readonly intent: OpenIntent }
+export type HasSentTime = { readonly sentAt: number }
+export type HasResponseHead = {
+  readonly answeredAt: number
+  readonly outcome: Outcome & { readonly status: number }
+}
 
 /** A request under one snapshot. */
 export type Loaded = Exchange & HasSnapshot
@@ -57,9 +65,26 @@ export type Cleared = Evaluated & HasOutbound
 export type SystemCleared = SystemDecided & HasOutbound
 /** The intent is in the journal, so the request may be sent. */
 export type Journaled = (Cleared | SystemCleared) & HasIntent
+/** The request was given to the upstream. */
+export type Sent = Journaled & HasSentTime
+/** The head of the final response, or of a switch of protocols, has arrived. */
+export type Answered = Sent & HasResponseHead
+/**
+ * The record has its result, or an aggregate record counts the request. Its type is no `Exchange`, so that no stage accepts
+ * it and no second result is recorded.
+ */
+export type Recorded = Omit<Exchange, 'intent'> & HasRecordId
 
 export function isSystem(exchange: Exchange): exchange is SystemExchange {
   return exchange.system !== undefined
+}
+
+export function hasIntent<Phase extends Exchange>(exchange: Phase): exchange is Phase & HasIntent {
+  return exchange.intent !== undefined
+}
+
+export function isAnswered<Phase extends Exchange>(exchange: Phase): exchange is Phase & HasResponseHead {
+  return exchange.answeredAt !== undefined
 }
 
 /** The fields of an exchange that only the functions below set. */
@@ -75,6 +100,8 @@ type PhaseFields = Pick<
   | 'evaluation'
   | 'outbound'
   | 'intent'
+  | 'sentAt'
+  | 'answeredAt'
 >
 
 /** Sets the snapshot under which the request is evaluated, and discards a head that was made under the one before. */
@@ -155,15 +182,71 @@ export function setOutbound<Phase extends Exchange>(
   return exchange as Phase & HasOutbound
 }
 
+type RecordIds = Pick<PipelinePorts, 'newId'> & { readonly journal: Pick<JournalPort, 'nextSeq'> }
+
+/** Gives the record its id and sequence number, unless it has them already. */
+export function identifyRecord<Phase extends Exchange>(
+  exchange: Phase,
+  { newId, journal }: RecordIds,
+): Phase & HasRecordId {
+  exchange.recordId ??= newId('record')
+  exchange.intentSeq ??= journal.nextSeq()
+  exchange.time ??= new Date(exchange.timeMs).toISOString()
+  return exchange as Phase & HasRecordId
+}
+
 /** Sets the intent in the journal. */
-export function setIntent<Phase extends Exchange>(exchange: Phase, intent: OpenIntent): Phase & HasIntent {
+export function setIntent<Phase extends Exchange & HasRecordId>(
+  exchange: Phase,
+  intent: OpenIntent,
+): Phase & HasIntent {
   const fields: Writable = exchange
   fields.intent = intent
   return exchange as Phase & HasIntent
+}
+
+/** Sets the record and the intent of a request that is sent again. Both requests have one record. */
+export function keepIntent<Phase extends Exchange>(exchange: Phase, before: HasIntent): Phase & HasIntent {
+  exchange.recordId = before.recordId
+  exchange.intentSeq = before.intentSeq
+  exchange.time = before.time
+  return setIntent(exchange as Phase & HasRecordId, before.intent)
 }
 
 /** Removes the intent of a request that an aggregate record counts. */
 export function dropIntent(exchange: Exchange): void {
   const fields: Writable = exchange
   fields.intent = undefined
+}
+
+/** Sets the monotonic time in milliseconds at which the request is given to the upstream. */
+export function setSent<Phase extends Journaled>(exchange: Phase, nowMs: number): Phase & HasSentTime {
+  const fields: Writable = exchange
+  fields.sentAt = nowMs
+  return exchange as Phase & HasSentTime
+}
+
+/** Sets the status of the response, and the monotonic time in milliseconds at which its head arrived. */
+export function setAnswered<Phase extends Sent>(
+  exchange: Phase,
+  status: number,
+  nowMs: number,
+): Phase & HasResponseHead {
+  const fields: Writable = exchange
+  fields.answeredAt = nowMs
+  exchange.outcome.status = status
+  exchange.outcome.errorType = errorTypeOf(status)
+  return exchange as Phase & HasResponseHead
+}
+
+/** Returns the error type for metrics: `401`, `429`, or `500` for any 5xx. Returns null for other statuses. */
+export function errorTypeOf(status: number): string | null {
+  if (status === 401 || status === 429) return String(status)
+  return status >= 500 ? '500' : null
+}
+
+/** Closes the intent of an exchange whose result is recorded. */
+export function setRecorded(exchange: Exchange & HasRecordId): Recorded {
+  dropIntent(exchange)
+  return exchange
 }

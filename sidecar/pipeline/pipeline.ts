@@ -4,6 +4,7 @@ import type { Exchange } from './exchange.ts'
 import type { InnerExchanges } from './inner-exchanges.ts'
 import { killedBy } from './kill-switch.ts'
 import { createPacer } from './pacer.ts'
+import { type HasRecordId, identifyRecord, type Recorded, setRecorded } from './phases.ts'
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record/record.ts'
 import { isEventful } from './record/record-audit.ts'
@@ -31,7 +32,7 @@ export function createPipeline(
   ports: PipelinePorts,
   upstream: Upstream,
   options: PipelineOptions = {},
-): (exchange: Exchange) => Promise<void> {
+): (exchange: Exchange) => Promise<Recorded> {
   const clock = options.clock ?? createStageClock(ports.clock.monotonicMs)
   const concurrency = createConcurrency()
   const pacer = createPacer(clock)
@@ -48,7 +49,8 @@ export function createPipeline(
   }
   return handle
 
-  async function handle(exchange: Exchange): Promise<void> {
+  async function handle(exchange: Exchange): Promise<Recorded> {
+    let recorded: Recorded
     const unregister = ports.live.add(exchange)
     const isOver = ports.events.accepted(exchange)
     exchange.assignRecord = ports.refusals.assign
@@ -66,8 +68,9 @@ export function createPipeline(
       isOver()
       concurrency.release(exchange)
       budget.release(exchange)
-      finish(exchange, ports, recordBytes)
+      recorded = recordResult(exchange, ports, recordBytes)
     }
+    return recorded
   }
 }
 
@@ -82,13 +85,28 @@ function endFailed(exchange: Exchange, error: unknown): void {
   } else refuseFailure(exchange, error)
 }
 
-function finish(exchange: Exchange, ports: PipelinePorts, bytesOf: (json: Uint8Array) => Buffer): void {
+/** Records the result of an exchange: in its own record, which closes its intent, or in an aggregate record. */
+function recordResult(
+  exchange: Exchange,
+  ports: PipelinePorts,
+  bytesOf: (json: Uint8Array) => Buffer,
+): Recorded {
   const kill = killedBy(exchange)
   if (kill !== null && exchange.outcome.denyReason === null) {
     exchange.outcome.note = 'aborted by a kill switch'
     exchange.outcome.reason = 'kill_switch'
   }
-  if (ports.refusals.finished(exchange)) return
+  const isCounted = ports.refusals.finished(exchange)
+  const identified = identifyRecord(exchange, ports)
+  if (!isCounted) recordAlone(identified, ports, bytesOf)
+  return setRecorded(identified)
+}
+
+function recordAlone(
+  exchange: Exchange & HasRecordId,
+  ports: PipelinePorts,
+  bytesOf: (json: Uint8Array) => Buffer,
+): void {
   if (isEventful(exchange)) exchange.actId ??= ports.newId('actionRequest')
   const record = buildRecord(exchange, ports)
   const json = bytesOf(encodeRecord(record))

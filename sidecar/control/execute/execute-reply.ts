@@ -3,6 +3,7 @@ import { ERRORS } from '../../../core/errors.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
+import { isAnswered } from '../../pipeline/phases.ts'
 import type { Reply } from '../../pipeline/reply.ts'
 
 /** Captures the response to an order in memory. */
@@ -82,14 +83,15 @@ export function createReplyCapture(): ReplyCapture {
 
 /** Returns the result for the control plane. `ok` is true when the upstream answered without a server error. */
 export function answerOf(
-  { outcome }: Exchange,
+  exchange: Exchange,
   capture: ReplyCapture,
 ): Omit<ResultBody, 'order_id' | 'action_request_id'> {
   const captured = capture.read()
   const { status } = captured
+  const { outcome } = exchange
   const isOwn = outcome.denyReason !== null || outcome.errorCode !== null
   if (isOwn) return { ok: false, status: status || null, result: null, error: errorOf(outcome, captured) }
-  if (outcome.upstreamHeadAt === null) {
+  if (!isAnswered(exchange)) {
     return {
       ok: false,
       status: null,

@@ -18,7 +18,7 @@ export type Order = Extract<DownMessage, { type: 'execute' }>
 export type ExecutorDeps = {
   readonly ports: Pick<PipelinePorts, 'snapshot' | 'clock' | 'newId'>
   /** Runs the pipeline for an exchange. */
-  readonly handle: (exchange: Exchange) => Promise<void>
+  readonly handle: (exchange: Exchange) => Promise<unknown>
 }
 
 /** Maximum number of order ids that are stored to detect duplicates. The least recently used is evicted. */

@@ -1,5 +1,6 @@
 import { cancelRequest } from '../../../core/connectors/hosted-work/started-work.ts'
 import { Exchange } from '../../pipeline/exchange.ts'
+import { isAnswered } from '../../pipeline/phases.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
 import type { Reply } from '../../pipeline/reply.ts'
 import { gatewayParts } from '../execute/execute-exchange.ts'
@@ -10,7 +11,7 @@ import type { KnownWork } from './hosted-work.ts'
 export type CancelSenderDeps = {
   readonly ports: Pick<PipelinePorts, 'clock' | 'newId'>
   /** Runs the pipeline for an exchange. */
-  readonly handle: (exchange: Exchange) => Promise<void>
+  readonly handle: (exchange: Exchange) => Promise<unknown>
 }
 
 /**
@@ -32,8 +33,8 @@ export function createCancelSender({ ports, handle }: CancelSenderDeps) {
   }
 }
 
-function sentBy({ id, outcome }: Exchange, body: Buffer, errorMember: string | null): Sent {
-  const sent = { request_id: id, status: outcome.upstreamHeadAt === null ? null : outcome.status }
+function sentBy(exchange: Exchange, body: Buffer, errorMember: string | null): Sent {
+  const sent = { request_id: exchange.id, status: isAnswered(exchange) ? exchange.outcome.status : null }
   if (sent.status === null) return { ...sent, isCancelled: false, isFinal: false, detail: refusalOf(body) }
   const error = errorMember === null ? null : memberOf(body, errorMember)
   if (error === null && sent.status >= 200 && sent.status < 300)

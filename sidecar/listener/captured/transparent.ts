@@ -143,7 +143,7 @@ function serveHttp(deps: TransparentDeps, arrival: Arrival, what: Plain): void {
     unsupported(deps, arrival, `a protocol that begins with ${printable(what.bytes)}`)
     return
   }
-  const handle = (exchange: Exchange): Promise<void> => deps.handle(onPort(exchange, port))
+  const handle = (exchange: Exchange): Promise<unknown> => deps.handle(onPort(exchange, port))
   const tunnel = { socket, deadline, credentials, sources: {}, host: '', isPort: true }
   enterTunnel({ ...deps, handle }, tunnel, what)
 }

@@ -28,7 +28,7 @@ export type Incoming = {
  * Handles one request. The connection calls the handler for the next request after the reply has ended. When the
  * handler rejects, the client receives 500.
  */
-export type RequestHandler = (incoming: Incoming) => Promise<void>
+export type RequestHandler = (incoming: Incoming) => Promise<unknown>
 
 export type Http1Options = {
   readonly handler: RequestHandler

@@ -2,7 +2,8 @@ import type { Action } from '../../../core/action/action.ts'
 import { nameSeen } from '../../../core/connectors/classify.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { createKeyScan, isPlainJson, type KeyScan } from '../../../core/request/body/body.ts'
-import { type Parsed, setActions } from '../phases.ts'
+import type { CanonicalRequest } from '../../../core/request/canonical.ts'
+import { type Answered, type Journaled, setActions } from '../phases.ts'
 import type { ResponseStage } from '../response/response-stage.ts'
 import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'
 
@@ -16,18 +17,18 @@ const MAX_SCANNED = 256 * 1024
  * Scans a streamed body for the key that determines the candidate, for the record only. The record names the strictest
  * candidate, unless the whole body was scanned and contains the key at most once.
  */
-export function scanCandidates(exchange: Parsed): ResponseStage | null {
+export function scanCandidates(exchange: Journaled): ResponseStage | null {
   const { connector, provisional, named, request } = exchange
   // The key scan supports only JSON in UTF-8 without a content encoding.
   const isReadable = isPlainJson(request.body)
   const isOpen = named !== undefined && isSettledByBody(named)
   return isOpen && connector !== undefined && provisional !== undefined && isReadable
-    ? new CandidateScan(exchange, connector, provisional)
+    ? new CandidateScan(request, connector, provisional)
     : null
 }
 
 class CandidateScan implements ResponseStage {
-  readonly #exchange: Parsed
+  readonly #request: CanonicalRequest
   readonly #bound: BoundConnector
   readonly #provisional: ProvisionalClassification
   readonly #patterns: Patterns
@@ -41,8 +42,8 @@ class CandidateScan implements ResponseStage {
   /** Last bytes of the searched text, because a key name may be split between two chunks. */
   #tail = ''
 
-  constructor(exchange: Parsed, bound: BoundConnector, provisional: ProvisionalClassification) {
-    this.#exchange = exchange
+  constructor(request: CanonicalRequest, bound: BoundConnector, provisional: ProvisionalClassification) {
+    this.#request = request
     this.#bound = bound
     this.#provisional = provisional
     this.#patterns = patternsOf(provisional.keys)
@@ -62,14 +63,14 @@ class CandidateScan implements ResponseStage {
     if (scanned < chunk.length) this.#isNamed ||= this.#search(chunk.subarray(scanned))
   }
 
-  answered(): void {
+  answered(exchange: Answered): void {
     const action = this.#settled()
     if (action === null) return
-    setActions(this.#exchange, { kind: 'actions', actions: [action] }, this.#provisional)
+    setActions(exchange, { kind: 'actions', actions: [action] }, this.#provisional)
   }
 
   get #length(): number | undefined {
-    return this.#exchange.request.body.length
+    return this.#request.body.length
   }
 
   /** Returns true when the text contains no key. */
@@ -90,7 +91,7 @@ class CandidateScan implements ResponseStage {
     if (!this.#isObject) return null
     if (scan === null) return this.#seen > 0 ? unseen : null
     if (scan.isAmbiguous || this.#isNamed || !(scan.isClosed || this.#seen === this.#length)) return null
-    return nameSeen(this.#bound, this.#exchange.request, scan.seen())
+    return nameSeen(this.#bound, this.#request, scan.seen())
   }
 }
 

@@ -4,6 +4,7 @@ import { LOG_DECISION, type LogDecision } from '../../../core/decision/vocabular
 import type { OwnRecord, RecordWhy } from '../../../core/record.ts'
 import { rawRecordPath, recordPath } from '../../../core/request/redact.ts'
 import type { Exchange } from '../exchange.ts'
+import type { HasRecordId } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { auditOf } from './record-audit.ts'
 import { credentialOf } from './record-credential.ts'
@@ -15,12 +16,9 @@ import { recordNames } from './record-names.ts'
  * an approver and all time after the upstream request started.
  */
 export function buildRecord(
-  exchange: Exchange,
-  ports: Pick<PipelinePorts, 'journal' | 'clock' | 'newId'>,
+  exchange: Exchange & HasRecordId,
+  ports: Pick<PipelinePorts, 'journal' | 'clock'>,
 ): OwnRecord {
-  exchange.recordId ??= ports.newId('record')
-  exchange.intentSeq ??= ports.journal.nextSeq()
-  exchange.time ??= new Date(exchange.timeMs).toISOString()
   const { outcome, request, raw, decision, snapshot } = exchange
   const would = wouldDecision(exchange)
   const names = recordNames(exchange)
@@ -129,8 +127,8 @@ function approvedNote(completedWith: readonly string[] = []): string {
 }
 
 function overheadMs(exchange: Exchange, now: number): number {
-  const { upstreamStartedAt, heldMs } = exchange.outcome
-  return rounded(Math.max(0, (upstreamStartedAt ?? now) - exchange.acceptedAt - heldMs))
+  const { sentAt, acceptedAt, outcome } = exchange
+  return rounded(Math.max(0, (sentAt ?? now) - acceptedAt - outcome.heldMs))
 }
 
 function policiesOf(decision: Decision | undefined): string[] {

@@ -4,7 +4,7 @@ import type { Refusal, RefusalRow } from '../../../core/state/refusal-windows.ts
 import { createLru } from '../../collections/lru.ts'
 import { primaryAction } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
-import { dropIntent } from '../phases.ts'
+import { dropIntent, hasIntent, identifyRecord } from '../phases.ts'
 import type { AggregateRow, PipelinePorts, RefusalPort } from '../ports.ts'
 import { buildRecord } from '../record/record.ts'
 import { isEventful } from '../record/record-audit.ts'
@@ -87,7 +87,7 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
       if (exchange.recordId === undefined && hasLeft(exchange)) assign(exchange)
       const row = exchange.refusalRow
       if (row === undefined) return false
-      const record = buildRecord(exchange, deps)
+      const record = buildRecord(identifyRecord(exchange, deps), deps)
       events.counted(exchange, record)
       const isLate = row.item.isEnded && row.item.common !== null
       addToRow(row.item, record)
@@ -104,9 +104,10 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
 
 /** Assigns the exchange to an aggregate record and drops its own record. */
 function moveTo(row: RefusalRow<RefusalRecord>, exchange: Exchange, { journal, newId }: RefusalsDeps): void {
-  const { intent, recordId: id, intentSeq: seq } = exchange
-  if (intent !== undefined && id !== undefined && seq !== undefined) journal.drop({ id, seq }, intent)
-  dropIntent(exchange)
+  if (hasIntent(exchange)) {
+    journal.drop({ id: exchange.recordId, seq: exchange.intentSeq }, exchange.intent)
+    dropIntent(exchange)
+  }
   exchange.recordId = row.item.id
   exchange.intentSeq = row.item.seq
   exchange.refusalRow = row

@@ -6,7 +6,7 @@ import type { Upstream } from '../../upstream/http.ts'
 import type { Outbound, Sending } from '../../upstream/outbound.ts'
 import type { UpstreamTarget } from '../../upstream/target.ts'
 import { abortReason } from '../abort-reason.ts'
-import type { Exchange } from '../exchange.ts'
+import { type Journaled, setSent } from '../phases.ts'
 import type { HelloRule } from '../tunnel/hello-gate.ts'
 import { createTunnels } from '../tunnel/tunnel.ts'
 import { createIdleWatch } from './idle.ts'
@@ -20,12 +20,12 @@ export type Forwarding = {
    * started, rejects with a ChaperoneError (502, 504) or the abort reason. A failure after the response head cuts the
    * response, and the promise resolves.
    */
-  forward(exchange: Exchange, outbound: Outbound, stages?: readonly ResponseStage[]): Promise<undefined>
+  forward(exchange: Journaled, outbound: Outbound, stages?: readonly ResponseStage[]): Promise<undefined>
   /**
    * Opens a CONNECT tunnel without decryption and answers 200. The client's first bytes are forwarded only when they
    * satisfy `hello`.
    */
-  tunnel(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
+  tunnel(exchange: Journaled, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
 }
 
 export type ForwardingDeps = {
@@ -42,11 +42,11 @@ export function createForwarding(deps: ForwardingDeps): Forwarding {
   const relayDeps: RelayDeps = { monotonicMs, idle, join: tunnels.join }
 
   // `forward` is not an async function: returning the promise of the relay saves one promise for each request.
-  function forward(exchange: Exchange, outbound: Outbound, stages = PLAIN_RESPONSE): Promise<undefined> {
+  function forward(exchange: Journaled, outbound: Outbound, stages = PLAIN_RESPONSE): Promise<undefined> {
     const { signal } = exchange.abort
     if (signal.aborted) return Promise.reject(abortReason(signal))
-    const relay = new Relay({ exchange, outbound, stages }, relayDeps)
-    exchange.outcome.upstreamStartedAt = monotonicMs()
+    const sent = setSent(exchange, monotonicMs())
+    const relay = new Relay({ exchange: sent, outbound, stages }, relayDeps)
     upstream.send(outbound, sendingOf(exchange, outbound.rawHeaders), relay)
     return relay.done
   }
@@ -57,8 +57,8 @@ export function createForwarding(deps: ForwardingDeps): Forwarding {
 const PLAIN: Sending = { upgrade: null, isHttp2: false }
 const GRPC: Sending = { upgrade: null, isHttp2: true }
 
-function sendingOf(exchange: Exchange, rawHeaders: RawHeaders): Sending {
-  if (exchange.kind === 'upgrade' && exchange.request?.isUpgrade !== false)
+function sendingOf(exchange: Journaled, rawHeaders: RawHeaders): Sending {
+  if (exchange.kind === 'upgrade' && exchange.request.isUpgrade)
     return { upgrade: headerValue(rawHeaders, 'upgrade') ?? null, isHttp2: false }
   return needsHttp2(exchange) ? GRPC : PLAIN
 }
@@ -69,6 +69,6 @@ function sendingOf(exchange: Exchange, rawHeaders: RawHeaders): Sending {
  * supports HTTP/1.1, and with one request for each connection neither a cut exchange nor a lost packet affects other
  * requests.
  */
-function needsHttp2({ raw }: Exchange): boolean {
+function needsHttp2({ raw }: Journaled): boolean {
   return raw.httpVersion === '2' && isGrpc(raw.rawHeaders)
 }

@@ -1,9 +1,11 @@
 import { createAnswerReader } from '../../../core/connectors/handles/answer-reader.ts'
 import type { GivenAt, Handle, HandleReader } from '../../../core/connectors/handles/handle.ts'
 import type { MemberReader } from '../../../core/connectors/handles/member-reader.ts'
+import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { Parsed } from '../phases.ts'
+import type { AgentEntry } from '../../../core/wire/gateway/sync.ts'
+import type { Journaled } from '../phases.ts'
 import type { HandlePort } from '../ports.ts'
 import type { ResponseStage } from './response-stage.ts'
 
@@ -12,17 +14,16 @@ import type { ResponseStage } from './response-stage.ts'
  * forwarded, because the agent may use the ids before the response has ended. Returns null when the operation creates
  * no resources.
  */
-export function handleWatchOf(exchange: Parsed, handles: HandlePort): HandleWatch | null {
-  const { connector, actions = [] } = exchange
+export function handleWatchOf(exchange: Journaled, handles: HandlePort): HandleWatch | null {
+  const { connector, agent, actions = [] } = exchange
   const reader = connector?.connector.handles
-  const places = reader?.given(actions) ?? []
-  return reader === undefined || places.length === 0
-    ? null
-    : new HandleWatch(exchange, { handles, reader, places })
+  if (connector === undefined || reader === undefined || agent === undefined) return null
+  const places = reader.given(actions)
+  return places.length === 0 ? null : new HandleWatch(exchange, { handles, reader, places, connector, agent })
 }
 
 /** Records the ids in response messages of a WebSocket, each of which is a JSON text. */
-export function watchMessages(exchange: Parsed, handles: HandlePort): void {
+export function watchMessages(exchange: Journaled, handles: HandlePort): void {
   const watch = handleWatchOf(exchange, handles)
   if (watch === null) return
   exchange.onAnswerMessage = (head) => {
@@ -35,18 +36,20 @@ type Deps = {
   readonly handles: HandlePort
   readonly reader: HandleReader
   readonly places: readonly GivenAt[]
+  readonly connector: BoundConnector
+  readonly agent: AgentEntry
 }
 
 class HandleWatch implements ResponseStage {
   /** True when the ids are in the response body, which must then be uncompressed. */
   readonly readsBody: boolean
-  readonly #exchange: Parsed
+  readonly #exchange: Journaled
   readonly #deps: Deps
   readonly #kinds: readonly string[]
   readonly #paths: readonly (readonly string[])[]
   #body: MemberReader | null = null
 
-  constructor(exchange: Parsed, deps: Deps) {
+  constructor(exchange: Journaled, deps: Deps) {
     this.#exchange = exchange
     this.#deps = deps
     const members = deps.places.flatMap((place) => ('path' in place ? [place] : []))
@@ -79,7 +82,7 @@ class HandleWatch implements ResponseStage {
 
   #given(kind: string, text: string): void {
     const id = this.#deps.reader.read(kind, text)
-    if (id !== null) noteGiven(this.#exchange, { kind, id }, this.#deps.handles)
+    if (id !== null) noteGiven(this.#exchange, { kind, id }, this.#deps)
   }
 }
 
@@ -89,9 +92,7 @@ const MAX_GIVEN = 8
 /**
  * Records the agent of the exchange as the owner of the handle. An id that the request itself named keeps its owner.
  */
-function noteGiven(exchange: Parsed, handle: Handle, handles: HandlePort): void {
-  const { agent, connector } = exchange
-  if (agent === undefined || connector === undefined) return
+function noteGiven(exchange: Journaled, handle: Handle, { handles, connector, agent }: Deps): void {
   const key = handles.keyOf(connector, handle)
   const given = exchange.given ?? []
   const isNamed = exchange.evaluation.namedHandles?.includes(key) === true

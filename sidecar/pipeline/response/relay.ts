@@ -7,10 +7,9 @@ import type { AnswerReceiver, Carrier } from '../../upstream/answer-receiver.ts'
 import type { ResponseHead } from '../../upstream/http1/response-head.ts'
 import type { Outbound } from '../../upstream/outbound.ts'
 import { abortReason } from '../abort-reason.ts'
-import type { Exchange } from '../exchange.ts'
+import { type Answered, isAnswered, type Sent, setAnswered } from '../phases.ts'
 import type { ReplyStream } from '../reply.ts'
 import { type BodyEdit, editedStream } from './body-edit.ts'
-import { errorTypeOf } from './error-type.ts'
 import type { IdleWatch, Watched } from './idle.ts'
 import type { ResponseStage } from './response-stage.ts'
 import { switchingProblem } from './switching.ts'
@@ -19,11 +18,11 @@ export type RelayDeps = {
   readonly monotonicMs: () => number
   readonly idle: IdleWatch
   /** Sends the head to the agent and joins both raw streams until both are closed. */
-  readonly join: (exchange: Exchange, upstream: Duplex, head: string) => Promise<void>
+  readonly join: (exchange: Answered, upstream: Duplex, head: string) => Promise<void>
 }
 
 export type Relayed = {
-  readonly exchange: Exchange
+  readonly exchange: Sent
   readonly outbound: Pick<Outbound, 'target' | 'rawHeaders'>
   readonly stages: readonly ResponseStage[]
 }
@@ -35,7 +34,7 @@ export type Relayed = {
  */
 export class Relay implements AnswerReceiver, Watched {
   quiet = 0
-  readonly #exchange: Exchange
+  readonly #exchange: Sent
   readonly #outbound: Relayed['outbound']
   readonly #stages: readonly ResponseStage[]
   readonly #deps: RelayDeps
@@ -78,7 +77,7 @@ export class Relay implements AnswerReceiver, Watched {
 
   head(status: number, headers: RawHeaders, hasBody: boolean): void {
     this.quiet = 0
-    if (status < 300 && this.#exchange.request?.isUpgrade === true) {
+    if (status < 300 && this.#exchange.request.isUpgrade) {
       this.#cut(notSwitched(this.#outbound.target.host))
       return
     }
@@ -86,12 +85,9 @@ export class Relay implements AnswerReceiver, Watched {
       this.#discard()
       return
     }
-    for (const stage of this.#stages) stage.head?.(status, headers)
-    const { outcome } = this.#exchange
-    outcome.upstreamHeadAt = this.#deps.monotonicMs()
-    outcome.status = status
-    outcome.errorType = errorTypeOf(status)
-    this.#stream = this.#open(status, this.#fields(headers), hasBody)
+    const answered = setAnswered(this.#exchange, status, this.#deps.monotonicMs())
+    for (const stage of this.#stages) stage.head?.(status, headers, answered)
+    this.#stream = this.#open(answered, this.#fields(headers), hasBody)
   }
 
   /** Ends the exchange with the upstream. The agent receives nothing of the response. */
@@ -109,18 +105,19 @@ export class Relay implements AnswerReceiver, Watched {
     return fields
   }
 
-  #open(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream {
-    const { reply } = this.#exchange
-    const edits = hasBody ? this.#edits(status, headers) : NO_EDITS
+  #open(exchange: Answered, headers: RawHeaders, hasBody: boolean): ReplyStream {
+    const { reply, outcome } = exchange
+    const { status } = outcome
+    const edits = hasBody ? this.#edits(exchange, headers) : NO_EDITS
     return edits.length === 0
       ? reply.stream(status, headers, hasBody)
       : editedStream(reply, { status, headers }, edits)
   }
 
-  #edits(status: number, headers: RawHeaders): readonly BodyEdit[] {
+  #edits(exchange: Answered, headers: RawHeaders): readonly BodyEdit[] {
     let edits = NO_EDITS
     for (const stage of this.#stages) {
-      const edit = stage.edit?.(status, headers) ?? null
+      const edit = stage.edit?.(exchange.outcome.status, headers, exchange) ?? null
       if (edit !== null) edits = [...edits, edit]
     }
     return edits
@@ -165,12 +162,10 @@ export class Relay implements AnswerReceiver, Watched {
       this.error(wronglySwitched(this.#outbound.target.host, problem))
       return
     }
-    const { outcome } = this.#exchange
-    outcome.upstreamHeadAt = this.#deps.monotonicMs()
-    outcome.status = status
+    const answered = setAnswered(this.#exchange, status, this.#deps.monotonicMs())
     this.#over()
     const head = switchingHead(status, this.#fields(headers))
-    this.#deps.join(this.#exchange, socket, head).then(
+    this.#deps.join(answered, socket, head).then(
       () => this.#answered(),
       (error: unknown) => this.#failed(error),
     )
@@ -225,7 +220,8 @@ export class Relay implements AnswerReceiver, Watched {
   }
 
   #answered(): void {
-    for (const stage of this.#stages) stage.answered?.()
+    const exchange = this.#exchange
+    if (isAnswered(exchange)) for (const stage of this.#stages) stage.answered?.(exchange)
     this.#leaveStages()
     this.#settled.resolve(undefined)
   }

@@ -1,4 +1,5 @@
 import type { RawHeaders } from '../../../core/request/canonical.ts'
+import type { Answered } from '../phases.ts'
 import type { BodyEdit } from './body-edit.ts'
 
 /**
@@ -13,17 +14,17 @@ export type ResponseStage = {
   /** Returns true for the status of a final response that is discarded, because the request is sent again. */
   discards?(status: number): boolean
   /** Called with the head of the final response as the upstream sent it. Not called for a switch of protocols. */
-  head?(status: number, headers: RawHeaders): void
+  head?(status: number, headers: RawHeaders, exchange: Answered): void
   /** Returns the fields to forward: of interim responses, of the final head, of a switch of protocols and of trailers. */
   fields?(raw: RawHeaders): RawHeaders
   /** Called with the fields to forward. Returns an edit of the body; null when the body is forwarded unchanged. */
-  edit?(status: number, headers: RawHeaders): BodyEdit | null
+  edit?(status: number, headers: RawHeaders, exchange: Answered): BodyEdit | null
   /** Called with each chunk of the body as the upstream sent it. */
   data?(chunk: Buffer): void
   /** Called when the response is complete. Not called for a response that was cut. */
   end?(): void
   /** Called when the agent has received a response, complete or cut. Not called when no response was started. */
-  answered?(): void
+  answered?(exchange: Answered): void
   /**
    * Called last, whatever became of the request. `isCut` is true when the client disconnected or a kill switch cut the
    * exchange.

@@ -1,8 +1,7 @@
 import type { BodyBudget } from '../body/body-budget.ts'
 import { scanCandidates } from '../classification/candidate-scan.ts'
-import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
-import type { Parsed } from '../phases.ts'
+import type { Journaled } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { handleWatchOf } from './handle-watch.ts'
 import { HEADER_POLICY } from './header-policy.ts'
@@ -19,9 +18,9 @@ export type StageDeps = Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork'> 
 export const PLAIN_RESPONSE: readonly ResponseStage[] = [HEADER_POLICY]
 
 /** Returns the stages that apply to the response of this exchange, in their order. */
-export function responseStagesOf(exchange: Parsed, deps: StageDeps): readonly ResponseStage[] {
+export function responseStagesOf(exchange: Journaled, deps: StageDeps): readonly ResponseStage[] {
   const candidates = scanCandidates(exchange)
-  const release = exchange.reservedBytes === undefined ? null : releaseOf(exchange, deps.budget)
+  const release = exchange.reservedBytes === undefined ? null : releaseOf(deps.budget)
   const handles = handleWatchOf(exchange, deps.handles)
   const work = workWatchOf(exchange, deps.hostedWork)
   const tools = toolFilterOf(exchange, deps.clock.nowMs(), deps.pacer)
@@ -40,9 +39,9 @@ export function readBody(stages: readonly ResponseStage[]): boolean {
  * Frees the memory of the request body when the response begins. The request is not sent again, and its response may
  * take minutes.
  */
-function releaseOf(exchange: Exchange, budget: BodyBudget): ResponseStage {
+function releaseOf(budget: BodyBudget): ResponseStage {
   return {
-    head() {
+    head(_status, _headers, exchange) {
       exchange.bodyBytes = undefined
       exchange.scan = undefined
       exchange.body.release()

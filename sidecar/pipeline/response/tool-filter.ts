@@ -11,9 +11,8 @@ import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { Sliced } from '../../../core/sliced.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import type { Exchange } from '../exchange.ts'
 import type { Pacer, TimeBudget } from '../pacer.ts'
-import type { Parsed } from '../phases.ts'
+import type { Answered, Journaled } from '../phases.ts'
 import type { BodyEdit, PacedEdit } from './body-edit.ts'
 import type { ResponseStage } from './response-stage.ts'
 
@@ -22,7 +21,7 @@ import type { ResponseStage } from './response-stage.ts'
  * other requests, without `mcp.filterTools` on the Connector, and when no tool is denied. The record contains the
  * number of removed tools.
  */
-export function toolFilterOf(exchange: Parsed, nowMs: number, pacer: Pacer): ResponseStage | null {
+export function toolFilterOf(exchange: Journaled, nowMs: number, pacer: Pacer): ResponseStage | null {
   const { connector: bound, snapshot, agent, request } = exchange
   if (bound === undefined || agent === undefined) return null
   const ids = isFiltered(exchange) ? idsOf(exchange) : NO_IDS
@@ -31,21 +30,27 @@ export function toolFilterOf(exchange: Parsed, nowMs: number, pacer: Pacer): Res
   if (!hidesTools(given)) return null
   const mayCall = callableTools(given)
   const filter = (text: string) => filterToolList(text, ids, mayCall)
-  const edit = { exchange, pacer, filter, budget: { leftMs: LIMITS.answerEditMs } }
+  const filteringOf = (answered: Answered): Filtering => ({
+    exchange: answered,
+    pacer,
+    budget: { leftMs: LIMITS.answerEditMs },
+    filter,
+    hiddenTools: 0,
+  })
   return {
     readsBody: true,
-    edit: (status, headers) => (status === 200 ? bodyEdit(headers, edit) : null),
+    edit: (status, headers, answered) => (status === 200 ? bodyEdit(headers, filteringOf(answered)) : null),
   }
 }
 
 const NO_IDS: ReadonlySet<string> = new Set()
 
-function idsOf({ bodyBytes, request: { body } }: Parsed): ReadonlySet<string> {
+function idsOf({ bodyBytes, request: { body } }: Journaled): ReadonlySet<string> {
   const view = bodyBytes === undefined ? null : parseBody(bodyBytes, body, [])
   return view?.kind === 'json' ? toolListIds(view.value) : NO_IDS
 }
 
-function isFiltered({ connector, actions = [] }: Exchange): boolean {
+function isFiltered({ connector, actions = [] }: Journaled): boolean {
   return (
     connector?.connector.name === 'mcp' &&
     connector.entry.mcp?.filterTools === true &&
@@ -63,18 +68,20 @@ export function askForPlain(rawHeaders: RawHeaders): string[] {
   return [...out, 'accept-encoding', 'identity']
 }
 
-type Given = {
-  readonly exchange: Exchange
+type Filtering = {
+  readonly exchange: Answered
   readonly pacer: Pacer
   readonly budget: TimeBudget
   readonly filter: (text: string) => Sliced<FilteredMessage>
+  /** Number of tools that were removed so far. */
+  hiddenTools: number
 }
 
 /**
  * Returns the edit for a response body. Returns null for a compressed body, which is forwarded unfiltered: filtering is
  * a convenience, because each tool call is decided separately.
  */
-function bodyEdit(headers: RawHeaders, given: Given): BodyEdit | null {
+function bodyEdit(headers: RawHeaders, given: Filtering): BodyEdit | null {
   const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase()
   if (coding !== undefined && coding !== '' && coding !== 'identity') return null
   const [type = ''] = (headerValue(headers, 'content-type') ?? '').toLowerCase().split(';')
@@ -88,14 +95,15 @@ function whole(edit: (body: Buffer) => Promise<Buffer>): BodyEdit {
   return { kind: 'whole', maxBytes: TOOL_LIST_BOUNDS.chars, edit }
 }
 
-async function editJson(body: Buffer, { exchange, pacer, budget, filter }: Given): Promise<Buffer> {
+async function editJson(body: Buffer, given: Filtering): Promise<Buffer> {
+  const { exchange, pacer, budget, filter } = given
   const filtered = await pacer.runWithin(exchange, filter(body.toString('utf8')), budget)
   const hidden = filtered?.hidden ?? []
-  note(exchange, hidden.length)
+  note(given, hidden.length)
   return filtered === null || hidden.length === 0 ? body : Buffer.from(filtered.text)
 }
 
-async function editEvents(body: Buffer, given: Given): Promise<Buffer> {
+async function editEvents(body: Buffer, given: Filtering): Promise<Buffer> {
   const events = eventEdit(given)
   const edited = Buffer.concat([await events.push(body), events.end()])
   return edited.equals(body) ? body : edited
@@ -107,14 +115,14 @@ const LINE_END = /[\r\n]/
  * Filters events in latin-1, so that binary data and split characters are preserved. Splitting and filtering use up the
  * time budget; beyond the budget the rest of the response is forwarded unchanged.
  */
-function eventEdit(given: Given): PacedEdit {
+function eventEdit(given: Filtering): PacedEdit {
   const { exchange, pacer, budget } = given
   const events = createEventSplitter()
   let isSpent = false
 
   async function edited(): Promise<Buffer> {
     const out: string[] = []
-    const onHidden = (tools: number) => note(exchange, tools)
+    const onHidden = (tools: number) => note(given, tools)
     const work = filterEvents(events, (data) => filterLatin1(data, given), { out, onHidden })
     isSpent = (await pacer.runWithin(exchange, work, budget)) === null
     return latin1(out.join('') + (isSpent ? events.rest() : ''))
@@ -133,7 +141,7 @@ function eventEdit(given: Given): PacedEdit {
   }
 }
 
-function* filterLatin1(data: string, { filter }: Given): Sliced<FilteredMessage> {
+function* filterLatin1(data: string, { filter }: Filtering): Sliced<FilteredMessage> {
   const { text, hidden } = yield* filter(Buffer.from(data, 'latin1').toString('utf8'))
   return { text: hidden.length === 0 ? data : Buffer.from(text).toString('latin1'), hidden }
 }
@@ -143,9 +151,9 @@ function latin1(text: string): Buffer {
 }
 
 /** Sets the note of the record to the total number of removed tools. */
-function note(exchange: Exchange, hidden: number): void {
+function note(given: Filtering, hidden: number): void {
   if (hidden === 0) return
-  const all = (exchange.hiddenTools ?? 0) + hidden
-  exchange.hiddenTools = all
-  exchange.outcome.note = `${all} ${all === 1 ? 'tool' : 'tools'} hidden`
+  given.hiddenTools += hidden
+  const all = given.hiddenTools
+  given.exchange.outcome.note = `${all} ${all === 1 ? 'tool' : 'tools'} hidden`
 }

@@ -4,15 +4,17 @@ import { startedWork, startOf } from '../../../core/connectors/hosted-work/start
 import type { HostedWork, WorkEnd, WorkStart } from '../../../core/connectors/hosted-work/table.ts'
 import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { Parsed } from '../phases.ts'
+import type { Journaled } from '../phases.ts'
 import type { HostedWorkPort } from '../ports.ts'
 import { isEvents } from './handle-watch.ts'
 import type { ResponseStage } from './response-stage.ts'
 
-type WorkWatch = Required<Pick<ResponseStage, 'readsBody' | 'head' | 'data' | 'end' | 'over'>>
+type WorkWatch = Required<Pick<ResponseStage, 'readsBody' | 'data' | 'end' | 'over'>> & {
+  head(status: number, headers: RawHeaders): void
+}
 
 /** Returns a watch that records hosted work that the provider starts or ends; null when the request does neither. */
-export function workWatchOf(exchange: Parsed, port: HostedWorkPort): WorkWatch | null {
+export function workWatchOf(exchange: Journaled, port: HostedWorkPort): WorkWatch | null {
   const { connector, agent, request, actions = [], system } = exchange
   const work = connector?.connector.hostedWork
   if (work === undefined || connector === undefined || agent === undefined || system !== undefined)
@@ -36,7 +38,7 @@ export function workWatchOf(exchange: Parsed, port: HostedWorkPort): WorkWatch |
 }
 
 /** Records hosted work in response messages of a WebSocket, each of which is a JSON text. */
-export function watchMessageWork(exchange: Parsed, port: HostedWorkPort): void {
+export function watchMessageWork(exchange: Journaled, port: HostedWorkPort): void {
   const watch = workWatchOf(exchange, port)
   if (watch === null) return
   const others = exchange.onAnswerMessage

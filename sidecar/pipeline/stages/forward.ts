@@ -10,7 +10,15 @@ import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/targe
 import type { BodyBudget } from '../body/body-budget.ts'
 import { type CredentialWatch, watchCredential } from '../minted-secret.ts'
 import type { Pacer } from '../pacer.ts'
-import { type Cleared, type HasIntent, isSystem, type Journaled, type Parsed, setIntent } from '../phases.ts'
+import {
+  type Cleared,
+  type HasIntent,
+  isSystem,
+  type Journaled,
+  keepIntent,
+  type Parsed,
+  type Sent,
+} from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { createForwarding, type Forwarding } from '../response/forwarding.ts'
 import { watchMessages } from '../response/handle-watch.ts'
@@ -35,7 +43,7 @@ type Deps = Omit<ForwardDeps, 'upstream'> & ForwardPorts & { readonly forwarding
 export function createForward(
   ports: ForwardPorts,
   { upstream, ...given }: ForwardDeps,
-): Stage<Journaled, Journaled> {
+): Stage<Journaled, Sent> {
   const { clock, handles, hostedWork, credentials } = ports
   const forwarding = createForwarding({ upstream, monotonicMs: clock.monotonicMs })
   const deps = { clock, handles, hostedWork, credentials, forwarding, ...given }
@@ -75,7 +83,7 @@ async function repeat(
   await refusal.refresh()
   exchange.abort.signal.throwIfAborted()
   const renewed = await deps.renew(exchange)
-  if (renewed !== 'responded') await send(setIntent(renewed, exchange.intent), deps)
+  if (renewed !== 'responded') await send(keepIntent(renewed, exchange), deps)
 }
 
 const HTTPS_PORT = 443

@@ -1,4 +1,4 @@
-import { type Cleared, type HasIntent, type SystemCleared, setIntent } from '../phases.ts'
+import { type Cleared, type HasIntent, identifyRecord, type SystemCleared, setIntent } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { buildRecord } from '../record/record.ts'
 import { refuse } from '../refusal/refuse.ts'
@@ -17,7 +17,8 @@ export function createIntent<Phase extends Cleared | SystemCleared>(
       const { journal } = ports
       if (!journal.isWritable)
         return refuse(exchange, { code: 'journal_unavailable', reason: 'not_ready', detail: journal.problem })
-      return setIntent(exchange, journal.intent(buildRecord(exchange, ports))).intent.written
+      const identified = identifyRecord(exchange, ports)
+      return setIntent(identified, journal.intent(buildRecord(identified, ports))).intent.written
     },
   }
 }

@@ -5,8 +5,8 @@ import { ERRORS } from '../../../core/errors.ts'
 import { createServeMessages } from '../../messages/serve-messages.ts'
 import type { Upstream } from '../../upstream/http.ts'
 import type { UpstreamTarget } from '../../upstream/target.ts'
-import type { Exchange } from '../exchange.ts'
 import type { InnerExchanges } from '../inner-exchanges.ts'
+import { type Answered, type Journaled, setAnswered, setSent } from '../phases.ts'
 import type { IdleWatch } from '../response/idle.ts'
 import { type HelloRule, judgeHello } from './hello-gate.ts'
 import { type ClientGate, type SpliceEnd, splice } from './splice.ts'
@@ -17,9 +17,9 @@ export type TunnelDeps = Pick<Upstream, 'dialRaw'> & {
 }
 
 export type Tunnels = {
-  open(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
+  open(exchange: Journaled, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
   /** Sends the upstream's 101 to the agent and joins both raw streams until both are closed. */
-  join(exchange: Exchange, upstream: Duplex, head: string): Promise<void>
+  join(exchange: Answered, upstream: Duplex, head: string): Promise<void>
 }
 
 /** Timeout in milliseconds for the ClientHello, the same as for a request head. */
@@ -29,27 +29,26 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 export function createTunnels({ dialRaw, idle, monotonicMs }: TunnelDeps): Tunnels {
   const serveMessages = createServeMessages(idle)
 
-  async function open(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined> {
-    const { outcome, abort } = exchange
-    outcome.upstreamStartedAt = monotonicMs()
+  async function open(exchange: Journaled, target: UpstreamTarget, hello: HelloRule): Promise<undefined> {
+    const { signal } = exchange.abort
+    const sent = setSent(exchange, monotonicMs())
     const upstream = await dialRaw(target)
-    outcome.upstreamHeadAt = monotonicMs()
-    if (abort.signal.aborted) {
+    if (signal.aborted) {
       upstream.destroy()
-      abort.signal.throwIfAborted()
+      signal.throwIfAborted()
     }
-    outcome.status = 200
-    await joinGated(exchange, upstream, { head: ESTABLISHED, gate: gateOf(exchange, hello) })
+    const established = setAnswered(sent, 200, monotonicMs())
+    await joinGated(established, upstream, { head: ESTABLISHED, gate: gateOf(established, hello) })
     return undefined
   }
 
-  function join(exchange: Exchange, upstream: Duplex, head: string): Promise<void> {
+  function join(exchange: Answered, upstream: Duplex, head: string): Promise<void> {
     const messages = messagesOf(exchange)
     if (messages !== null) return joinMessages(exchange, upstream, { head, ...messages })
     return joinGated(exchange, upstream, { head, gate: undefined })
   }
 
-  async function joinGated(exchange: Exchange, upstream: Duplex, { head, gate }: Joining): Promise<void> {
+  async function joinGated(exchange: Answered, upstream: Duplex, { head, gate }: Joining): Promise<void> {
     const client = exchange.reply.upgrade(head)
     exchange.tunnelBytes = { up: 0, down: 0 }
     const how = await splice({
@@ -68,7 +67,7 @@ export function createTunnels({ dialRaw, idle, monotonicMs }: TunnelDeps): Tunne
   }
 
   async function joinMessages(
-    exchange: Exchange,
+    exchange: Answered,
     upstream: Duplex,
     { head, protocol, inner }: JoiningMessages,
   ): Promise<void> {
@@ -86,13 +85,13 @@ type Messages = { readonly protocol: MessageProtocol; readonly inner: InnerExcha
 type JoiningMessages = Messages & { readonly head: string }
 
 /** Returns the protocol by which the messages of this WebSocket are read; null when its bytes are forwarded unread. */
-function messagesOf({ connector: bound, request, inner }: Exchange): Messages | null {
-  if (bound === undefined || request === undefined || inner === undefined) return null
+function messagesOf({ connector: bound, request, inner }: Answered): Messages | null {
+  if (bound === undefined || inner === undefined) return null
   const { messages: protocol } = bound.connector
   return protocol !== undefined && readsMessages(bound, request) ? { protocol, inner } : null
 }
 
-function noteEnd({ outcome }: Exchange, how: SpliceEnd): void {
+function noteEnd({ outcome }: Answered, how: SpliceEnd): void {
   if (how === 'idle') outcome.errorType = 'timeout'
   if (how !== 'closed') outcome.note ??= 'cut'
 }
@@ -103,10 +102,8 @@ type Joining = { readonly head: string; readonly gate: ClientGate | undefined }
  * Returns the check of the first bytes of a tunnel; undefined without a rule. A refused tunnel is recorded as a denial
  * although the client received 200, because none of its bytes were forwarded.
  */
-function gateOf(exchange: Exchange, rule: HelloRule): ClientGate | undefined {
-  const host = exchange.request?.host
-  if (rule === 'any' || host === undefined) return undefined
-  const { outcome } = exchange
+function gateOf({ request: { host }, outcome }: Answered, rule: HelloRule): ClientGate | undefined {
+  if (rule === 'any') return undefined
   const judge = (bytes: Buffer): 'more' | 'pass' | 'refuse' => {
     const verdict = judgeHello(bytes, host, rule)
     if (verdict.kind === 'refuse') outcome.note = verdict.problem
@@ -115,7 +112,7 @@ function gateOf(exchange: Exchange, rule: HelloRule): ClientGate | undefined {
   return { judge, isClientFirst: rule === 'required', timeoutMs: HELLO_TIMEOUT_MS }
 }
 
-function noteRefused({ outcome }: Exchange): void {
+function noteRefused({ outcome }: Answered): void {
   outcome.status = ERRORS.misdirected.status
   outcome.denyReason = 'ambiguous'
   outcome.errorCode = 'misdirected'

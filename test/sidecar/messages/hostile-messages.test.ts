@@ -9,8 +9,8 @@ import { encodeFrame, OPCODE } from '../../../core/websocket/frame.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { closeFrame } from '../../../sidecar/messages/client-frames.ts'
 import { MessageSocket } from '../../../sidecar/messages/message-socket.ts'
-import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { InnerExchanges } from '../../../sidecar/pipeline/inner-exchanges.ts'
+import type { Answered } from '../../../sidecar/pipeline/phases.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { CREATE, HOST, type MessageWorld, startMessages, tunnelTo } from './message-world.ts'
 
@@ -236,7 +236,7 @@ describe('frames of a client', () => {
     const upstream = new Duplex({ read() {}, write() {}, highWaterMark: 1 })
     const client = new PassThrough()
     const socket = new MessageSocket({
-      opening: { outcome: {} } as Exchange,
+      opening: { outcome: {} } as Answered,
       inner: { clock: { monotonicMs: () => 0 } } as InnerExchanges,
       protocol: llmA.messages as MessageProtocol,
       ...{ client, upstream, moved: () => undefined, cut: () => undefined },

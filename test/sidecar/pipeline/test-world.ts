@@ -214,7 +214,8 @@ export async function startWorld(
     },
   }
   const refusals = createRefusals(ports)
-  const run = createPipeline(ports, upstream, pipeline)
+  const handle = createPipeline(ports, upstream, pipeline)
+  const run = async (exchange: Exchange) => void (await handle(exchange))
   const apply = (next: Rules) => {
     state.snapshot = snapshotOf(next, recorder.port, (state.snapshot?.version ?? 0) + 1)
   }
