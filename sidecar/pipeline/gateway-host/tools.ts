@@ -4,6 +4,7 @@ import { decideByName, decideNamesOfType } from '../../../core/decision/decide-b
 import type { AgentFacts } from '../../../core/decision/decision.ts'
 import { LOG_DECISION } from '../../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { fieldMessage } from '../../../core/schema/field-message.ts'
 import type { Sliced } from '../../../core/sliced.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { PipelinePorts } from '../ports.ts'
@@ -32,7 +33,7 @@ const INPUTS = {
   request_access: z.object({
     action: ActionName,
     target: Target,
-    reason: z.string('must be a text').min(1, REASON).max(500, REASON),
+    reason: z.string().min(1, REASON).max(500, REASON),
     duration: z.enum(['once', '15m', '1h', 'today', 'permanent']).default('1h'),
   }),
 } as const
@@ -77,7 +78,7 @@ async function withInput<T>(
   input: unknown,
   work: (value: T) => ToolResult | Promise<ToolResult>,
 ): Promise<ToolResult> {
-  const found = schema.safeParse(input ?? {})
+  const found = schema.safeParse(input ?? {}, { error: fieldMessage })
   if (found.success) return work(found.data)
   const [issue] = found.error.issues
   return failed(`${issue?.path.join('.') || 'arguments'}: ${issue?.message ?? 'invalid'}`)

@@ -148,6 +148,30 @@ test.each([
   expect(world.holds).toEqual([])
 })
 
+test.each([
+  ['explain', {}, 'action: is required'],
+  ['explain', ['codehost.pr.merge'], 'arguments: must be an object, not a list'],
+  [
+    'explain',
+    { action: 'codehost.pr.merge', target: 'x'.repeat(501) },
+    'target: must have at most 500 characters',
+  ],
+  ['what_may_i_do', { connector_type: 5 }, 'connector_type: must be a string, not a number'],
+  ['what_may_i_do', { connector_type: 'GitHub' }, 'connector_type: must match the pattern /^[a-z_]{1,32}$/'],
+  ['request_access', { action: 'codehost.pr.merge' }, 'reason: is required'],
+  [
+    'request_access',
+    { action: 'codehost.pr.merge', reason: 'x', duration: '16m' },
+    'duration: must be once, 15m, 1h, today or permanent; did you mean 15m?',
+  ],
+])(
+  '%s says which argument of %j is wrong, in the words of the other interfaces',
+  async (name, input, text) => {
+    const world = await start(RULES)
+    expect(await call(world, name, input)).toEqual({ text, isError: true })
+  },
+)
+
 test('with refusalDetail: brief an agent can request access, and does not read the rules', async () => {
   const world = await start({ ...RULES, gateway: { refusalDetail: 'brief' } })
   expect(await tools(world)).toEqual(['request_access'])
