@@ -117,7 +117,7 @@ export class Exchange {
   bodyBytes: Buffer | undefined
   /** Result of the scan of the whole body. */
   scan: BodyScan | undefined = undefined
-  /** Bytes reserved in the budget of buffered bodies; maintained by `body-budget.ts`. */
+  /** Bytes reserved in the budget of buffered bodies; maintained by `body-reader.ts`. */
   reservedBytes: number | undefined = undefined
   /** True when the request is held while its client is still sending. The whole body is then unknown. */
   isOpenEnded: boolean | undefined = undefined

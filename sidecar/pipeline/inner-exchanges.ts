@@ -1,5 +1,5 @@
 import type { Sliced } from '../../core/sliced.ts'
-import type { MessageRoom } from './body/body-budget.ts'
+import type { MessageRoom } from './body/body-reader.ts'
 import type { Exchange } from './exchange.ts'
 import type { Journaled, Recorded } from './phases.ts'
 
@@ -17,7 +17,7 @@ export type InnerExchanges = {
   run(exchange: Exchange): Promise<Recorded>
   newRequestId(): string
   readonly clock: { nowMs(): number; monotonicMs(): number }
-  /** Part of the body budget for messages. */
+  /** Part of the budget of bodies for messages. */
   readonly room: MessageRoom
   /** Runs long work for the exchange in slices, so that other requests are served in between. */
   runSliced<T>(exchange: Exchange, work: Sliced<T>): Promise<T>

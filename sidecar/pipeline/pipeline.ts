@@ -1,5 +1,5 @@
 import type { Upstream } from '../upstream/http.ts'
-import { type BodyBudgetOptions, createBodyBudget } from './body/body-budget.ts'
+import { type BodyReaderOptions, createBodyReader } from './body/body-reader.ts'
 import type { Exchange } from './exchange.ts'
 import type { InnerExchanges } from './inner-exchanges.ts'
 import { killedBy } from './kill-switch.ts'
@@ -18,7 +18,7 @@ import { createConcurrency } from './stages/guards.ts'
 
 export type PipelineOptions = {
   readonly clock?: StageClock
-  readonly bodyBudget?: Omit<BodyBudgetOptions, 'pacer'>
+  readonly bodyBudget?: Omit<BodyReaderOptions, 'pacer'>
 }
 
 const BODY_BUDGET_BYTES = 256 * 1024 * 1024
@@ -36,15 +36,15 @@ export function createPipeline(
   const clock = options.clock ?? createStageClock(ports.clock.monotonicMs)
   const concurrency = createConcurrency()
   const pacer = createPacer(clock)
-  const budget = createBodyBudget({ pacer, ...(options.bodyBudget ?? { totalBytes: BODY_BUDGET_BYTES }) })
+  const reader = createBodyReader({ pacer, ...(options.bodyBudget ?? { totalBytes: BODY_BUDGET_BYTES }) })
   const recordBytes = createRecordBytes()
   const runner = createStageRunner({ pacer, clock })
-  const run = createRequestStages({ ports, upstream, runner, pacer, budget, concurrency })
+  const run = createRequestStages({ ports, upstream, runner, pacer, reader, concurrency })
   const inner: InnerExchanges = {
     run: handle,
     newRequestId: () => ports.newId('request'),
     clock: ports.clock,
-    room: budget.messages,
+    room: reader.messages,
     runSliced: pacer.run,
   }
   return handle
@@ -67,7 +67,7 @@ export function createPipeline(
       unregister()
       isOver()
       concurrency.release(exchange)
-      budget.release(exchange)
+      reader.release(exchange)
       recorded = recordResult(exchange, ports, recordBytes)
     }
     return recorded

@@ -1,5 +1,5 @@
 import type { Upstream } from '../upstream/http.ts'
-import type { BodyBudget } from './body/body-budget.ts'
+import type { BodyReader } from './body/body-reader.ts'
 import { createInflateBudget } from './body/inflate-budget.ts'
 import type { Exchange } from './exchange.ts'
 import { createAnswer } from './gateway-host/answer-agent.ts'
@@ -37,7 +37,7 @@ export type RequestStagesDeps = {
   readonly upstream: Upstream
   readonly runner: StageRunner
   readonly pacer: Pacer
-  readonly budget: BodyBudget
+  readonly reader: BodyReader
   readonly concurrency: Concurrency
 }
 
@@ -50,26 +50,26 @@ export function createRequestStages({
   upstream,
   runner,
   pacer,
-  budget,
+  reader,
   concurrency,
 }: RequestStagesDeps): (exchange: Exchange) => Eventual<Exchange> {
   const inflateBudget = createInflateBudget(ports.clock.monotonicMs)
-  const killGuard = createKillGuard(ports)
+  const killGuard = createKillGuard(ports, reader)
   const evaluation = createEvaluations({
     entering: runner.first(createRefresh(ports)).next(killGuard).next(route),
     naming: runner
-      .first(createClassify({ ports, pacer, budget, inflateBudget }))
+      .first(createClassify({ ports, pacer, reader, inflateBudget }))
       .next(createLookUp(ports))
       .next(createDecide(ports))
       .next(createHandles(ports)),
   })
   const onExpired = (exchange: Evaluated, reason: string) => waitForSecret(exchange, ports, reason)
   const clear = runner
-    .first(createOverride(ports, budget))
-    .next(createHold(ports, { budget, pacer }, evaluation))
-    .next(createCredential<Evaluated, Evaluated>({ ports, budget, onExpired })).run
+    .first(createOverride(ports, reader))
+    .next(createHold(ports, { reader, pacer }, evaluation))
+    .next(createCredential<Evaluated, Evaluated>({ ports, reader, onExpired })).run
   const renew = createRenew(ports, { renew: evaluation.renew, clear })
-  const forward = createForward(ports, { upstream, pacer, budget, renew })
+  const forward = createForward(ports, { upstream, pacer, reader, renew })
   const stages = runner
     .first(createIdentify(ports))
     .next(createNormalise<Identified>())
@@ -78,14 +78,14 @@ export function createRequestStages({
     // limit of the agent.
     .next(route)
     .next(createGuards(ports, concurrency))
-    .next(createAnswer({ ports, pacer }))
+    .next(createAnswer({ ports, pacer, reader }))
     .next({ name: 'evaluate', isQuick: true, run: evaluation.evaluate })
     .next({ name: 'clear', isQuick: true, run: clear })
     .next({ name: 'renew', isQuick: true, run: renew })
     .next(createIntent<Cleared>(ports))
     .next(forward)
-  const ofGateway = systemStages(ports, runner)
-    .next(createCredential<SystemDecided, never>({ ports, budget, onExpired: refuseExpired }))
+  const ofGateway = systemStages(ports, { runner, reader })
+    .next(createCredential<SystemDecided, never>({ ports, reader, onExpired: refuseExpired }))
     .next(createIntent<SystemCleared>(ports))
     .next(forward)
   return (exchange) => (isSystem(exchange) ? ofGateway.run(exchange) : stages.run(exchange))

@@ -4,6 +4,7 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { parseBody } from '../../../core/request/body/body.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { hasReadableBody } from '../body/body-facts.ts'
+import { type BodyReader, hasArrived } from '../body/body-reader.ts'
 import { type Parsed, setActions, startEvaluation } from '../phases.ts'
 import { classifyByRequestLine, isSettledByBody } from './provisional-classification.ts'
 
@@ -18,25 +19,28 @@ const MAX_READ = 16 * 1024
  * request line suffices for most requests. Where the class depends on the body, a body that has already arrived is
  * read; otherwise the strictest candidate represents the request.
  */
-export function classifyRefused(exchange: Parsed, bound: BoundConnector): undefined | Promise<undefined> {
+export function classifyRefused(
+  exchange: Parsed,
+  bound: BoundConnector,
+  reader: BodyReader,
+): undefined | Promise<undefined> {
   const { request } = exchange
   const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
   if (isRefusal(provisional)) settle(exchange, classify(bound, request, { kind: 'absent' }))
   else settle(exchange, provisional.named)
   const isByBody = isRefusal(provisional) || isSettledByBody(provisional.named)
-  return isByBody && hasArrived(exchange) ? classifyByBody(exchange, bound) : undefined
+  const isRead = isByBody && hasArrived(exchange, MAX_READ) && hasReadableBody(exchange)
+  return isRead ? classifyByBody(exchange, bound, reader) : undefined
 }
 
-function hasArrived(exchange: Parsed): boolean {
-  const { length, encoding } = exchange.request.body
-  const isHere = length === exchange.body.bytesIn && encoding === undefined
-  return isHere && (length ?? 0) <= MAX_READ && hasReadableBody(exchange)
-}
-
-async function classifyByBody(exchange: Parsed, bound: BoundConnector): Promise<undefined> {
+async function classifyByBody(
+  exchange: Parsed,
+  bound: BoundConnector,
+  reader: BodyReader,
+): Promise<undefined> {
   const { request } = exchange
-  const bytes = await exchange.body.buffer(MAX_READ)
-  if (bytes === null) return
+  // The body has arrived. It is not read as a whole, because a refusal would then take the format of its message.
+  const bytes = await reader.peek(exchange, MAX_READ, () => 0)
   const view = parseBody(bytes, request.body, decidingKeys(bound, request))
   if (!isRefusal(view)) settle(exchange, classify(bound, request, view))
 }

@@ -1,5 +1,6 @@
 import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
 import { HEADERS } from '../../../core/wire/limits.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import type { Pacer } from '../pacer.ts'
 import type { Routed, Unowned } from '../phases.ts'
 import type { Stage } from '../stage.ts'
@@ -8,6 +9,7 @@ import { callTool, type ToolContext, toolsOf } from './tools.ts'
 type Deps = {
   readonly ports: ToolContext['ports']
   readonly pacer: Pick<Pacer, 'run'>
+  readonly reader: BodyReader
 }
 type Answer = { readonly status: number; readonly body: unknown }
 
@@ -28,10 +30,12 @@ export function createAnswer(deps: Deps): Stage<Routed, Routed> {
   }
 }
 
-async function answerAgent(exchange: Unowned, { ports, pacer }: Deps): Promise<'responded'> {
+async function answerAgent(exchange: Unowned, { ports, pacer, reader }: Deps): Promise<'responded'> {
   const { snapshot, agent, outcome, reply } = exchange
-  const { status, body } = await answerOf(exchange, {
-    ...{ snapshot, agent, ports },
+  const { status, body } = await answerOf(exchange, reader, {
+    snapshot,
+    agent,
+    ports,
     runSliced: (work) => pacer.run(exchange, work),
   })
   exchange.assignRecord?.(exchange)
@@ -48,7 +52,7 @@ async function answerAgent(exchange: Unowned, { ports, pacer }: Deps): Promise<'
   return 'responded'
 }
 
-async function answerOf(exchange: Unowned, context: ToolContext): Promise<Answer> {
+async function answerOf(exchange: Unowned, reader: BodyReader, context: ToolContext): Promise<Answer> {
   const { raw, request } = exchange
   const path = request.rawPath
   if (path === '/.well-known/chaperone' && raw.method === 'GET')
@@ -56,7 +60,7 @@ async function answerOf(exchange: Unowned, context: ToolContext): Promise<Answer
   if (path !== '/mcp')
     return failure(404, 'Not found', 'This host has GET /.well-known/chaperone and POST /mcp.')
   if (raw.method !== 'POST') return failure(405, 'Method not allowed', 'Send JSON-RPC by POST.')
-  const bytes = await exchange.body.buffer(MAX_BODY_BYTES)
+  const bytes = await reader.read(exchange, MAX_BODY_BYTES)
   if (bytes === null) return failure(413, 'Body too large', `A message has at most ${MAX_BODY_BYTES} bytes.`)
   const message = parsed(bytes)
   if (message === null) return failure(400, 'Bad request', 'The body is not one JSON-RPC 2.0 message.')

@@ -1,4 +1,4 @@
-import type { BodyBudget } from '../body/body-budget.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import { scanCandidates } from '../classification/candidate-scan.ts'
 import type { Pacer } from '../pacer.ts'
 import type { Journaled } from '../phases.ts'
@@ -11,7 +11,7 @@ import { workWatchOf } from './work-watch.ts'
 
 export type StageDeps = Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork'> & {
   readonly pacer: Pacer
-  readonly budget: BodyBudget
+  readonly reader: BodyReader
 }
 
 /** Stages of a response to which no other stage applies. The array is shared, so that such a response allocates none. */
@@ -20,7 +20,7 @@ export const PLAIN_RESPONSE: readonly ResponseStage[] = [HEADER_POLICY]
 /** Returns the stages that apply to the response of this exchange, in their order. */
 export function responseStagesOf(exchange: Journaled, deps: StageDeps): readonly ResponseStage[] {
   const candidates = scanCandidates(exchange)
-  const release = exchange.reservedBytes === undefined ? null : releaseOf(deps.budget)
+  const release = exchange.reservedBytes === undefined ? null : releaseOf(deps.reader)
   const handles = handleWatchOf(exchange, deps.handles)
   const work = workWatchOf(exchange, deps.hostedWork)
   const tools = toolFilterOf(exchange, deps.clock.nowMs(), deps.pacer)
@@ -39,13 +39,13 @@ export function readBody(stages: readonly ResponseStage[]): boolean {
  * Frees the memory of the request body when the response begins. The request is not sent again, and its response may
  * take minutes.
  */
-function releaseOf(budget: BodyBudget): ResponseStage {
+function releaseOf(reader: BodyReader): ResponseStage {
   return {
     head(_status, _headers, exchange) {
       exchange.bodyBytes = undefined
       exchange.scan = undefined
       exchange.body.release()
-      budget.release(exchange)
+      reader.release(exchange)
     },
   }
 }

@@ -8,8 +8,8 @@ import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body/b
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import type { BodyBudget } from '../body/body-budget.ts'
 import { areAskedFor, hasReadableBody, judgeHiddenFacts, needsTrees } from '../body/body-facts.ts'
+import { type BodyReader, hasArrived } from '../body/body-reader.ts'
 import { judgeUnscanned, membersToScan, scanBody } from '../body/body-scan.ts'
 import type { InflateBudget } from '../body/inflate-budget.ts'
 import { tooLong, withPolicies } from '../body/too-large.ts'
@@ -47,7 +47,7 @@ export function createClassify(deps: ClassifyDeps): Stage<Governed, Classified> 
 export type ClassifyDeps = {
   readonly ports: PipelinePorts
   readonly pacer: Pacer
-  readonly budget: BodyBudget
+  readonly reader: BodyReader
   readonly inflateBudget: InflateBudget
 }
 
@@ -151,30 +151,23 @@ function isSettledBy(
   const { named } = provisional
   if (isSettledByBody(named)) {
     const decision = decideProvisional(exchange, provisional, ports.clock.nowMs())
-    if (decision === 'split' || (decision.verdict === 'deny' && isHere(exchange))) return false
+    // The refusal of a body that has arrived names the actual action instead of the strictest candidate.
+    const isRead = hasArrived(exchange) && hasReadableBody(exchange)
+    if (decision === 'split' || (decision.verdict === 'deny' && isRead)) return false
     setDecision(exchange, decision)
   }
   return true
 }
 
-/**
- * Returns true when the whole body has arrived. The refusal can then name the actual action, without waiting, instead
- * of the strictest candidate.
- */
-function isHere(exchange: Governed): boolean {
-  const { length, encoding } = exchange.request.body
-  return length === exchange.body.bytesIn && encoding === undefined && hasReadableBody(exchange)
-}
-
 /** Small bodies usually arrive together with the head, and are then classified without a promise. */
 function readAndClassify(exchange: Governed, given: Given): Result | Promise<Result> {
-  const bytes = exchange.bodyBytes ?? given.deps.budget.readArrived(exchange)
+  const bytes = given.deps.reader.arrived(exchange)
   return bytes === null ? waitAndClassify(exchange, given) : classifyBytes(exchange, given, bytes)
 }
 
 async function waitAndClassify(exchange: Governed, given: Given): Promise<Result> {
   const limit = membersToScan(exchange) === null ? LIMITS.decidingBodyBytes : LIMITS.modelBodyBytes
-  const bytes = await given.deps.budget.read(exchange, limit)
+  const bytes = await given.deps.reader.read(exchange, limit)
   if (bytes === null) {
     return refuseReading(exchange, judgeLabel(given.request.body) ?? tooLong(exchange, limit))
   }
@@ -243,7 +236,7 @@ async function nameByUpload(exchange: Governed, given: Given, read: UploadReader
   const { bound, request, deps } = given
   const limit = LIMITS.modelBodyBytes
   const isLong = (request.body.length ?? 0) > limit
-  const bytes = isLong ? null : (exchange.bodyBytes ?? (await deps.budget.read(exchange, limit)))
+  const bytes = isLong ? null : await deps.reader.read(exchange, limit)
   if (bytes === null && !isLong) return refuseReading(exchange, tooLong(exchange, limit))
   const type =
     request.body.encoding === undefined ? headerValue(request.rawHeaders, 'content-type') : undefined
@@ -263,18 +256,13 @@ type ByHead = Given & { readonly head: HeadReader }
 function nameByHead(exchange: Governed, given: ByHead): Result | Promise<Result> {
   const named = given.head.announced()
   const decision = decideWithBody(exchange, named, given.deps.ports.clock.nowMs())
-  if (decision.verdict !== 'deny' || isHereShort(exchange)) return readHead(exchange, given)
+  if (decision.verdict !== 'deny' || hasArrived(exchange, SHORT_BYTES)) return readHead(exchange, given)
   setDecision(exchange, decision)
   return setActions(exchange, named)
 }
 
 /** Limit in bytes of a body that is read for a record only, as for requests that are refused before classification. */
 const SHORT_BYTES = 16 * 1024
-
-function isHereShort({ request, body }: Governed): boolean {
-  const { length = Number.POSITIVE_INFINITY, encoding } = request.body
-  return length <= SHORT_BYTES && length === body.bytesIn && encoding === undefined
-}
 
 async function readHead(exchange: Governed, { bound, request, head, deps }: ByHead): Promise<Result> {
   if (request.body.encoding !== undefined) {
@@ -283,7 +271,7 @@ async function readHead(exchange: Governed, { bound, request, head, deps }: ByHe
   }
   const possible = judgedActions(head.announced())
   const depth = needsTrees(exchange, possible, head.effectsOfTrees) ? 'trees' : 'commits'
-  const bytes = exchange.bodyBytes ?? (await exchange.body.peek(head.maxBytes, head.scan(depth)))
+  const bytes = await deps.reader.peek(exchange, head.maxBytes, head.scan(depth))
   const tools = deps.inflateBudget.toolsFor(exchange)
   const commits = await deps.pacer.run(exchange, head.read(bytes, tools, depth))
   return settle(exchange, classify(bound, request, { kind: 'head', bytes, commits }))

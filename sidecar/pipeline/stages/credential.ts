@@ -3,7 +3,7 @@ import { bodyStripping, stripBodyFields } from '../../../core/connectors/credent
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { BodyBudget } from '../body/body-budget.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import type { Exchange } from '../exchange.ts'
 import { expiredReason } from '../minted-secret.ts'
 import { narrowToken } from '../narrowed-token.ts'
@@ -20,7 +20,7 @@ type WithOutbound<Phase> = Phase & HasOutbound
 
 export type CredentialDeps<Phase, Waited> = {
   readonly ports: Pick<PipelinePorts, 'clock' | 'narrowed'>
-  readonly budget: BodyBudget
+  readonly reader: BodyReader
   /** Called with the reason why the request cannot leave with the secret of its snapshot. */
   readonly onExpired: (exchange: Phase, reason: string) => Eventual<Waited>
 }
@@ -70,7 +70,7 @@ function injectMinted<Phase extends Parsed, Waited>(
 function inject<Phase extends Parsed>(
   exchange: Phase,
   bound: BoundConnector,
-  { budget, formsOf }: { readonly budget: BodyBudget; readonly formsOf: FormsCache },
+  { reader, formsOf }: { readonly reader: BodyReader; readonly formsOf: FormsCache },
 ): Eventual<WithOutbound<Phase>> {
   const { outgoing, forms } = prepare(exchange, bound, formsOf)
   const cleared = setOutbound(exchange, outgoing.edit)
@@ -84,7 +84,7 @@ function inject<Phase extends Parsed>(
       },
     })
   }
-  return stripBody(cleared, bound, budget)
+  return stripBody(cleared, bound, reader)
 }
 
 function prepare(exchange: Parsed, bound: BoundConnector, formsOf: FormsCache): Prepared {
@@ -152,15 +152,15 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
 function stripBody<Phase extends Parsed>(
   exchange: Phase,
   bound: BoundConnector,
-  budget: BodyBudget,
+  reader: BodyReader,
 ): Eventual<Phase> {
   if (exchange.body.isEmpty) return exchange
   const care = bodyStripping(exchange.request, bound.connector)
   if (care.kind === 'stream') return exchange
   if (care.kind === 'refusal') return refuseReading(exchange, care)
-  const { bodyBytes } = exchange
-  if (bodyBytes !== undefined) return stripBytes(exchange, bound.connector, bodyBytes)
-  return budget.read(exchange, care.limit).then((bytes) => {
+  const arrived = reader.arrived(exchange)
+  if (arrived !== null) return stripBytes(exchange, bound.connector, arrived)
+  return reader.read(exchange, care.limit).then((bytes) => {
     if (bytes !== null) return stripBytes(exchange, bound.connector, bytes)
     const detail = `The body may contain a credential, so the gateway must read it. The body may have at most ${care.limit} bytes.`
     return refuseReading(exchange, { code: 'body_too_large', detail })

@@ -7,7 +7,7 @@ import type { Upstream } from '../../upstream/http.ts'
 import { HeadText } from '../../upstream/http1/request-head.ts'
 import type { Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
-import type { BodyBudget } from '../body/body-budget.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import { type CredentialWatch, watchCredential } from '../minted-secret.ts'
 import type { Pacer } from '../pacer.ts'
 import {
@@ -31,7 +31,7 @@ import type { HelloRule } from '../tunnel/hello-gate.ts'
 export type ForwardDeps = {
   readonly upstream: Upstream
   readonly pacer: Pacer
-  readonly budget: BodyBudget
+  readonly reader: BodyReader
   /** Evaluates and clears the exchange again if the snapshot has changed. */
   readonly renew: (exchange: Cleared) => Eventual<Cleared>
 }

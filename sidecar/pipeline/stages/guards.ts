@@ -1,5 +1,6 @@
 import type { Taken } from '../../../core/state/sliding-window.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
 import type { Exchange } from '../exchange.ts'
 import { matchingKill } from '../kill-switch.ts'
@@ -8,7 +9,7 @@ import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseKilled } from '../refusal/refuse.ts'
 import type { Eventual, Stage, StageResult } from '../stage.ts'
 
-export function createKillGuard(ports: PipelinePorts): Stage<Read, Read> {
+export function createKillGuard(ports: PipelinePorts, reader: BodyReader): Stage<Read, Read> {
   return {
     name: 'kill',
     isQuick: true,
@@ -16,7 +17,7 @@ export function createKillGuard(ports: PipelinePorts): Stage<Read, Read> {
       const entry = matchingKill(exchange, ports)
       if (entry === null) return exchange
       const { connector } = exchange
-      const named = connector === undefined ? undefined : classifyRefused(exchange, connector)
+      const named = connector === undefined ? undefined : classifyRefused(exchange, connector, reader)
       if (named === undefined) return refuseKilled(exchange, entry)
       return named.then(() => refuseKilled(exchange, entry))
     },

@@ -6,9 +6,9 @@ import { bindingOf, boundRequest } from '../approval/binding.ts'
 import { completeRequest } from '../approval/complete-request.ts'
 import { describeHold } from '../approval/hold-card.ts'
 import { changedState, readPins } from '../approval/pins.ts'
-import type { BodyBudget } from '../body/body-budget.ts'
 import { hasReadableBody, judgeHiddenFacts } from '../body/body-facts.ts'
 import { bodyHash, hashBody } from '../body/body-hash.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import { tooLongToHold } from '../body/too-large.ts'
 import { judgeUnread, staysUnread } from '../body/unread-body.ts'
 import { primaryType } from '../classification/primary-action.ts'
@@ -52,8 +52,8 @@ export function createHold(
   }
 }
 
-/** Memory budget and pacer for held bodies. */
-export type HoldBodies = { readonly budget: BodyBudget; readonly pacer: Pacer }
+/** Reader and pacer of held bodies. */
+export type HoldBodies = { readonly reader: BodyReader; readonly pacer: Pacer }
 
 type Holding = {
   readonly ports: PipelinePorts
@@ -65,7 +65,7 @@ async function hold(
   exchange: Decided,
   { ports, bodies, evaluation }: Holding,
 ): Promise<StageResult<Evaluated>> {
-  const read = await readWhole(exchange, bodies.budget, evaluation)
+  const read = await readWhole(exchange, bodies.reader, evaluation)
   if (read === 'responded' || !isHeld(read)) return read
   await hashBody(read, bodies.pacer)
   const events = replyWithEvents(read, ports)
@@ -151,7 +151,7 @@ function isHeld(exchange: Evaluated): exchange is Decided {
  */
 async function readWhole(
   exchange: Decided,
-  budget: BodyBudget,
+  reader: BodyReader,
   { evaluate }: Evaluations,
 ): Promise<StageResult<Evaluated>> {
   if (exchange.body.isEmpty) return exchange
@@ -163,7 +163,7 @@ async function readWhole(
     exchange.isOpenEnded = true
     return exchange
   }
-  const bytes = await budget.read(exchange, LIMITS.heldBodyBytes)
+  const bytes = await reader.read(exchange, LIMITS.heldBodyBytes)
   if (bytes === null) return refuseReading(exchange, tooLongToHold(exchange, LIMITS.heldBodyBytes))
   return isOpaque ? exchange : nameAnew(exchange, evaluate)
 }

@@ -1,7 +1,7 @@
 import { overridableBody, overriddenActions } from '../../../core/connectors/classify.ts'
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import type { BodyBudget } from '../body/body-budget.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import { decideProvisional } from '../classification/exchange-decision.ts'
 import type { ProvisionalClassification } from '../classification/provisional-classification.ts'
 import type { Exchange } from '../exchange.ts'
@@ -15,7 +15,7 @@ import type { Stage, StageResult } from '../stage.ts'
  * Forms are always read. JSON bodies, and bodies above the read limit, are checked only if another method would get
  * another verdict.
  */
-export function createOverride(ports: PipelinePorts, budget: BodyBudget): Stage<Evaluated, Evaluated> {
+export function createOverride(ports: PipelinePorts, reader: BodyReader): Stage<Evaluated, Evaluated> {
   return {
     name: 'override',
     isQuick: true,
@@ -25,7 +25,7 @@ export function createOverride(ports: PipelinePorts, budget: BodyBudget): Stage<
       const format = overridableBody(exchange.connector, exchange.request)
       if (format === null) return exchange
       const mayStream = format === 'json' && exchange.bodyBytes === undefined && !isSplit(exchange, ports)
-      return mayStream ? exchange : judge(exchange, ports, budget)
+      return mayStream ? exchange : judge(exchange, ports, reader)
     },
   }
 }
@@ -35,9 +35,9 @@ const MAX_READ = LIMITS.heldBodyBytes
 async function judge(
   exchange: Decided,
   ports: PipelinePorts,
-  budget: BodyBudget,
+  reader: BodyReader,
 ): Promise<StageResult<Decided>> {
-  const bytes = exchange.bodyBytes ?? (await budget.read(exchange, MAX_READ))
+  const bytes = await reader.read(exchange, MAX_READ)
   if (bytes === null) return isSplit(exchange, ports) ? refuseLong(exchange) : exchange
   const wrong = judgeBodyOverride(bytes, exchange.request)
   return wrong === null ? exchange : refuseReading(exchange, wrong)

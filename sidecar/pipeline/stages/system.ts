@@ -1,6 +1,7 @@
 import { connectorScheme } from '../../../core/connectors/credentials/connector-scheme.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { plainDecision } from '../../../core/decision/egress.ts'
+import type { BodyReader } from '../body/body-reader.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
 import type { Exchange } from '../exchange.ts'
 import { matchingKill } from '../kill-switch.ts'
@@ -26,12 +27,12 @@ import { createNormalise } from './normalise.ts'
 /** Returns the stages before `credential` for requests of the gateway itself. */
 export function systemStages(
   ports: PipelinePorts,
-  runner: StageRunner,
+  { runner, reader }: { readonly runner: StageRunner; readonly reader: BodyReader },
 ): Stages<SystemExchange, SystemDecided> {
   return runner
     .first(createSystemIdentify(ports))
     .next(createNormalise<SystemExchange & HasSnapshot>())
-    .next(createAuthoriseSystem(ports))
+    .next(createAuthoriseSystem(ports, reader))
 }
 
 /**
@@ -57,7 +58,7 @@ function createSystemIdentify(
  * only through the connector of their order, with its credential. A kill switch causes a cancellation, and stops a test. A
  * test sends nothing but a read.
  */
-function createAuthoriseSystem(ports: PipelinePorts): Stage<SystemRead, SystemDecided> {
+function createAuthoriseSystem(ports: PipelinePorts, reader: BodyReader): Stage<SystemRead, SystemDecided> {
   return {
     name: 'decide',
     async run(exchange) {
@@ -67,7 +68,7 @@ function createAuthoriseSystem(ports: PipelinePorts): Stage<SystemRead, SystemDe
       const kill = order.kind === 'cancel' ? null : matchingKill(exchange, ports)
       if (kill !== null) return refuseKilled(exchange, kill)
       if (hasNoCredential(connector)) return refuseSystem(exchange, NO_CREDENTIAL)
-      await classifyRefused(exchange, connector)
+      await classifyRefused(exchange, connector, reader)
       return isAllowedBy(order, exchange) ? allow(exchange, order) : refuseSystem(exchange, NO_READ)
     },
   }

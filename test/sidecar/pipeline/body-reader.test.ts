@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test, vi } from 'vitest'
-import { type BodyBudget, createBodyBudget } from '../../../sidecar/pipeline/body/body-budget.ts'
+import { type BodyReader, createBodyReader } from '../../../sidecar/pipeline/body/body-reader.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import { testExchange } from './test-exchange.ts'
 
@@ -8,8 +8,8 @@ const KIB = 1024
 const LIMIT = 64 * 1024 * KIB
 
 function start(totalBytes: number, waitMs = 60_000) {
-  const budget = createBodyBudget({ pacer: { turnForBody: () => null }, totalBytes, waitMs })
-  return { budget, read: (exchange: Exchange) => watch(budget, exchange) }
+  const reader = createBodyReader({ pacer: { turnForBody: () => null }, totalBytes, waitMs })
+  return { reader, read: (exchange: Exchange) => watch(reader, exchange) }
 }
 
 /** A request with a body of so many KiB. */
@@ -25,11 +25,11 @@ type Watched = {
   readonly done: Promise<void>
 }
 
-function watch(budget: BodyBudget, exchange: Exchange): Watched {
+function watch(reader: BodyReader, exchange: Exchange): Watched {
   const watched: Watched = {
     state: 'waits',
     error: null,
-    done: budget.read(exchange, LIMIT).then(
+    done: reader.read(exchange, LIMIT).then(
       (bytes) => {
         watched.state = bytes === null ? 'too long' : 'read'
       },
@@ -46,14 +46,14 @@ const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the budget of the process', () => {
   test('is shared: what finds it full waits until there is room, and is then read', async () => {
-    const { budget, read } = start(1024 * KIB)
+    const { reader, read } = start(1024 * KIB)
     const first = request('a', 500)
     const others = [request('b', 500), request('c', 500)]
     await read(first).done
     const [second, third] = others.map(read)
     await settle()
     expect([second?.state, third?.state]).toEqual(['read', 'waits'])
-    budget.release(first)
+    reader.release(first)
     await third?.done
     expect(third?.state).toBe('read')
   })
@@ -61,7 +61,7 @@ describe('the budget of the process', () => {
   test('refuses a request that waited too long with 503 and Retry-After', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
-      const { budget, read } = start(1024 * KIB, 10_000)
+      const { reader, read } = start(1024 * KIB, 10_000)
       const first = request('a', 1000)
       await read(first).done
       const second = read(request('b', 1000))
@@ -71,7 +71,7 @@ describe('the budget of the process', () => {
       await second.done
       expect(second.error).toMatchObject({ code: 'overloaded', status: 503, options: { retryAfterS: 5 } })
       expect(String(second.error)).toMatch(/1 MiB \(1048576 bytes\).*10 s.*BODY_BUDGET_BYTES/)
-      budget.release(first)
+      reader.release(first)
       const third = read(request('c', 1000))
       await third.done
       expect(third.state).toBe('read')
@@ -81,7 +81,7 @@ describe('the budget of the process', () => {
   })
 
   test('releases the waiting reservations of an agent that disconnected', async () => {
-    const { budget, read } = start(1024 * KIB)
+    const { reader, read } = start(1024 * KIB)
     const first = request('a', 1000)
     await read(first).done
     const left = request('b', 1000)
@@ -90,9 +90,9 @@ describe('the budget of the process', () => {
     left.abort.abort(new Error('the client left'))
     await waiting.done
     expect(waiting.error).toMatchObject({ message: 'the client left' })
-    budget.release(first)
+    reader.release(first)
     await next.done
-    budget.release(left)
+    reader.release(left)
     expect(next.state).toBe('read')
     const more = read(request('d', 200))
     await settle()
@@ -109,14 +109,14 @@ describe('the budget of the process', () => {
   })
 
   test('serves the agent that uses least first, in order of arrival', async () => {
-    const { budget, read } = start(1024 * KIB)
+    const { reader, read } = start(1024 * KIB)
     const large = request('a', 700)
     await read(large).done
     const small = request('b', 200)
     await read(small).done
     const waiting = [request('b', 300), request('a', 300), request('c', 300), request('d', 300)].map(read)
     await settle()
-    budget.release(large)
+    reader.release(large)
     await settle()
     expect(waiting.map(({ state }) => state)).toEqual(['waits', 'read', 'read', 'waits'])
   })
@@ -142,12 +142,12 @@ describe('the budget of the process', () => {
   })
 
   test('refuses at once what it can never hold, with both limits named', async () => {
-    const { budget, read } = start(1024 * KIB)
+    const { reader, read } = start(1024 * KIB)
     for (const length of [2048 * KIB, null]) {
       const exchange = request('a', 2048, length)
       const one = read(exchange)
       await one.done
-      budget.release(exchange)
+      reader.release(exchange)
       expect(one.error).toMatchObject({ code: 'body_too_large' })
       expect(String(one.error)).toMatch(/1 MiB \(1048576 bytes\).*BODY_BUDGET_BYTES/)
     }
@@ -168,7 +168,7 @@ describe('the budget of the process', () => {
   })
 
   test('is released completely, however often a body is read and released', async () => {
-    const { budget, read } = start(1024 * KIB)
+    const { reader, read } = start(1024 * KIB)
     for (let round = 0; round < 50; round++) {
       const exchanges = Array.from({ length: 8 }, (_, n) =>
         request(`agent-${n % 3}`, 100 + round * n, n % 2 ? undefined : null),
@@ -176,8 +176,8 @@ describe('the budget of the process', () => {
       const done = exchanges.map(async (exchange, n) => {
         await read(exchange).done
         if (n % 2) await read(exchange).done
-        budget.release(exchange)
-        budget.release(exchange)
+        reader.release(exchange)
+        reader.release(exchange)
       })
       await Promise.all(done)
     }

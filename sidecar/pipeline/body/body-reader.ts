@@ -2,25 +2,29 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
+import type { Parsed } from '../phases.ts'
 import { type ByteRequest, createByteQuota } from './byte-quota.ts'
 import { sizeText } from './too-large.ts'
 
 /**
- * Memory budget for buffered request bodies, including those of held requests. A request beyond the budget waits. Freed
- * memory goes to the waiting agent that uses least; among equals the first request is served.
+ * Reads request bodies into memory, for all stages and within one budget, which includes the bodies of held requests. A
+ * request beyond the budget waits. Freed memory goes to the waiting agent that uses least; among equals the first request
+ * is served. The bytes of a body that was read before are returned again.
  */
-export type BodyBudget = {
+export type BodyReader = {
   /**
-   * Returns a body that has arrived completely and is too small to count against the budget, and sets
+   * Returns a body that was read, or that has arrived completely and is too small to count against the budget, and sets
    * `exchange.bodyBytes`. Returns null for other bodies; `read` waits for them.
    */
-  readArrived(exchange: Exchange): Buffer | null
+  arrived(exchange: Exchange): Buffer | null
   /**
    * Reads the whole body, and sets `exchange.bodyBytes`. Resolves with null when the body is longer than `limit` bytes.
    * Rejects with `overloaded` when memory stays used up for `waitMs`, with `body_too_large` when the body exceeds the
    * budget, and with an error when the client disconnects.
    */
   read(exchange: Exchange, limit: number): Promise<Buffer | null>
+  /** Reads the first bytes, as `RequestBody.peek`. They do not count against the budget, and the body remains unread. */
+  peek(exchange: Exchange, limit: number, scan: (bytes: Buffer) => number): Promise<Buffer>
   /** Releases the memory that the exchange reserved. */
   release(exchange: Exchange): void
   readonly messages: MessageRoom
@@ -37,7 +41,7 @@ export type MessageRoom = {
   releaseBytes(agent: string, bytes: number): void
 }
 
-export type BodyBudgetOptions = {
+export type BodyReaderOptions = {
   readonly pacer: Pick<Pacer, 'turnForBody'>
   readonly totalBytes: number
   /** Time in milliseconds that a request waits while the budget is used up. */
@@ -51,11 +55,11 @@ export type BodyBudgetOptions = {
 export const SMALL_BYTES = 64 * 1024
 const RETRY_AFTER_S = 5
 
-export function createBodyBudget({
+export function createBodyReader({
   pacer,
   totalBytes,
   waitMs = LIMITS.bodyBudgetWaitMs,
-}: BodyBudgetOptions): BodyBudget {
+}: BodyReaderOptions): BodyReader {
   const quota = createByteQuota({ totalBytes, waitMs, full: (bytes) => full(totalBytes, bytes, waitMs) })
 
   /** Reserves `bytes` for the body. Bytes that an earlier read of the same body reserved are subtracted. */
@@ -74,7 +78,8 @@ export function createBodyBudget({
   }
 
   async function keep(exchange: Exchange, bytes: number): Promise<Buffer | null> {
-    const whole = (await readSmall(exchange, bytes)) ?? (await readLarge(exchange, bytes))
+    const small = await readSmall(exchange, bytes)
+    const whole = small === null && bytes > SMALL_BYTES ? await readLarge(exchange, bytes) : small
     if (whole === null) return null
     exchange.bodyBytes = whole
     await pacer.turnForBody(exchange)
@@ -89,13 +94,15 @@ export function createBodyBudget({
   }
 
   return {
-    readArrived(exchange) {
-      const { body } = exchange
+    arrived(exchange) {
+      const { body, bodyBytes } = exchange
+      if (bodyBytes !== undefined) return bodyBytes
       const whole = body.bytesIn <= SMALL_BYTES ? body.arrived() : null
       if (whole !== null) exchange.bodyBytes = whole
       return whole
     },
     async read(exchange, limit) {
+      if (exchange.bodyBytes !== undefined) return exchange.bodyBytes
       const declared = exchange.request?.body.length
       if (declared !== undefined && declared > limit) return null
       const bytes = lengthToRead(declared, limit, totalBytes)
@@ -103,6 +110,7 @@ export function createBodyBudget({
       if (whole === null && bytes < limit) throw tooLarge(totalBytes)
       return whole
     },
+    peek: async ({ body, bodyBytes }, limit, scan) => bodyBytes ?? body.peek(limit, scan),
     release: (exchange) => shrink(exchange, 0),
     messages: {
       take: async (request) => {
@@ -120,7 +128,7 @@ export function createBodyBudget({
  */
 async function readSmall({ body, request }: Exchange, bytes: number): Promise<Buffer | null> {
   const isLarge = request?.body.length !== undefined && bytes > SMALL_BYTES
-  return isLarge ? null : body.buffer(SMALL_BYTES)
+  return isLarge ? null : body.buffer(Math.min(bytes, SMALL_BYTES))
 }
 
 /** Returns the number of bytes to read: the declared length, else the lower of the limit and the budget. */
@@ -129,6 +137,12 @@ function lengthToRead(declared: number | undefined, limit: number, totalBytes: n
   if (declared === undefined) return Math.min(limit, most)
   if (declared > most) throw tooLarge(totalBytes)
   return declared
+}
+
+/** Returns true when the whole body has arrived without a content encoding, and has at most `maxBytes`. */
+export function hasArrived({ request, body }: Parsed, maxBytes = Number.POSITIVE_INFINITY): boolean {
+  const { length, encoding } = request.body
+  return length !== undefined && length <= maxBytes && length === body.bytesIn && encoding === undefined
 }
 
 function nameOf({ agent }: Exchange): string {
