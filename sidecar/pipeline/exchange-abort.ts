@@ -1,3 +1,5 @@
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
+
 /** Members of the AbortSignal interface that an exchange uses. */
 export type ExchangeSignal = {
   readonly aborted: boolean
@@ -54,4 +56,23 @@ class Abort implements ExchangeAbort, ExchangeSignal {
     const at = this.#listeners?.indexOf(listener) ?? -1
     if (at !== -1) this.#listeners?.splice(at, 1)
   }
+}
+
+/**
+ * Returns the reason of an abort as an error. A reason of another type means that the client disconnected or the kill
+ * switch cut the exchange.
+ */
+export function abortReason(signal: ExchangeSignal): Error {
+  return signal.reason instanceof Error
+    ? signal.reason
+    : new DOMException('the exchange was ended', 'AbortError')
+}
+
+/** Returns the kill switch entry that cut an exchange, or null. */
+export function killedBy({ abort: { signal } }: { readonly abort: ExchangeAbort }): KillEntry | null {
+  return signal.aborted && isKillAbort(signal.reason) ? signal.reason.entry : null
+}
+
+function isKillAbort(reason: unknown): reason is { readonly kind: 'kill'; readonly entry: KillEntry } {
+  return typeof reason === 'object' && reason !== null && 'kind' in reason && reason.kind === 'kill'
 }

@@ -1,7 +1,10 @@
 import type { Action } from '../../core/action/action.ts'
 import type { Named, OutboundEdit } from '../../core/connectors/connector.ts'
+import type { Handle } from '../../core/connectors/handles/handle.ts'
+import { actionsOf } from '../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { Decision } from '../../core/decision/decision.ts'
+import type { HandleOwner } from '../../core/decision/handle-owner.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { CanonicalRequest, RawRequest } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
@@ -13,11 +16,11 @@ import type { BodyScan } from './body/body-scan.ts'
 import type { OrderedAction } from './classification/ordered-action.ts'
 import type { ProvisionalClassification } from './classification/provisional-classification.ts'
 import type { Credentials } from './credentials.ts'
-import { type Evaluation, NOT_EVALUATED } from './evaluation.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
 import type { InnerExchanges, MessageChannel } from './inner-exchanges.ts'
 import type { Outcome } from './outcome.ts'
 import type { AfterRecord, NarrowedAnswer, OpenIntent } from './ports.ts'
+import type { RecordNames } from './record/record.ts'
 import type { RefusalRecord } from './record/refusal-record.ts'
 import type { Reply } from './reply.ts'
 import type { RequestBody } from './request-body.ts'
@@ -217,3 +220,29 @@ export class Exchange {
     return this.evaluation.decision
   }
 }
+
+/**
+ * Classification of a request, and the decision about it, under one snapshot and one state of its body. Nothing of an
+ * evaluation is kept when the request is evaluated again.
+ */
+export class Evaluation {
+  /** Classification by the request line; undefined when the body was needed. */
+  provisional: ProvisionalClassification | undefined = undefined
+  named: Named | undefined = undefined
+  decision: Decision | undefined = undefined
+  /** Handles in an uploaded form or file; `unread` if the upload was not read and may name any handle. */
+  uploadedHandles: readonly Handle[] | 'unread' | undefined = undefined
+  /** Hashes of the provider handles that the request names; `handle` is the strictest owner among them. */
+  namedHandles: readonly string[] | undefined = undefined
+  handle: HandleOwner | undefined = undefined
+  /** Names for the record, which is built twice. */
+  names: RecordNames | null = null
+
+  /** All actions in `named` as one list: those that the request performs or may perform. */
+  get actions(): readonly Action[] | undefined {
+    return this.named === undefined ? undefined : actionsOf(this.named)
+  }
+}
+
+/** Evaluation of a request before its first one. */
+export const NOT_EVALUATED: Evaluation = Object.freeze(new Evaluation())

@@ -1,7 +1,7 @@
 import type { Sliced } from '../../core/sliced.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange } from './exchange.ts'
-import type { StageClock } from './stage-clock.ts'
+import type { StageClock } from './stage-runner.ts'
 
 /**
  * Shares the event loop between long computations. Each turn of the event loop runs one slice of paced work, so

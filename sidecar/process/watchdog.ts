@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/state/clock.ts'
 import type { GatewayConfig } from '../config.ts'
-import { createStageClock, type StageClock } from '../pipeline/stage-clock.ts'
+import { createStageClock, type StageClock } from '../pipeline/stage-runner.ts'
 import type { Log } from './log.ts'
 
 export type WatchdogDeps = {

@@ -1,5 +1,5 @@
-import { abortReason } from '../abort-reason.ts'
 import type { ExchangeSignal } from '../exchange-abort.ts'
+import { abortReason } from '../exchange-abort.ts'
 
 /** A limited number of bytes that all agents share. */
 export type ByteQuota = {

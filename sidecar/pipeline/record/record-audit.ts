@@ -16,7 +16,7 @@ import { storableForm, storableText } from '../../../core/storable.ts'
 import { sha256Hex } from '../../process/sha256.ts'
 import { primaryAction } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
-import { killedBy } from '../kill-switch.ts'
+import { killedBy } from '../exchange-abort.ts'
 import type { DenyReason } from '../outcome.ts'
 
 /**

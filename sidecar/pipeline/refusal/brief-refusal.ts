@@ -1,7 +1,7 @@
 import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { ERRORS } from '../../../core/errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { killedBy } from '../kill-switch.ts'
+import { killedBy } from '../exchange-abort.ts'
 import type { Refused } from './refuse.ts'
 
 const REFUSED = 'The request was refused.'

@@ -3,11 +3,15 @@ import { readsMessages } from '../../../core/connectors/classify.ts'
 import type { OutboundEdit } from '../../../core/connectors/connector.ts'
 import { mayBePrivate } from '../../../core/decision/egress.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
+import { isGrpc } from '../../../core/request/grpc.ts'
+import { headerValue } from '../../../core/request/headers.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Upstream } from '../../upstream/http.ts'
 import { HeadText } from '../../upstream/http1/request-head.ts'
-import type { Outbound } from '../../upstream/outbound.ts'
+import type { Outbound, Sending } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
 import type { BodyReader } from '../body/body-reader.ts'
+import { abortReason } from '../exchange-abort.ts'
 import { type CredentialWatch, watchCredential } from '../minted-secret.ts'
 import type { Pacer } from '../pacer.ts'
 import {
@@ -18,15 +22,19 @@ import {
   keepIntent,
   type Parsed,
   type Sent,
+  setSent,
 } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
-import { createForwarding, type Forwarding } from '../response/forwarding.ts'
 import { watchMessages } from '../response/handle-watch.ts'
-import { readBody, responseStagesOf } from '../response/response-stages.ts'
+import { createIdleWatch } from '../response/idle.ts'
+import { Relay, type RelayDeps } from '../response/relay.ts'
+import type { ResponseStage } from '../response/response-stage.ts'
+import { PLAIN_RESPONSE, readBody, responseStagesOf } from '../response/response-stages.ts'
 import { askForPlain } from '../response/tool-filter.ts'
 import { watchMessageWork } from '../response/work-watch.ts'
 import type { Eventual, Stage } from '../stage.ts'
 import type { HelloRule } from '../tunnel/hello-gate.ts'
+import { createTunnels } from '../tunnel/tunnel.ts'
 
 export type ForwardDeps = {
   readonly upstream: Upstream
@@ -139,4 +147,63 @@ function withoutExtensions(rawHeaders: RawHeaders): RawHeaders {
   const nameOf = (at: number) => rawHeaders[at - (at % 2)]?.toLowerCase().replaceAll('_', '-')
   const isKept = (at: number) => nameOf(at) !== 'sec-websocket-extensions'
   return rawHeaders.filter((_text, at) => isKept(at))
+}
+
+export type Forwarding = {
+  /**
+   * Sends one request (or upgrade) and forwards the response through the stages to the agent. When no response was
+   * started, rejects with a ChaperoneError (502, 504) or the abort reason. A failure after the response head cuts the
+   * response, and the promise resolves.
+   */
+  forward(exchange: Journaled, outbound: Outbound, stages?: readonly ResponseStage[]): Promise<undefined>
+  /**
+   * Opens a CONNECT tunnel without decryption and answers 200. The client's first bytes are forwarded only when they
+   * satisfy `hello`.
+   */
+  tunnel(exchange: Journaled, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
+}
+
+export type ForwardingDeps = {
+  readonly upstream: Pick<Upstream, 'send' | 'dialRaw'>
+  readonly monotonicMs: () => number
+  readonly idleTimeoutMs?: number
+}
+
+/** Connects exchanges with the upstream: the only place where a response reaches an exchange and its agent. */
+export function createForwarding(deps: ForwardingDeps): Forwarding {
+  const { upstream, monotonicMs } = deps
+  const idle = createIdleWatch(deps.idleTimeoutMs ?? LIMITS.idleTimeoutMs)
+  const tunnels = createTunnels({ dialRaw: upstream.dialRaw, idle, monotonicMs })
+  const relayDeps: RelayDeps = { monotonicMs, idle, join: tunnels.join }
+
+  // `forward` is not an async function: returning the promise of the relay saves one promise for each request.
+  function forward(exchange: Journaled, outbound: Outbound, stages = PLAIN_RESPONSE): Promise<undefined> {
+    const { signal } = exchange.abort
+    if (signal.aborted) return Promise.reject(abortReason(signal))
+    const sent = setSent(exchange, monotonicMs())
+    const relay = new Relay({ exchange: sent, outbound, stages }, relayDeps)
+    upstream.send(outbound, sendingOf(exchange, outbound.rawHeaders), relay)
+    return relay.done
+  }
+
+  return { forward, tunnel: tunnels.open }
+}
+
+const PLAIN: Sending = { upgrade: null, isHttp2: false }
+const GRPC: Sending = { upgrade: null, isHttp2: true }
+
+function sendingOf(exchange: Journaled, rawHeaders: RawHeaders): Sending {
+  if (exchange.kind === 'upgrade' && exchange.request.isUpgrade)
+    return { upgrade: headerValue(rawHeaders, 'upgrade') ?? null, isHttp2: false }
+  return needsHttp2(exchange) ? GRPC : PLAIN
+}
+
+/**
+ * Returns true for a gRPC call that arrived over HTTP/2. The status of a gRPC call is in trailers and both bodies run
+ * concurrently, which HTTP/1.1 does not offer for gRPC. All other requests are sent over HTTP/1.1: every upstream
+ * supports HTTP/1.1, and with one request for each connection neither a cut exchange nor a lost packet affects other
+ * requests.
+ */
+function needsHttp2({ raw }: Journaled): boolean {
+  return raw.httpVersion === '2' && isGrpc(raw.rawHeaders)
 }

@@ -1,9 +1,9 @@
 import type { Taken } from '../../../core/state/sliding-window.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyReader } from '../body/body-reader.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
 import type { Exchange } from '../exchange.ts'
-import { matchingKill } from '../kill-switch.ts'
 import type { Identified, Read, Routed } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseKilled } from '../refusal/refuse.ts'
@@ -22,6 +22,19 @@ export function createKillGuard(ports: PipelinePorts, reader: BodyReader): Stage
       return named.then(() => refuseKilled(exchange, entry))
     },
   }
+}
+
+/**
+ * Returns the kill switch entry that covers this exchange, or null. While the connector is not determined, scopes of
+ * connectors do not match.
+ */
+export function matchingKill(exchange: Exchange, ports: Pick<PipelinePorts, 'kill'>): KillEntry | null {
+  const { agent, connector } = exchange
+  return ports.kill.match({
+    agent: agent?.name ?? null,
+    agentId: agent?.id ?? null,
+    connectors: connector === undefined ? [] : [connector.connector.name, connector.entry.name],
+  })
 }
 
 /**

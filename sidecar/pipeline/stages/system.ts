@@ -4,7 +4,6 @@ import { plainDecision } from '../../../core/decision/egress.ts'
 import type { BodyReader } from '../body/body-reader.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
 import type { Exchange } from '../exchange.ts'
-import { matchingKill } from '../kill-switch.ts'
 import {
   type HasDecision,
   type HasSnapshot,
@@ -22,6 +21,7 @@ import { refuse, refuseKilled } from '../refusal/refuse.ts'
 import type { Stage, StageResult } from '../stage.ts'
 import type { StageRunner, Stages } from '../stage-runner.ts'
 import type { SystemOrder } from '../system-order.ts'
+import { matchingKill } from './guards.ts'
 import { createNormalise } from './normalise.ts'
 
 /** Returns the stages before `credential` for requests of the gateway itself. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { bodyHash, hashBody } from '../../../sidecar/pipeline/body/body-hash.ts'
 import { createPacer } from '../../../sidecar/pipeline/pacer.ts'
-import { createStageClock } from '../../../sidecar/pipeline/stage-clock.ts'
+import { createStageClock } from '../../../sidecar/pipeline/stage-runner.ts'
 import { testExchange } from './test-exchange.ts'
 
 const MIB = 1024 * 1024

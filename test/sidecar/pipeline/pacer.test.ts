@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import { createPacer } from '../../../sidecar/pipeline/pacer.ts'
-import { createStageClock } from '../../../sidecar/pipeline/stage-clock.ts'
+import { createStageClock } from '../../../sidecar/pipeline/stage-runner.ts'
 import { testExchange } from './test-exchange.ts'
 
 /** A pacer whose turns the test begins. */

@@ -11,8 +11,8 @@ import {
   setRequest,
   setSnapshot,
 } from '../../../sidecar/pipeline/phases.ts'
-import { createForwarding, type Forwarding } from '../../../sidecar/pipeline/response/forwarding.ts'
 import type { ResponseStage } from '../../../sidecar/pipeline/response/response-stage.ts'
+import { createForwarding, type Forwarding } from '../../../sidecar/pipeline/stages/forward.ts'
 import type { HelloRule } from '../../../sidecar/pipeline/tunnel/hello-gate.ts'
 import { createDialer, type DialerOptions } from '../../../sidecar/upstream/dial.ts'
 import { createUpstream } from '../../../sidecar/upstream/http.ts'

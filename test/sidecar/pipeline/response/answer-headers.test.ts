@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { inboundHeaders } from '../../../../sidecar/pipeline/response/header-policy.ts'
+import { inboundHeaders } from '../../../../sidecar/pipeline/response/response-stages.ts'
 import { outboundHeaders } from '../../../../sidecar/upstream/headers.ts'
 import { startScripted } from '../../upstream/http1/scripted-upstream.ts'
 import { LIST, start } from '../pipeline-world.ts'
