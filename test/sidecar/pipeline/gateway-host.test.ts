@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { decideNamesOfType } from '../../../core/decision/decide-by-name.ts'
 import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
@@ -149,28 +150,25 @@ test.each([
 })
 
 test.each([
-  ['explain', {}, 'action: is required'],
-  ['explain', ['codehost.pr.merge'], 'arguments: must be an object, not a list'],
+  ['explain', 'action: is required', {}],
+  ['explain', 'arguments: must be an object, not a list', ['codehost.pr.merge']],
   [
     'explain',
-    { action: 'codehost.pr.merge', target: 'x'.repeat(501) },
     'target: must have at most 500 characters',
+    { action: 'codehost.pr.merge', target: 'x'.repeat(501) },
   ],
-  ['what_may_i_do', { connector_type: 5 }, 'connector_type: must be a string, not a number'],
-  ['what_may_i_do', { connector_type: 'GitHub' }, 'connector_type: must match the pattern /^[a-z_]{1,32}$/'],
-  ['request_access', { action: 'codehost.pr.merge' }, 'reason: is required'],
+  ['what_may_i_do', 'connector_type: must be a string, not a number', { connector_type: 5 }],
+  ['what_may_i_do', 'connector_type: must match the pattern /^[a-z_]{1,32}$/', { connector_type: 'GitHub' }],
+  ['request_access', 'reason: is required', { action: 'codehost.pr.merge' }],
   [
     'request_access',
-    { action: 'codehost.pr.merge', reason: 'x', duration: '16m' },
     'duration: must be once, 15m, 1h, today or permanent; did you mean 15m?',
+    { action: 'codehost.pr.merge', reason: 'x', duration: '16m' },
   ],
-])(
-  '%s says which argument of %j is wrong, in the words of the other interfaces',
-  async (name, input, text) => {
-    const world = await start(RULES)
-    expect(await call(world, name, input)).toEqual({ text, isError: true })
-  },
-)
+])('the tool %s says which argument is wrong: "%s"', async (name, text, input) => {
+  const world = await start(RULES)
+  expect(await call(world, name, input)).toEqual({ text, isError: true })
+})
 
 test('with refusalDetail: brief an agent can request access, and does not read the rules', async () => {
   const world = await start({ ...RULES, gateway: { refusalDetail: 'brief' } })
@@ -199,6 +197,25 @@ test('no connector owns the host, by name or by wildcard', async () => {
     expect(reply.json()).toMatchObject({ agent: 'builder' })
     expect(world.upstream.connections).toBe(0)
   }
+})
+
+test.each([
+  ['with a length', (text: string) => text],
+  [
+    'in chunks',
+    (text: string) => Readable.from([Buffer.from(text.slice(0, 10)), Buffer.from(text.slice(10))]),
+  ],
+])('a message %s of at most 64 KiB is read, and a longer one is 413', async (_, bodyOf) => {
+  const world = await start(RULES)
+  const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+  const send = (bytes: number) => {
+    const body = bodyOf(message.padEnd(bytes))
+    const to = { method: 'POST', host: GATEWAY_HOST, scheme: 'http', target: '/mcp' } as const
+    return world.send({ ...to, headers: JSON_BODY, body })
+  }
+  expect((await send(64 * 1024)).reply.json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} })
+  expect((await send(64 * 1024 + 1)).reply.status).toBe(413)
+  expect(world.records.map(({ status }) => status)).toEqual([200, 413])
 })
 
 test('a killed agent is refused, a tunnel too, and a message that is no JSON-RPC is 400', async () => {
