@@ -1,12 +1,15 @@
 import { pino } from 'pino'
+import { createIndexBuilder } from '../../controlplane/db/index-builder.ts'
 import { migrate } from '../../controlplane/db/migrate.ts'
 import { openDb } from '../../controlplane/db/open.ts'
 
-/** Migrates the database to the product's current schema with the product's code. */
+/** Migrates the database to the product's current schema, indexes included, with the product's code. */
 export async function migrateDatabase(url: string): Promise<void> {
-  const db = await openDb({ url, log: pino({ level: 'silent' }), max: 1 })
+  const log = pino({ level: 'silent' })
+  const db = await openDb({ url, log, max: 2 })
   try {
     await migrate(db)
+    await createIndexBuilder({ db, log }).done
   } finally {
     await db.close()
   }

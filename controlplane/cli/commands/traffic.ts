@@ -12,6 +12,7 @@ const Page = z.object({
   traffic: z.array(
     RecordSchema.partial().required({ id: true, time: true, decision: true, latency_ms: true }),
   ),
+  next_cursor: z.string().nullable().default(null),
 })
 type Shown = z.infer<typeof Page>['traffic'][number]
 /** Schemas of filters that are not any text. The API accepts decisions in lower case. */
@@ -63,7 +64,7 @@ async function run(invocation: Invocation): Promise<number> {
   const query = queryOf(invocation)
   const api = controlPlane(invocation)
   const seen = new Set<string>()
-  show(invocation, await page(api, query), seen)
+  show(invocation, await newest(api, query), seen)
   if (seen.size === 0 && !flag(invocation, 'follow')) invocation.terminal.warn('No matching records.')
   if (flag(invocation, 'follow')) await follow(invocation, api, query, seen)
   return EXIT.ok
@@ -91,16 +92,29 @@ async function follow(
   query.set('limit', '500')
   for (;;) {
     await delay(500)
-    const newest = await page(api, query)
-    show(invocation, newest, seen)
+    const { traffic: latest } = await page(api, query)
+    show(invocation, latest, seen)
     // Bounds the size of the set: a record id that has left the newest page does not return to that page.
-    const current = new Set(newest.map(({ id }) => id))
+    const current = new Set(latest.map(({ id }) => id))
     for (const id of seen) if (!current.has(id)) seen.delete(id)
   }
 }
 
-async function page(api: ApiClient, query: URLSearchParams): Promise<readonly Shown[]> {
-  return Page.parse(await api.call('GET', `/api/dashboard/traffic?${query}`)).traffic
+/** Reads pages until `limit` records match, because one page of a search reads a limited number of records. */
+async function newest(api: ApiClient, query: URLSearchParams): Promise<readonly Shown[]> {
+  const limit = Number(query.get('limit'))
+  const next = new URLSearchParams(query)
+  const found: Shown[] = []
+  for (;;) {
+    const { traffic: records, next_cursor: cursor } = await page(api, next)
+    found.push(...records)
+    if (cursor === null || found.length >= limit) return found.slice(0, limit)
+    next.set('cursor', cursor)
+  }
+}
+
+async function page(api: ApiClient, query: URLSearchParams): Promise<z.infer<typeof Page>> {
+  return Page.parse(await api.call('GET', `/api/dashboard/traffic?${query}`))
 }
 
 /** Prints the records whose id is not in `seen`, oldest first. */
@@ -128,7 +142,7 @@ export function trafficLine(record: Shown): string {
 export async function trafficLines(api: ApiClient, count: number): Promise<string[]> {
   const deadline = performance.now() + 15_000
   for (;;) {
-    const records = await page(api, new URLSearchParams({ limit: String(count) }))
+    const { traffic: records } = await page(api, new URLSearchParams({ limit: String(count) }))
     if (records.length >= count || performance.now() > deadline)
       return [...records].reverse().map(trafficLine)
     await delay(50)

@@ -7,10 +7,14 @@ import { validationError } from '../../http/input.ts'
 import { approvalCard } from '../approvals/card.ts'
 import { listApprovalsOfAction } from '../approvals/rows.ts'
 import { listTrafficOfAction } from '../traffic/rows.ts'
-import { type AuditExportRow, type AuditFilter, listAuditAfter, listAuditBefore } from './export-store.ts'
+import { type AuditExportRow, type AuditFilter, listAuditAfter } from './export-store.ts'
+import { searchAudit } from './search-store.ts'
 
 export type Evidence = {
-  /** Returns a page of events, newest first. `cursor`: the field `next_cursor` of the previous page. */
+  /**
+   * Returns a page of events, newest first. `cursor`: the field `next_cursor` of the previous page. A page of a search can have
+   * fewer events than `limit`, also none, and a `next_cursor`: it continues the search in older events.
+   */
   search(
     namespaces: Namespaces,
     filter: AuditFilter,
@@ -32,14 +36,8 @@ export function createEvidence({
   return {
     async search(namespaces, filter, { limit, cursor }) {
       const before = cursor === undefined ? null : numberOf(cursor)
-      // The query reads one extra row, which shows whether there is a next page.
-      const rows = await listAuditBefore(read(namespaces), orgId, { filter, before, limit: limit + 1 })
-      const shown = rows.slice(0, limit)
-      const last = shown.at(-1)
-      return {
-        events: shown.map(entryOf),
-        next_cursor: rows.length > limit && last !== undefined ? String(last.id) : null,
-      }
+      const { events, next } = await searchAudit(read(namespaces), orgId, { filter, before, limit })
+      return { events: events.map(entryOf), next_cursor: next === null ? null : String(next) }
     },
     async chain(namespaces, actionRequestId) {
       const query = read(namespaces)

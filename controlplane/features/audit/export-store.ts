@@ -1,4 +1,5 @@
 import type { ScopedQuery } from '../../db/scoped-query.ts'
+import { SEARCHED } from './conditions.ts'
 
 export type AuditFilter = {
   readonly eventType?: string | undefined
@@ -27,52 +28,31 @@ export type AuditExportRow = {
   readonly resource: string | null
 }
 
+/** Columns of an event `e` and of the event `requested` of its action. */
+export const AUDIT_COLUMNS = `e.id, e.event_type, e.org_id, e.agent_id, e.user_id, e.action_request_id, e.created_at,
+       e.details::text as details,
+       coalesce(e.details->>'action_type', requested.details->>'action_type') as action_type,
+       coalesce(e.details->'resource', requested.details->'resource')::text as resource`
+
+/** Joins the event `action.requested` of the action of an event `e`. */
+export const REQUESTED = `left join lateral (
+       select r.details from audit_events r
+       where r.action_request_id = e.action_request_id and r.event_type = 'action.requested' order by r.id limit 1
+     ) requested on e.action_request_id is not null`
+
 /** Returns at most `limit` events with ids above `after`, oldest first. */
 export async function listAuditAfter(
   q: ScopedQuery,
   orgId: string,
   page: { readonly filter: AuditFilter; readonly after: number; readonly limit: number },
 ): Promise<readonly AuditExportRow[]> {
-  return listAudit(q, orgId, { ...page, from: page.after, where: 'e.id > $2', order: 'e.id' })
-}
-
-/** Returns at most `limit` events with ids below `before` (null: the newest), newest first. */
-export async function listAuditBefore(
-  q: ScopedQuery,
-  orgId: string,
-  page: { readonly filter: AuditFilter; readonly before: number | null; readonly limit: number },
-): Promise<readonly AuditExportRow[]> {
-  const where = '($2::bigint is null or e.id < $2::bigint)'
-  return listAudit(q, orgId, { ...page, from: page.before, where, order: 'e.id desc' })
-}
-
-async function listAudit(
-  q: ScopedQuery,
-  orgId: string,
-  page: {
-    readonly filter: AuditFilter
-    readonly from: number | null
-    readonly limit: number
-    readonly where: string
-    readonly order: string
-  },
-): Promise<readonly AuditExportRow[]> {
   const { where, values } = conditions(page.filter)
   return q.rows<AuditExportRow>(
-    [orgId, page.from, page.limit, ...values],
-    (
-      within,
-    ) => `select e.id, e.event_type, e.org_id, e.agent_id, e.user_id, e.action_request_id, e.created_at,
-       e.details::text as details,
-       coalesce(e.details->>'action_type', requested.details->>'action_type') as action_type,
-       coalesce(e.details->'resource', requested.details->'resource')::text as resource
-     from audit_events e
-     left join lateral (
-       select r.details from audit_events r
-       where r.action_request_id = e.action_request_id and r.event_type = 'action.requested' order by r.id limit 1
-     ) requested on e.action_request_id is not null
-     where e.org_id = $1 and ${[page.where, within.namespace('e.namespace'), ...where].join(' and ')}
-     order by ${page.order} limit $3`,
+    [orgId, page.after, page.limit, ...values],
+    (within) => `select ${AUDIT_COLUMNS}
+     from audit_events e ${REQUESTED}
+     where e.org_id = $1 and ${['e.id > $2', within.namespace('e.namespace'), ...where].join(' and ')}
+     order by e.id limit $3`,
   )
 }
 
@@ -89,7 +69,6 @@ function conditions(filter: AuditFilter) {
   add(filter.to, (p) => `e.created_at < ${p}::timestamptz`)
   add(filter.agentId, (p) => `e.agent_id = ${p}`)
   add(filter.actionRequestId, (p) => `e.action_request_id = ${p}`)
-  const searched = `concat_ws(' ', e.event_type, e.agent_id, e.user_id, e.action_request_id, e.details::text)`
-  add(filter.q, (p) => `position(lower(${p}) in lower(${searched})) > 0`)
+  add(filter.q, (p) => `position(lower(${p}) in ${SEARCHED}) > 0`)
   return { where, values }
 }

@@ -66,7 +66,7 @@ export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
     const query = deps.read(namespaces)
     const placed: PlacedDraft[] = []
     for (const [index, draft] of drafts.entries()) placed.push(await placedDraft(query, draft, index))
-    const [rules, agents, records] = await Promise.all([
+    const [rules, agents, { records }] = await Promise.all([
       deps.actionRules.fresh(),
       listAgentsIn(query),
       listTraffic(query, orgId, { filter: {}, limit }),

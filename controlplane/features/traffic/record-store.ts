@@ -3,19 +3,21 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { COLUMNS } from './rows.ts'
 
 /**
- * Returns the record. Searches each of the seven daily partitions, because the primary key begins with the time, which
- * the caller does not have.
+ * Returns the record. Searches the refused and held records first, because users open those from a refusal, and their
+ * index contains the id. The search of all records reads the primary keys of all partitions, which begin with the time.
  */
 export async function getTrafficRecord(
   q: ScopedQuery,
   orgId: string,
   id: string,
 ): Promise<TrafficRecord | undefined> {
-  const rows = await q.rows<TrafficRecord & { time: Date }>(
-    [orgId, id],
-    (within) =>
-      `select ${COLUMNS} from traffic where org_id = $1 and id = $2 and ${within.nameOr('agent', 'gateway')} limit 1`,
-  )
-  const [row] = rows
+  const find = (condition: string) =>
+    q.rows<TrafficRecord & { time: Date }>(
+      [orgId, id],
+      (within) => `select ${COLUMNS} from traffic
+        where org_id = $1 and id = $2 and ${condition} and ${within.nameOr('agent', 'gateway')} limit 1`,
+    )
+  const [refused] = await find("decision in ('HOLD', 'DENY')")
+  const [row = refused] = refused === undefined ? await find('true') : []
   return row === undefined ? undefined : { ...row, time: row.time.toISOString() }
 }

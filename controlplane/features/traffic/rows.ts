@@ -1,5 +1,6 @@
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
+import { type TrafficConditions, trafficConditions } from './conditions.ts'
 import type { TrafficCursor, TrafficFilter } from './store.ts'
 
 export const COLUMNS = `id, process_id, seq, time, gateway, agent, instance, connector, action_type, decision, would,
@@ -13,12 +14,15 @@ export async function listTrafficOfAction(
   orgId: string,
   actId: string,
 ): Promise<readonly TrafficRecord[]> {
-  const rows = await q.rows<TrafficRecord & { time: Date }>(
-    [orgId, actId],
-    (within) => `select ${COLUMNS} from traffic where org_id = $1 and ${within.nameOr('agent', 'gateway')}
-       and (act_id = $2 or approval_id in (select id from approvals where org_id = $1 and act_id = $2))
-     order by time, id limit 50`,
-  )
+  const rows = await q.rows<TrafficRecord & { time: Date }>([orgId, actId], (within) => {
+    const own = `select ${COLUMNS} from traffic where org_id = $1 and ${within.nameOr('agent', 'gateway')}`
+    // One branch per column, because an `or` over two columns with a subquery uses no index.
+    return `select * from (${own} and act_id = $2
+       union all
+       ${own} and approval_id is not null and act_id is distinct from $2
+         and approval_id = any(array(select id from approvals where org_id = $1 and act_id = $2))) as found
+     order by time, id limit 50`
+  })
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }))
 }
 
@@ -31,6 +35,22 @@ export const FIELDS = `id text, process_id text, seq bigint, time timestamptz, g
 
 export const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0])
 
+export type TrafficList = {
+  readonly records: readonly TrafficRecord[]
+  /**
+   * Position from which the next page continues; null at the end of the log. A search that reads its maximum number of
+   * records also ends with a position, although it found fewer records than the limit.
+   */
+  readonly next: TrafficCursor | null
+}
+
+/**
+ * Maximum number of records that a page of a search reads. It bounds the time of a page (about 50 ms on two cores) for a
+ * text that occurs in few records, or in none.
+ */
+const MAX_SEARCHED = 20_000
+const MIN_SEARCHED = 500
+
 /** Lists records, newest first, at most `limit`, after `cursor`. */
 export async function listTraffic(
   q: ScopedQuery,
@@ -39,40 +59,61 @@ export async function listTraffic(
     readonly filter: TrafficFilter
     readonly limit: number
     readonly cursor?: TrafficCursor | undefined
+    /** Maximum number of records that a search reads; default: 20,000. */
+    readonly maxSearched?: number
   },
-): Promise<readonly TrafficRecord[]> {
-  const { where, values } = conditions(orgId, page.filter, page.cursor)
-  const newest = `order by time desc, id desc limit $${values.length + 1}`
-  const rows = await q.rows<TrafficRecord & { time: Date }>([...values, page.limit], (within) => {
-    const list = (condition: string) =>
-      `select ${NAMES.join(', ')} from traffic where ${[...where, condition].join(' and ')} ${newest}`
-    return `select * from (${within.each('agent', 'gateway', list)}) as listed ${newest}`
+): Promise<TrafficList> {
+  const { namespaces } = q
+  const conditions = trafficConditions(orgId, page, namespaces)
+  if (conditions === null) return { records: [], next: null }
+  const searched = searchedIn(namespaces, page.maxSearched ?? MAX_SEARCHED)
+  // Reads one row more than requested. The extra row shows that a next page exists.
+  const given = conditions.searched.length === 0 ? [page.limit + 1] : [page.limit + 1, searched]
+  const rows = await q.rows<ListedRow>([...conditions.values, ...given], (within) => {
+    const list = (condition: string) => selectOf(conditions, condition)
+    const listed = conditions.isOfAgent
+      ? list(within.nameOr('agent', 'gateway'))
+      : within.each('agent', 'gateway', list)
+    const found = conditions.searched.length === 0 ? 'true' : '("isFound" or "isEnd")'
+    return `select * from (${listed}) as listed where ${found} ${NEWEST} limit $${conditions.values.length + 1}`
   })
-  return rows.map((row) => ({ ...row, time: row.time.toISOString() }))
+  return pageOf(rows, page.limit)
 }
 
-function conditions(orgId: string, filter: TrafficFilter, cursor: TrafficCursor | undefined) {
-  const where = ['org_id = $1']
-  const values: unknown[] = [orgId]
-  const add = (value: unknown, condition: (place: string) => string) => {
-    if (value === undefined) return
-    values.push(value)
-    where.push(condition(`$${values.length}`))
+const NEWEST = 'order by time desc, id desc'
+
+/** Returns the maximum number of records of one namespace, because each namespace is searched separately. */
+function searchedIn(namespaces: ScopedQuery['namespaces'], max: number): number {
+  if (namespaces === 'all') return max
+  return Math.max(Math.min(MIN_SEARCHED, max), Math.floor(max / Math.max(1, namespaces.size)))
+}
+
+function selectOf({ indexed, searched, values }: TrafficConditions, condition: string): string {
+  const where = `from traffic where ${[...indexed, condition].join(' and ')}`
+  const columns = NAMES.join(', ')
+  if (searched.length === 0) return `select ${columns} ${where} ${NEWEST} limit $${values.length + 1}`
+  const max = `$${values.length + 2}::bigint`
+  // The limit is inside, because PostgreSQL plans the input of a window function for all rows. It is a subquery, so that its value
+  // is unknown to the planner, which otherwise reads and sorts all rows where it expects fewer than the limit.
+  return `select ${columns}, (${searched.join(' and ')}) is true as "isFound", row_number() over (${NEWEST}) = ${max} as "isEnd"
+    from (select ${columns} ${where} ${NEWEST} limit (select ${max})) as read ${NEWEST}`
+}
+
+/** `isEnd` marks the last record that the search read in a namespace; older records of the namespace are unread. */
+type ListedRow = TrafficRecord & { time: Date; readonly isFound?: boolean; readonly isEnd?: boolean }
+
+function pageOf(rows: readonly ListedRow[], limit: number): TrafficList {
+  const records: TrafficRecord[] = []
+  for (const { isFound = true, isEnd = false, ...row } of rows) {
+    if (records.length === limit) return { records, next: cursorOf(records.at(-1)) }
+    const record = { ...row, time: row.time.toISOString() }
+    if (isFound) records.push(record)
+    // Records after the first end are incomplete: those of its namespace are missing.
+    if (isEnd) return { records, next: cursorOf(record) }
   }
-  add(filter.agent, (p) => `agent = ${p}`)
-  add(filter.instance, (p) => `${p} in (instance->>'claim', instance->>'sandbox', instance->>'pod')`)
-  add(filter.connector, (p) => `connector = ${p}`)
-  add(filter.decision, (p) => `decision = ${p}`)
-  add(filter.actionType, (p) => `action_type = ${p}`)
-  add(filter.from, (p) => `time >= ${p}::timestamptz`)
-  add(filter.to, (p) => `time < ${p}::timestamptz`)
-  add(
-    filter.q,
-    (p) => `position(lower(${p}) in lower(concat_ws(' ', action_type, host, path, agent, reason))) > 0`,
-  )
-  if (cursor !== undefined) {
-    values.push(cursor.time, cursor.id)
-    where.push(`(time, id) < ($${values.length - 1}::timestamptz, $${values.length})`)
-  }
-  return { where, values }
+  return { records, next: null }
+}
+
+function cursorOf(record: TrafficRecord | undefined): TrafficCursor | null {
+  return record === undefined ? null : { time: record.time, id: record.id }
 }

@@ -12,7 +12,10 @@ export type TrafficPage = {
 }
 
 export type Traffic = {
-  /** Lists records, newest first. `cursor` is `next_cursor` of the previous page. */
+  /**
+   * Lists records, newest first. `cursor` is `next_cursor` of the previous page. A page of a search can have fewer
+   * records than `limit`, also none, and a `next_cursor`: it continues the search in older records.
+   */
   list(
     namespaces: Namespaces,
     filter: TrafficFilter,
@@ -30,11 +33,8 @@ export function createTraffic({
   return {
     async list(namespaces, filter, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readCursor(cursor)
-      // Reads one row more than requested. The extra row shows that a next page exists.
-      const rows = await listTraffic(read(namespaces), orgId, { filter, limit: limit + 1, cursor: after })
-      const traffic = rows.slice(0, limit)
-      const last = traffic.at(-1)
-      return { traffic, next_cursor: rows.length > limit && last ? writeCursor(last) : null, limit }
+      const { records, next } = await listTraffic(read(namespaces), orgId, { filter, limit, cursor: after })
+      return { traffic: records, next_cursor: next === null ? null : writeCursor(next), limit }
     },
   }
 }

@@ -9,9 +9,10 @@ import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
 import { createAuditExport } from '../../../controlplane/features/audit/export.ts'
-import { listAuditAfter, listAuditBefore } from '../../../controlplane/features/audit/export-store.ts'
+import { listAuditAfter } from '../../../controlplane/features/audit/export-store.ts'
 import { listAuditEvents } from '../../../controlplane/features/audit/reading-store.ts'
 import { createAuditRoutes } from '../../../controlplane/features/audit/routes.ts'
+import { searchAudit } from '../../../controlplane/features/audit/search-store.ts'
 import { createHttpServer } from '../../../controlplane/http/server.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
@@ -130,7 +131,7 @@ describe('a page of the audit log', () => {
   })
 
   test('of the dashboard begins before the last event of the one before', async () => {
-    const found = await listAuditBefore(createScopedQuery(watched, 'all'), orgId, {
+    const { events: found } = await searchAudit(createScopedQuery(watched, 'all'), orgId, {
       filter: {},
       before: 10_000,
       limit: 100,

@@ -5,12 +5,13 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db, Query } from '../../../controlplane/db/query.ts'
 import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
-import { listAuditBefore } from '../../../controlplane/features/audit/export-store.ts'
 import { listAuditEvents } from '../../../controlplane/features/audit/reading-store.ts'
+import { searchAudit } from '../../../controlplane/features/audit/search-store.ts'
 import { countAuditEvents } from '../../../controlplane/features/audit/totals-store.ts'
 import { countByTime } from '../../../controlplane/features/overview/activity-store.ts'
 import { listTraffic } from '../../../controlplane/features/traffic/rows.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
+import { plansOf, touchedRows } from '../../support/query-plan.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
 /** A small tenant beside one with many requests, all of today; `gateway` has requests without an agent. */
@@ -46,30 +47,9 @@ afterAll(async () => {
   await server?.stop()
 })
 
-type Plan = Readonly<Record<string, unknown>> & { readonly Plans?: readonly Plan[] }
-
-/** Rows that the statement touched: those that it kept and those that filters and rechecks removed. */
-function touched(plan: Plan): number {
-  const rows = (key: string) => Number(plan[key] ?? 0)
-  const removed = rows('Rows Removed by Filter') + rows('Rows Removed by Index Recheck')
-  const own = 'Relation Name' in plan || 'Index Name' in plan ? rows('Actual Rows') + removed : 0
-  return own * rows('Actual Loops') + (plan.Plans ?? []).reduce((sum, each) => sum + touched(each), 0)
-}
-
 /** What the statements of the work touched. */
 async function touchedBy(work: (q: Query) => Promise<unknown>): Promise<number> {
-  let sum = 0
-  await work({
-    async query(text, values = []) {
-      const { rows } = await db.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-        `explain (analyze, format json) ${text}`,
-        values,
-      )
-      sum += touched(rows[0]?.['QUERY PLAN'][0].Plan ?? {})
-      return db.query(text, values) as never
-    },
-  })
-  return sum
+  return (await plansOf(db, work)).reduce((sum, plan) => sum + touchedRows(plan), 0)
 }
 
 const ofSmall = (q: Query) => createScopedQuery(q, new Set(['small', 'none']))
@@ -83,7 +63,7 @@ const READINGS = {
   'the newest requests': (q) => listTraffic(ofSmall(q), orgId, { filter: {}, limit: 10 }),
   'requests by a text': (q) => listTraffic(ofSmall(q), orgId, { filter: { q: 'nowhere' }, limit: 10 }),
   'activity of an hour': (q) => countByTime(ofSmall(q), orgId, hour()),
-  'the newest audit events': (q) => listAuditBefore(ofSmall(q), orgId, audit),
+  'the newest audit events': (q) => searchAudit(ofSmall(q), orgId, audit),
   'audit events for an agent': (q) =>
     listAuditEvents(q, { orgId, of: 'namespace', key: 'small' }, { limit: 10, offset: 0 }),
   'the number of audit events': (q) => countAuditEvents(q, { orgId, of: 'namespace', key: 'small' }, null),
@@ -105,7 +85,7 @@ test('a page of a namespace touches about as many rows as it has, however many t
   const ofBoth = (q: Query) => createScopedQuery(q, new Set(['small', 'large']))
   const page = (q: Query) => listTraffic(ofBoth(q), orgId, { filter: {}, limit: 10 })
   expect(await touchedBy(page)).toBeLessThan(10 * OWN)
-  const found = await page(db)
+  const { records: found } = await page(db)
   const { rows } = await db.query<{ id: string }>(
     'select id from traffic order by time desc, id desc limit 10',
     [],

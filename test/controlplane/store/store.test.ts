@@ -186,7 +186,8 @@ describe('traffic', () => {
     const rows = [record(1), record(2)]
     await insertTraffic(db, orgId, rows)
     await insertTraffic(db, orgId, rows)
-    expect(await listTraffic(createScopedQuery(db, 'all'), orgId, { filter: {}, limit: 10 })).toEqual(
+    const { records } = await listTraffic(createScopedQuery(db, 'all'), orgId, { filter: {}, limit: 10 })
+    expect(records).toEqual(
       [...rows].reverse().map((row) => ({
         ...row,
         ...{
@@ -216,9 +217,8 @@ describe('traffic', () => {
     const batches = Array.from({ length: 8 }, (_, n) => [{ ...record(100 + n), time: tomorrow }])
     await Promise.all(batches.map((batch) => insertTraffic(db, orgId, batch)))
     const from = new Date(Date.now() + 12 * 3_600_000).toISOString()
-    expect(
-      await listTraffic(createScopedQuery(db, 'all'), orgId, { filter: { from }, limit: 50 }),
-    ).toHaveLength(8)
+    const page = { filter: { from }, limit: 50 }
+    expect((await listTraffic(createScopedQuery(db, 'all'), orgId, page)).records).toHaveLength(8)
     expect(await count('traffic_default')).toBe(1)
   })
 })

@@ -56,11 +56,7 @@ export function Page() {
         <Loaded of={newest}>
           {() =>
             older.events.length === 0 ? (
-              <EmptyState icon="audit" title={isFiltered ? 'No matching events' : 'No events'}>
-                {isFiltered
-                  ? 'No event matches all filters. Remove a filter. Requests that were allowed without approval are on the page Traffic.'
-                  : 'Denied, held and approved actions, answers, sign-ins and configuration changes appear here.'}
-              </EmptyState>
+              <NoEvents isFiltered={isFiltered} hasMore={older.hasMore} />
             ) : (
               <RowTable
                 rows={older.events}
@@ -97,6 +93,23 @@ export function Page() {
       </Stack>
       <EvidenceDrawer id={query['action'] ?? null} names={names} onClose={() => change({ action: null })} />
     </>
+  )
+}
+
+function NoEvents({ isFiltered, hasMore }: { readonly isFiltered: boolean; readonly hasMore: boolean }) {
+  if (hasMore) {
+    return (
+      <EmptyState icon="search" title="No match in the newest events">
+        A search reads a part of the audit log at a time. "Show older events" continues it.
+      </EmptyState>
+    )
+  }
+  return (
+    <EmptyState icon="audit" title={isFiltered ? 'No matching events' : 'No events'}>
+      {isFiltered
+        ? 'No event matches all filters. Remove a filter. Requests that were allowed without approval are on the page Traffic.'
+        : 'Denied, held and approved actions, answers, sign-ins and configuration changes appear here.'}
+    </EmptyState>
   )
 }
 

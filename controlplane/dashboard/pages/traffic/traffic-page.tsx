@@ -52,7 +52,7 @@ export function Page() {
         <Loaded of={newest}>
           {() =>
             older.records.length === 0 ? (
-              <NoRecords isFiltered={isFiltered} />
+              <NoRecords isFiltered={isFiltered} hasMore={older.hasMore} />
             ) : (
               <TrafficList records={older.records} onOpen={(id) => change({ record: id })} />
             )
@@ -74,8 +74,15 @@ export function Page() {
   )
 }
 
-function NoRecords({ isFiltered }: { readonly isFiltered: boolean }) {
+function NoRecords({ isFiltered, hasMore }: { readonly isFiltered: boolean; readonly hasMore: boolean }) {
   const { command } = useSession()
+  if (hasMore) {
+    return (
+      <EmptyState icon="search" title="No match in the newest records">
+        A search reads a part of the traffic log at a time. "Show older records" continues it.
+      </EmptyState>
+    )
+  }
   if (isFiltered) {
     return (
       <EmptyState icon="search" title="No matching requests">

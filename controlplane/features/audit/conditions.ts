@@ -1,0 +1,61 @@
+import { AuditEventType } from '../../../core/wire/audit.ts'
+import type { AuditFilter } from './export-store.ts'
+
+/**
+ * Conditions of a search. An index selects the events of `indexed`. The conditions of `searched` have no index, so the number
+ * of events that they are evaluated for must be limited.
+ */
+export type AuditConditions = {
+  readonly indexed: readonly string[]
+  readonly searched: readonly string[]
+  /** Values of the parameters, from `$1`. */
+  readonly values: readonly unknown[]
+}
+
+/** Types that the index `audit_type` omits, because every governed request can cause such an event. */
+const FREQUENT: ReadonlySet<string> = new Set([
+  'action.requested',
+  'action.allowed',
+  'action.denied',
+  'action.pending_approval',
+  'action.executed',
+  'action.execution_failed',
+])
+const INDEXED = new Set<string>(AuditEventType.options.filter((type) => !FREQUENT.has(type)))
+
+/** Text that a search compares. */
+export const SEARCHED =
+  "lower(concat_ws(' ', e.event_type, e.agent_id, e.user_id, e.action_request_id, e.details::text))"
+
+/** Returns the conditions of a search in events with ids below `before` (null: all events). */
+export function auditConditions(orgId: string, filter: AuditFilter, before: number | null): AuditConditions {
+  const values: unknown[] = [orgId]
+  const lists = { indexed: ['e.org_id = $1'], searched: [] as string[] }
+  const add = (list: keyof typeof lists, value: unknown, condition: (place: string) => string) => {
+    if (value === undefined || value === null) return
+    values.push(value)
+    lists[list].push(condition(`$${values.length}`))
+  }
+  const { eventType, actionRequestId } = filter
+  add('indexed', before, (p) => `e.id < ${p}`)
+  add('indexed', filter.agentId, (p) => `e.agent_id = ${p}`)
+  add('indexed', actionRequestId, (p) => `e.action_request_id = ${p}`)
+  // A literal, because PostgreSQL proves the condition of the index `audit_type` only from constants.
+  if (eventType !== undefined && INDEXED.has(eventType)) lists.indexed.push(`e.event_type = '${eventType}'`)
+  else add('searched', eventType, (p) => `e.event_type = ${p}`)
+  add('indexed', filter.from, (p) => `e.id > ${LAST_BEFORE(p)}`)
+  add('indexed', filter.to, (p) => `e.id < ${FIRST_AFTER(p)}`)
+  add('searched', filter.from, (p) => `e.created_at >= ${p}::timestamptz`)
+  add('searched', filter.to, (p) => `e.created_at < ${p}::timestamptz`)
+  add('searched', filter.q, (p) => `position(lower(${p}) in ${SEARCHED}) > 0`)
+  return { ...lists, values }
+}
+
+/**
+ * Ids that bound the events of a time. An event gets its id within the transaction that began at its time, so ids follow times
+ * but for the length of transactions and corrections of the clock, for which an hour is added.
+ */
+const LAST_BEFORE = (time: string) => `coalesce((select id from audit_events
+  where org_id = $1 and created_at < ${time}::timestamptz - interval '1 hour' order by created_at desc limit 1), 0)`
+const FIRST_AFTER = (time: string) => `coalesce((select id from audit_events
+  where org_id = $1 and created_at >= ${time}::timestamptz + interval '1 hour' order by created_at limit 1), 9223372036854775807)`
