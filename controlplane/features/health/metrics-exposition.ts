@@ -10,10 +10,9 @@ export type MetricsState = {
   readonly counts: ActionCounts
   /** Number of policies of manifests that were never in force, by tier. */
   readonly invalid: Readonly<Record<'platform' | 'tenant', number>>
-  /** Number of gateway processes that are connected to any replica. */
-  readonly connected: number
   /** Newest version of the configuration. */
   readonly version: number
+  /** Gateway processes that are connected to any replica. */
   readonly processes: readonly GatewayProcess[]
   /** Number of kill switches in force. */
   readonly kills: number
@@ -106,9 +105,9 @@ function writeActions(registry: Registry, write: Write, { counts, refusedBatches
   )
 }
 
-function writeProcesses(write: Write, { connected, processes, version, kills }: MetricsState): void {
+function writeProcesses(write: Write, { processes, version, kills }: MetricsState): void {
   const versions = processes.map((process) => process.version)
-  write.gauge('svc_processes_active', 'Gateway processes connected to any replica', connected)
+  write.gauge('svc_processes_active', 'Gateway processes connected to any replica', processes.length)
   write.labelled(
     'svc_gateway_processes',
     'Connected gateway processes by the relation of their version to that of the control plane (same, older, unsupported, newer, unknown)',
@@ -119,7 +118,7 @@ function writeProcesses(write: Write, { connected, processes, version, kills }: 
   write.gauge(
     'svc_sync_version_lag',
     'Largest number of versions by which a connected gateway process is behind the configuration',
-    Math.max(0, ...processes.map(({ covered_version: covered }) => version - (covered ?? 0))),
+    processes.reduce((lag, { covered_version: covered }) => Math.max(lag, version - (covered ?? 0)), 0),
   )
   const conditions = processes.filter((process) => process.conditions.includes('BypassDetected'))
   write.gauge(

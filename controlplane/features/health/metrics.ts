@@ -17,8 +17,6 @@ export type ControlPlaneMetrics = {
 export type MetricsDeps = {
   readonly db: Db
   readonly orgId: string
-  /** Returns the number of gateway processes that are connected to any replica. */
-  readonly processes: () => number
   /** Returns the newest version of the configuration, and the gateway processes that are connected to any replica. */
   readonly state: () => { readonly version: number; readonly processes: readonly GatewayProcess[] }
   /** Returns the number of kill switches in force. */
@@ -36,7 +34,7 @@ export type MetricsDeps = {
 
 export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetrics {
   let counting: Promise<ActionCounts> | undefined
-  // Concurrent scrapes share one result, because counting all traffic is expensive for the database.
+  // Concurrent scrapes share one result.
   const counts = () => {
     counting ??= countActions(deps.db, deps.orgId).finally(() => {
       counting = undefined
@@ -56,10 +54,9 @@ export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetric
 }
 
 function stateOf(deps: MetricsDeps) {
-  const { processes, state, kills, certificate, refusedBatches } = deps
+  const { state, kills, certificate, refusedBatches } = deps
   return {
     ...state(),
-    connected: processes(),
     kills: kills(),
     certificate: validityOf(certificate()),
     refusedBatches,

@@ -39,7 +39,7 @@ async function tierOf(of: Awaited<ReturnType<typeof tenant>>, name: string) {
 
 async function invalidCounts() {
   const metrics = createControlPlaneMetrics({
-    ...{ db: replica.db, orgId: 'none', processes: () => 0, kills: () => 0, refusedBatches: new Map() },
+    ...{ db: replica.db, orgId: 'none', kills: () => 0, refusedBatches: new Map() },
     narrowedTokens: () => new Map(),
     ...{ state: () => ({ version: 1, processes: [] }), certificate: () => null },
     platformNamespaces: PLATFORM,
