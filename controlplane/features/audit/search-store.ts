@@ -1,6 +1,6 @@
 import type { ScopedQuery } from '../../db/scoped-query.ts'
-import { auditConditions } from './conditions.ts'
 import { AUDIT_COLUMNS, type AuditExportRow, type AuditFilter, REQUESTED } from './export-store.ts'
+import { auditConditions } from './filter-store.ts'
 
 export type AuditSearch = {
   readonly events: readonly AuditExportRow[]

@@ -1,6 +1,6 @@
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
-import { type TrafficConditions, trafficConditions } from './conditions.ts'
+import { type TrafficConditions, trafficConditions } from './filter-store.ts'
 import type { TrafficCursor, TrafficFilter } from './store.ts'
 
 export const COLUMNS = `id, process_id, seq, time, gateway, agent, instance, connector, action_type, decision, would,
