@@ -56,7 +56,7 @@ import { createUsers } from './features/users/service.ts'
 import { isLoopbackOnly } from './http/auth/loopback-only.ts'
 import { createChatClient, createNotify } from './notification-services.ts'
 import { createPageServices } from './page-services.ts'
-import { createHub, type Hub } from './sync/hub.ts'
+import { createHub } from './sync/hub.ts'
 import { createFailingCredentials } from './sync/sections/failing-credentials.ts'
 import { createSectionLibrary } from './sync/sections/library.ts'
 import type { OrganisationTokenScope } from './sync/sections/organisation-token.ts'
@@ -257,7 +257,6 @@ export async function createServices(deps: ServicesDeps) {
     health: createHealth({ db, connected: hub.connected, gatewayUrl }),
     metrics: createControlPlaneMetrics({
       ...base,
-      processes: () => connectedProcesses(hub),
       state,
       kills: () => hub.kill.effective().length,
       certificate: deps.serverCertificate,
@@ -290,8 +289,4 @@ function organisationTokenScope(config: ControlPlaneConfig): OrganisationTokenSc
 function ownerLinkSecret({ kubeApi, ownerLinkSecret: place }: ControlPlaneConfig) {
   if (kubeApi === null || place === null) return null
   return createOwnerLinkSecret(createKubeClient(kubeApi), place, Date.now)
-}
-
-function connectedProcesses({ connected, liveOf }: Pick<Hub, 'connected' | 'liveOf'>): number {
-  return [...connected()].reduce((sum, id) => sum + (liveOf(id)?.processes ?? 0), 0)
 }

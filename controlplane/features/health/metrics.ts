@@ -34,7 +34,7 @@ export type MetricsDeps = {
 
 export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetrics {
   let counting: Promise<ActionCounts> | undefined
-  // Concurrent scrapes share one result.
+  // Concurrent scrapes share one result, because counting all traffic is expensive for the database.
   const counts = () => {
     counting ??= countActions(deps.db, deps.orgId).finally(() => {
       counting = undefined
