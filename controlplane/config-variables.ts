@@ -31,7 +31,7 @@ export const CONFIG_VARIABLES = {
   HTTPS_PROXY: {
     fallback: 'none',
     meaning:
-      'HTTP proxy for calls to https addresses of the identity provider, chat and webhooks; never for the API server, the database or loopback. The proxy resolves the names, so its rules replace the check of their addresses',
+      'HTTP proxy for calls to https addresses of the identity provider, chat, webhooks and `RECORD_EXPORT_URL`; never for the API server, the database or loopback. The proxy resolves the names, so its rules replace the check of their addresses',
   },
   HTTP_PROXY: { fallback: 'none', meaning: 'The same for http addresses' },
   NO_PROXY: {
@@ -88,6 +88,21 @@ export const CONFIG_VARIABLES = {
   AUDIT_RETENTION_DAYS: {
     fallback: "the plan's",
     meaning: 'Days for which audit events are kept; the cleanup deletes older events permanently',
+  },
+  TRAFFIC_RETENTION_HOURS: {
+    fallback: '`168` (seven days)',
+    meaning:
+      'Hours for which records of requests are kept after the end of their UTC day, 1 to 168. Records that wait for their export are kept for up to seven days more',
+  },
+  RECORD_EXPORT_URL: {
+    fallback: 'none: records stay in the database only',
+    meaning:
+      'Address of OTLP logs over HTTP, with its path, such as `http://collector:4318/v1/logs`: every record of a request is sent there ([production.md](production.md#export-of-records))',
+  },
+  RECORD_EXPORT_HEADERS_FILE: {
+    fallback: 'none',
+    meaning:
+      'File with headers of these requests, one `Name: value` a line, such as `Authorization: Bearer …`. Read again for every request',
   },
   MAINTENANCE_SECRET: {
     fallback: 'none: both endpoints refuse all requests',

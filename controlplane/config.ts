@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { type Floors, readFloors } from '../core/crd/floors.ts'
+import { parseResourceAttributes } from '../core/resource-attributes.ts'
 import type { EditingMode } from '../core/wire/access/sessions.ts'
 import { type PodApi, podApiOf, SERVICE_ACCOUNT } from '../kube/pod-access.ts'
 import type { ConfigVariable } from './config-variables.ts'
@@ -8,10 +9,12 @@ import { type DatabaseTlsFiles, readDatabaseTls } from './db/tls.ts'
 import { type EgressProxySettings, readEgressProxy } from './egress-proxy.ts'
 import type { ApprovalsMode } from './features/approvals/mode.ts'
 import { type LocalSettings, readLocalSettings } from './features/credentials/local/settings.ts'
+import { type RetentionSettings, readRetentionSettings } from './features/maintenance/settings.ts'
 import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
+import { type RecordExportSettings, readRecordExportSettings } from './features/record-export/settings.ts'
 import { isLoopbackOnly } from './http/auth/loopback-only.ts'
 
-export type ControlPlaneConfig = {
+export type ControlPlaneConfig = RetentionSettings & {
   readonly host: string
   /** Port of the listener; 0 selects any free port. */
   readonly port: number
@@ -42,8 +45,8 @@ export type ControlPlaneConfig = {
    * approvals or change rules.
    */
   readonly approvals: ApprovalsMode
-  /** Retention of audit events in days. Null means that the plan of the organisation sets the retention. */
-  readonly auditRetentionDays: number | null
+  /** Destination of exported records; null: records are not exported. */
+  readonly recordExport: RecordExportSettings | null
   readonly maintenanceSecret: string | null
   readonly notifyAllowCidrs: readonly string[]
   /** Private ranges in which token endpoints of Connectors of a cluster may be. */
@@ -122,7 +125,11 @@ export function readConfig(env: Env): ControlPlaneConfig {
     publicUrl: publicUrl(env),
     registration: registration(env, host),
     approvals: (choice(env, 'APPROVALS', ['session', 'token']) as ApprovalsMode | null) ?? 'token',
-    auditRetentionDays: auditRetentionDays(env),
+    ...readRetentionSettings((name) => text(env, name)),
+    recordExport: readRecordExportSettings(
+      (name) => text(env, name),
+      parseResourceAttributes(env['OTEL_RESOURCE_ATTRIBUTES']),
+    ),
     maintenanceSecret: text(env, 'MAINTENANCE_SECRET'),
     notifyAllowCidrs: cidrs(env, 'NOTIFY_ALLOW_CIDRS'),
     tokenEndpointAllowCidrs: cidrs(env, 'TOKEN_ENDPOINT_ALLOW_CIDRS'),
@@ -258,15 +265,6 @@ function isPasswordOn(env: Env, hasProvider: boolean): boolean {
   if (isOn || hasProvider) return isOn
   throw new Error(
     'SIGN_IN is oidc without OIDC_ISSUER, so no user could sign in: set OIDC_ISSUER, or leave SIGN_IN out',
-  )
-}
-
-function auditRetentionDays(env: Env): number | null {
-  const value = text(env, 'AUDIT_RETENTION_DAYS')
-  if (value === null) return null
-  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
-  throw new Error(
-    `AUDIT_RETENTION_DAYS is "${value}": set it to a whole number of days, 1 or more, or leave it out`,
   )
 }
 

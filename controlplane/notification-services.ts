@@ -141,6 +141,11 @@ export function createChatClient({
   return { send, api: createChatApi({ send: toChat, baseUrl: chatApiUrl }) }
 }
 
+/** Creates the function that exports records: an address of the process settings may be private. */
+export function createRecordExportSender({ egressProxy }: Pick<ControlPlaneConfig, 'egressProxy'>): Send {
+  return createSender({ reach: 'private', proxy: createEgressProxy(egressProxy) })
+}
+
 /** Returns where users may have messages sent: public addresses, and the ranges of `NOTIFY_ALLOW_CIDRS`. */
 function reachOf({ notifyAllowCidrs }: Pick<ControlPlaneConfig, 'notifyAllowCidrs'>): Reach {
   return notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? [])

@@ -40,7 +40,7 @@ export type PageServicesDeps = {
   readonly knownAction: (type: string) => KnownAction | null
   readonly floorRules: FloorRules
   readonly members: GroupMembers
-  readonly channelWarnings: () => Promise<readonly string[]>
+  readonly deliveryWarnings: () => Promise<readonly string[]>
 }
 
 /** Creates the services that only the dashboard uses, including its example actions. */

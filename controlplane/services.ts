@@ -27,8 +27,6 @@ import { createControlPlaneMetrics } from './features/health/metrics.ts'
 import { createHealth } from './features/health/service.ts'
 import { createKillRelay } from './features/kill-switch/relay.ts'
 import { createKillSwitch } from './features/kill-switch/service.ts'
-import { createDailyCleanup } from './features/maintenance/daily-cleanup.ts'
-import { createRetention } from './features/maintenance/retention.ts'
 import { createEditingGuard } from './features/manifests/editing/editing-guard.ts'
 import { readOrigins } from './features/manifests/object-origins.ts'
 import { createManifests } from './features/manifests/service.ts'
@@ -44,8 +42,6 @@ import { createConfig } from './features/settings/configuration.ts'
 import { prepareInstallation } from './features/settings/installation.ts'
 import { createSettings } from './features/settings/service.ts'
 import { createSetup } from './features/settings/setup.ts'
-import { createRecords } from './features/traffic/ingest.ts'
-import { createIngestQuota } from './features/traffic/ingest-quota.ts'
 import { createTraffic } from './features/traffic/service.ts'
 import { createApproverKeys } from './features/users/approver-keys.ts'
 import { createOwnerLinkSecret } from './features/users/owner-link-secret.ts'
@@ -56,6 +52,7 @@ import { createUsers } from './features/users/service.ts'
 import { isLoopbackOnly } from './http/auth/loopback-only.ts'
 import { createChatClient, createNotify } from './notification-services.ts'
 import { createPageServices } from './page-services.ts'
+import { createRecordServices } from './record-services.ts'
 import { createHub } from './sync/hub.ts'
 import { createFailingCredentials } from './sync/sections/failing-credentials.ts'
 import { createSectionLibrary } from './sync/sections/library.ts'
@@ -169,13 +166,14 @@ export async function createServices(deps: ServicesDeps) {
     confirmAccess: signIn.confirmAccess,
   })
 
+  const { recordExport, daily, ...recordServices } = await createRecordServices({ ...base, config })
   const pages = createPageServices({
     ...base,
     ...v1,
     hub,
     catalogue,
     members: callers.members,
-    channelWarnings: notify.channels.warnings,
+    deliveryWarnings: async () => [...(await notify.channels.warnings()), ...(await recordExport.warnings())],
   })
   const failingCredentials = createFailingCredentials()
   const state = () => ({ version: library.version ?? 0, processes: hub.processes() })
@@ -187,10 +185,7 @@ export async function createServices(deps: ServicesDeps) {
     processes: hub.processes,
     localSources: config.localSources,
   })
-  const ingestQuota = createIngestQuota({ nowMs: clock.monotonicMs })
   const { keyRotation, refresher, narrowedTokens } = await createCredentialServices({ ...base, ...deps })
-  const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
-  const daily = createDailyCleanup({ retention, log })
   return {
     ...v1,
     ...pages,
@@ -246,8 +241,7 @@ export async function createServices(deps: ServicesDeps) {
       failingCredentials: failingCredentials(library.configuration),
     }),
     stateChanges: hub.changes,
-    records: createRecords(base),
-    ingestQuota,
+    ...recordServices,
     narrowedTokens,
     traffic: createTraffic(base),
     unownedHosts: createUnownedHosts(base),
@@ -260,14 +254,13 @@ export async function createServices(deps: ServicesDeps) {
       state,
       kills: () => hub.kill.effective().length,
       certificate: deps.serverCertificate,
-      refusedBatches: ingestQuota.refused,
+      refusedBatches: recordServices.ingestQuota.refused,
       channels: notify.channels.list,
       narrowedTokens: narrowedTokens.counts,
     }),
-    retention,
     async stop() {
       for (const service of [daily, sweeper, pages.changes]) service[Symbol.dispose]()
-      for (const service of [refresher, notify, v1.relay, hub, callers, keyRotation])
+      for (const service of [refresher, notify, recordExport, v1.relay, hub, callers, keyRotation])
         await service[Symbol.asyncDispose]()
     },
   }

@@ -8,7 +8,7 @@ export function resourceFields(env: Readonly<Record<string, string | undefined>>
  * Parses `OTEL_RESOURCE_ATTRIBUTES` (`key=value,...`, percent-encoded). Returns null for an empty value, and, as the
  * specification of OpenTelemetry demands, for a value with any error.
  */
-function parseResourceAttributes(text: string | undefined): Readonly<Record<string, string>> | null {
+export function parseResourceAttributes(text: string | undefined): Readonly<Record<string, string>> | null {
   const pairs = (text ?? '').split(',').filter((pair) => pair.trim() !== '')
   const entries = pairs.map(entryOf)
   const valid = entries.filter((entry) => entry !== null)

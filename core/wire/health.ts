@@ -35,6 +35,8 @@ export const CleanupReply = z.object({
   }),
   also_cleaned: z.object({
     old_traffic: Count,
+    /** Records that were not sent to a destination that no replica has any more. */
+    ended_exports: Count,
     idempotency_keys: Count,
     invitations: Count,
     old_actions: Count,

@@ -27,6 +27,7 @@ export async function metricFamilies(): Promise<MetricFamilies> {
     counts: { total: 0, lastHour: 0, decisions24h: { allow: 0, deny: 0, requires_approval: 0 } },
     ...{ invalid: { platform: 0, tenant: 0 }, version: 0, processes: [], kills: 0 },
     ...{ certificate: null, refusedBatches: new Map(), channels: [], minted: [], narrowedTokens: new Map() },
+    destinations: [],
   })
   return {
     gateway: familiesOf(gateway.scrape(IDLE_GAUGES)),

@@ -29,6 +29,7 @@ const SURFACE: Readonly<Record<string, string>> = {
   'approvals/card.ts': 'every card of an approval has the same facts',
   'chat/card-nonce.ts': 'every answer invalidates the card that shows the approval before it',
   'chat/bot.ts': 'every change of a Connector refuses the credential of the approvals bot',
+  'record-export/retention-store.ts': 'the cleanup keeps records that wait for their export',
   'sessions/attempts.ts': 'every check of a password counts toward the same limits',
 }
 

@@ -35,6 +35,20 @@ const one = (series: string, sound: number, broken: number) => ({
   broken: { [series]: always(broken) },
 })
 
+const exportedRecordsLost = (outcome: 'rejected' | 'dropped'): Case => {
+  const series = (value: string) => ({
+    'svc_record_export_rejected_total{destination="otlp"}': always(0),
+    'svc_record_export_dropped_total{destination="otlp"}': always(0),
+    [`svc_record_export_${outcome}_total{destination="otlp"}`]: value,
+  })
+  return {
+    alert: 'ChaperoneExportedRecordsLost',
+    sound: series('7x120'),
+    broken: series('0+1x120'),
+    labels: { destination: 'otlp' },
+  }
+}
+
 const CASES: readonly Case[] = [
   { alert: 'ChaperoneBypassDetected', ...one(`svc_bypass_detected{${ON_POD}}`, 0, 1) },
   { alert: 'ChaperoneBypassDetected', ...one('svc_gateway_processes_bypassed', 0, 1) },
@@ -152,6 +166,12 @@ const CASES: readonly Case[] = [
     ...one('svc_minted_credential_failing{connector="default/codehost"}', 0, 1),
     labels: { connector: 'default/codehost' },
   },
+  {
+    alert: 'ChaperoneRecordExportBehind',
+    ...one('svc_record_export_lag_seconds{destination="otlp"}', 60, 1_000),
+    labels: { destination: 'otlp' },
+  },
+  ...(['rejected', 'dropped'] as const).map((outcome) => exportedRecordsLost(outcome)),
   {
     alert: 'ChaperoneUpstreamErrors',
     sound: { 'svc_connector_errors_total{connector="codehost",error_type="500"}': '0+15x120' },

@@ -120,6 +120,39 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     ).rejects.toThrow(/clientId/)
   })
 
+  test('exports records to the receiver of the values, whose port the network policy opens', async () => {
+    const url = 'http://collector.observability.svc:4318/v1/logs'
+    const given = [
+      '--set-json',
+      `controlPlane.recordExport=${JSON.stringify({ url, headersSecret: { name: 'otlp' } })}`,
+      ...['--set', 'controlPlane.trafficRetentionHours=6'],
+    ]
+    const all = await resources(...LEAST, ...given)
+    const pod = podsOf(all).find(({ name }) => name === 'Deployment chaperone-control-plane')
+    const env = Object.fromEntries(
+      (pod?.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]),
+    )
+    const required = { DATABASE_URL: 'postgres://u:p@h/db', MASTER_KEY: 'ab'.repeat(32) }
+    const config = readConfig({ ...env, ...required })
+    expect(config.recordExport).toMatchObject({ url, headersFile: '/etc/chaperone/record-export/headers' })
+    expect(config.trafficRetentionHours).toBe(6)
+    expect(JSON.stringify(pod?.spec.volumes)).toContain('"secretName":"otlp"')
+    const policyOf = (list: typeof all) =>
+      JSON.stringify(
+        list.find(
+          ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'chaperone-control-plane',
+        ),
+      )
+    expect(policyOf(all)).toContain('4318')
+    const least = await resources(...LEAST)
+    expect(policyOf(least)).not.toContain('4318')
+    expect(JSON.stringify(podsOf(least))).not.toContain('RECORD_EXPORT')
+    for (const wrong of ['collector:4318', 'http://collector:4318', 'http://u:p@collector:4318/v1/logs'])
+      await expect(template(...LEAST, '--set', `controlPlane.recordExport.url=${wrong}`)).rejects.toThrow(
+        /recordExport/,
+      )
+  })
+
   test('adds certificate authorities to the trust of the control plane', async () => {
     const ofControlPlane = async (...given: string[]) => {
       const pods = podsOf(await resources(...LEAST, ...given))

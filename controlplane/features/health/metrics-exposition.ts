@@ -4,6 +4,7 @@ import type { ChannelView } from '../../../core/wire/notification-channels.ts'
 import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 import { VERSION } from '../../version.ts'
 import type { ActionCounts } from '../actions/rows.ts'
+import type { RecordDestination } from '../record-export/rows.ts'
 
 /** All values of one scrape. */
 export type MetricsState = {
@@ -25,6 +26,8 @@ export type MetricsState = {
   readonly minted: readonly MintedMetrics[]
   /** Number of cached narrowed tokens, by Connector. */
   readonly narrowedTokens: ReadonlyMap<string, number>
+  /** Destinations of exported records. */
+  readonly destinations: readonly RecordDestination[]
 }
 
 export type MintedMetrics = {
@@ -71,6 +74,7 @@ export function exposition(state: MetricsState): Promise<string> {
     ),
   )
   writeMinted(write, state)
+  writeDestinations(write, state)
   write.gauge('svc_kill_switches_active', 'Kill switches in force in the installation', state.kills)
   return registry.metrics()
 }
@@ -165,6 +169,42 @@ function writeMinted(write: Write, { minted, narrowedTokens }: MetricsState): vo
     'Cached tokens that are narrowed to one request, by Connector',
     'connector',
     [...narrowedTokens].slice(0, MAX_SERIES),
+  )
+}
+
+function writeDestinations(write: Write, { destinations }: MetricsState): void {
+  const label = 'destination'
+  const series = (value: (one: RecordDestination) => number) =>
+    destinations.map((one) => [one.name, value(one)] as const)
+  write.labelled(
+    'svc_record_export_lag_seconds',
+    'Seconds for which the oldest record that was not exported has waited, by destination; 0 when none waits',
+    label,
+    series(({ lagS }) => lagS),
+  )
+  write.counter(
+    'svc_record_export_sent_total',
+    'Records that the destination accepted, by destination',
+    label,
+    series(({ sent }) => sent),
+  )
+  write.counter(
+    'svc_record_export_rejected_total',
+    'Records that the destination refused for good, by destination',
+    label,
+    series(({ rejected }) => rejected),
+  )
+  write.counter(
+    'svc_record_export_dropped_total',
+    'Records that retention deleted before they were exported, by destination',
+    label,
+    series(({ dropped }) => dropped),
+  )
+  write.counter(
+    'svc_record_export_errors_total',
+    'Failed requests of the export of records, by destination',
+    label,
+    series(({ errors }) => errors),
   )
 }
 

@@ -7,6 +7,7 @@ import { type ActionCounts, countActions } from '../actions/rows.ts'
 import { listConnectors } from '../connectors/rows.ts'
 import { hasMinted, listMinted } from '../credentials/rows.ts'
 import { listInvalidPolicies } from '../policies/rows.ts'
+import { listRecordDestinations } from '../record-export/rows.ts'
 import { exposition, type MetricsState } from './metrics-exposition.ts'
 
 export type ControlPlaneMetrics = {
@@ -49,6 +50,7 @@ export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetric
         invalid: await invalidPolicies(deps),
         channels: await deps.channels(),
         minted: await mintedCredentials(deps),
+        destinations: await listRecordDestinations(deps.db),
       }),
   }
 }

@@ -6,6 +6,7 @@ import { getOrg, type OrgRow } from '../../db/orgs.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { type Actor, systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
+import { deleteEndedDestinations, dropUndelivered, firstKeptDay } from '../record-export/retention-store.ts'
 import {
   type DeleteBatch,
   deleteEndedAgents,
@@ -37,6 +38,10 @@ export type RetentionDeps = {
    * the retention.
    */
   readonly auditRetentionDays: number | null
+  /** Retention of the traffic log in hours, from `TRAFFIC_RETENTION_HOURS`; default: 168 hours, seven days. */
+  readonly trafficRetentionHours?: number
+  /** Whether this replica exports records. A replica without the setting ends a destination that no other one has. */
+  readonly exportsRecords?: boolean
 }
 
 export type Retention = {
@@ -45,11 +50,15 @@ export type Retention = {
    * `conflict` when another cleanup still runs after 30 s.
    */
   run(by: Actor): Promise<CleanupReply>
-  /** Starts a cleanup if the last one began more than a day ago. Resolves to null when no cleanup is due. */
+  /**
+   * Starts a cleanup if the last one began more than a day ago, or longer ago than the retention of the traffic log. Resolves to
+   * null when no cleanup is due.
+   */
   runWhenDue(): Promise<CleanupReply | null>
 }
 
 const TRAFFIC_DAYS = 7
+const DAY_HOURS = 24
 const PLAN_DAYS: Readonly<Record<string, number>> = { Starter: 30, Pro: 90, Team: 365 }
 const PATIENCE_MS = 30_000
 const RETRY_MS = 200
@@ -65,10 +74,16 @@ export function createRetention(deps: RetentionDeps): Retention {
     return next
   }
   const run = (by: Actor) => inTurn(() => locked(deps, by))
+  const everyHours = Math.min(DAY_HOURS, trafficHours(deps))
   return {
     run,
-    runWhenDue: async () => ((await isCleanupDue(deps.db)) ? run(systemActor('daily cleanup')) : null),
+    runWhenDue: async () =>
+      (await isCleanupDue(deps.db, everyHours)) ? run(systemActor('daily cleanup')) : null,
   }
+}
+
+function trafficHours({ trafficRetentionHours = TRAFFIC_DAYS * DAY_HOURS }: RetentionDeps): number {
+  return trafficRetentionHours
 }
 
 /**
@@ -105,7 +120,8 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
     old_audit_events: await part('old_audit_events', (q) => purge(q, deps, by)),
   }
   const also = {
-    old_traffic: await part('old_traffic', (q) => dropOldTraffic(q, TRAFFIC_DAYS)),
+    old_traffic: await part('old_traffic', (q) => dropTraffic(q, deps)),
+    ended_exports: deps.exportsRecords === true ? 0 : await part('ended_exports', deleteEndedDestinations),
     idempotency_keys: await batches('idempotency_keys', deleteOldIdempotencyKeys),
     invitations: await batches('invitations', deleteSpentInvitations),
     // Actions are deleted before approvals, because an approval with an action cannot be deleted.
@@ -135,6 +151,15 @@ function whenOld(
     const days = retentionDays(auditRetentionDays, await getOrg(q))
     return days === null ? 0 : work(q, { orgId, days, limit })
   }
+}
+
+/** Deletes days of the traffic log, except those with records that wait for their export. */
+async function dropTraffic(q: Query, deps: RetentionDeps): Promise<number> {
+  const firstKept = await firstKeptDay(q, trafficHours(deps))
+  const dropped = await dropOldTraffic(q, firstKept)
+  const records = await dropUndelivered(q, firstKept)
+  if (records > 0) deps.log.error({ records, before: firstKept }, 'records were deleted before their export')
+  return dropped
 }
 
 /** Runs one transaction per batch, so that locks are short and completed batches stay deleted. */

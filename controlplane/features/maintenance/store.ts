@@ -178,21 +178,20 @@ export async function purgeAudit(
   return { purged: onlyRow(rows).purged, before }
 }
 
-/** Drops the traffic log of all UTC days that are more than `days` days ago. Returns the number of dropped records. */
-export async function dropOldTraffic(q: Query, days: number): Promise<number> {
+/** Drops the traffic log of all UTC days before `firstKept` (`YYYY-MM-DD`). Returns the number of dropped records. */
+export async function dropOldTraffic(q: Query, firstKept: string): Promise<number> {
   await q.query(PART_LIMIT)
   // DROP waits for current readers of the partition and blocks later readers meanwhile. The lock timeout ends this wait
   // after 10 s; the next cleanup retries.
   await q.query("set local lock_timeout = '10s'")
-  const firstKept = "((now() at time zone 'utc')::date - $1::integer)"
   const { rows } = await q.query<{ purged: number }>(
     `with old as (select count(*) as purged, coalesce(sum(requests), 0)::bigint as requests from traffic
-       where time < ${firstKept}::timestamp at time zone 'utc'),
+       where time < $1::timestamp at time zone 'utc'),
      noted as (update maintenance set traffic_purged = traffic_purged + (select requests from old))
      select purged from old`,
-    [days],
+    [firstKept],
   )
-  await q.query(`select drop_traffic_before(${firstKept})`, [days])
+  await q.query('select drop_traffic_before($1::date)', [firstKept])
   return onlyRow(rows).purged
 }
 
@@ -201,12 +200,12 @@ export async function noteCleanup(q: Query): Promise<void> {
 }
 
 /**
- * Reports whether the last cleanup began more than a day ago. Uses the clock of the database, which all replicas share.
+ * Reports whether the last cleanup began more than `hours` hours ago. Uses the clock of the database, which all replicas share.
  */
-export async function isCleanupDue(q: Query): Promise<boolean> {
+export async function isCleanupDue(q: Query, hours: number): Promise<boolean> {
   const { rows } = await q.query<{ due: boolean }>(
-    "select coalesce(last_cleanup_at < now() - interval '24 hours', true) as due from maintenance",
-    [],
+    'select coalesce(last_cleanup_at < now() - make_interval(hours => $1), true) as due from maintenance',
+    [hours],
   )
   return onlyRow(rows).due
 }

@@ -23,8 +23,8 @@ export type OverviewDeps = {
   /** Rules of the minimum strictness of Gateways (`GATEWAY_FLOORS`). Absent: no minimum. */
   readonly floorRules?: FloorRules
   readonly ownerTokenWarnings: OwnerTokenWarnings
-  /** Returns a sentence for each channel of notifications that fails. */
-  readonly channelWarnings: () => Promise<readonly string[]>
+  /** Returns a sentence for each channel of notifications and each destination of records that fails. */
+  readonly deliveryWarnings: () => Promise<readonly string[]>
 }
 
 export type Overview = (namespaces: Namespaces) => Promise<OverviewReply>
@@ -37,7 +37,7 @@ const STALE_MS = 30_000
  * role may read it.
  */
 export function createOverview(deps: OverviewDeps): Overview {
-  const { db, read, orgId, kills, ownerTokenWarnings, channelWarnings } = deps
+  const { db, read, orgId, kills, ownerTokenWarnings, deliveryWarnings } = deps
   return async (namespaces) => {
     const query = read(namespaces)
     const [gateways, origins, counts, isUsed] = await Promise.all([
@@ -56,7 +56,7 @@ export function createOverview(deps: OverviewDeps): Overview {
       // Warnings concern the whole installation, so only a user with the right in all namespaces gets them.
       warnings:
         namespaces === 'all'
-          ? [...databaseWarnings(db), ...(await ownerTokenWarnings()), ...(await channelWarnings())]
+          ? [...databaseWarnings(db), ...(await ownerTokenWarnings()), ...(await deliveryWarnings())]
           : [],
     }
   }

@@ -18,7 +18,7 @@ export function createTrafficRecordReading({
     const record = await getTrafficRecord(read(namespaces), orgId, id)
     if (record !== undefined) return record
     throw new ChaperoneError('not_found', {
-      detail: `There is no record ${id}. The traffic log keeps records for seven days; the audit log keeps events longer.`,
+      detail: `There is no record ${id}. The traffic log keeps records for seven days, or for the hours of TRAFFIC_RETENTION_HOURS; the audit log keeps events longer.`,
     })
   }
 }

@@ -19,8 +19,8 @@ export type TrafficFilter = {
 export type TrafficCursor = { readonly time: string; readonly id: string }
 
 /**
- * Stores new records and creates the partitions of their days. Records that are stored already stay unchanged. Returns
- * the ids of the new records.
+ * Stores new records and creates the partitions of their days. Records that are stored already stay unchanged. The same
+ * statement queues the new records for every destination of exported records. Returns the ids of the new records.
  */
 export async function insertTraffic(
   q: Query,
@@ -31,9 +31,12 @@ export async function insertTraffic(
   const days = [...new Set(records.map((record) => record.time.slice(0, 10)))]
   await q.query('select ensure_traffic_days($1::date[])', [days])
   const { rows } = await q.query<{ id: string }>(
-    `insert into traffic (org_id, ${NAMES.join(', ')}, requests)
+    `with stored as (insert into traffic (org_id, ${NAMES.join(', ')}, requests)
      select $1, ${NAMES.map(selectedAs).join(', ')}, coalesce((r.refusals->>'count')::bigint, 1) from json_to_recordset($2::json) as r(${FIELDS})
-     on conflict do nothing returning id`,
+     on conflict do nothing returning time, id),
+     queued as (insert into record_outbox (destination, record_time, record_id)
+       select d.name, s.time, s.id from stored s cross join record_destinations d order by s.time, s.id)
+     select id from stored`,
     [orgId, JSON.stringify(records)],
   )
   return new Set(rows.map(({ id }) => id))

@@ -11,6 +11,7 @@ const STATE: MetricsState = {
   counts: { total: 0, lastHour: 0, decisions24h: { allow: 0, deny: 0, requires_approval: 0 } },
   ...{ invalid: { platform: 0, tenant: 0 }, version: 7, processes: [PROCESS], kills: 0 },
   ...{ certificate: null, refusedBatches: new Map(), channels: [], minted: [], narrowedTokens: new Map() },
+  destinations: [],
 }
 const rowsOf = async (state: Partial<MetricsState>) => (await exposition({ ...STATE, ...state })).split('\n')
 

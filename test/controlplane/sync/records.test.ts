@@ -375,7 +375,8 @@ test('every count has all requests of a row', async () => {
   const after = await countActions(replica.db, orgId)
   expect(after.lastHour - live.lastHour).toBe(500)
   expect(after.decisions24h.deny - live.decisions24h.deny).toBe(500)
-  expect(await dropOldTraffic(replica.db, 1)).toBe(3)
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+  expect(await dropOldTraffic(replica.db, yesterday)).toBe(3)
   expect((await countActions(replica.db, orgId)).total).toBe(after.total)
 })
 

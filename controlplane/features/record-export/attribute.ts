@@ -1,0 +1,20 @@
+import type { TrafficRecord } from '../../../core/record.ts'
+
+export type AttributeValue =
+  | string
+  | number
+  | boolean
+  | readonly string[]
+  | Readonly<Record<string, number>>
+  | null
+  | undefined
+
+export type Attribute = {
+  readonly name: string
+  /** Meaning, for the documentation. */
+  readonly meaning: string
+  /** Returns the value; null or undefined omits the attribute. */
+  readonly value: (record: TrafficRecord) => AttributeValue
+  /** Encodes a whole number as a double too, so that a column of a database has one type. */
+  readonly isDouble?: true
+}

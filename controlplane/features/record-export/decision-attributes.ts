@@ -1,0 +1,155 @@
+import type { Attribute } from './attribute.ts'
+
+/** Attributes of the decision and its reasons. */
+export const DECISION: readonly Attribute[] = [
+  {
+    name: 'chaperone.decision',
+    meaning: '`ALLOW`, `HOLD` or `DENY`',
+    value: ({ decision }) => decision,
+  },
+  {
+    name: 'chaperone.decision.would',
+    meaning: 'decision of full enforcement, if it differs',
+    value: ({ would }) => would,
+  },
+  {
+    name: 'chaperone.reason',
+    meaning: 'reason of a refusal, or a short sentence',
+    value: ({ reason }) => reason,
+  },
+  {
+    name: 'chaperone.note',
+    meaning: 'remark, such as `approved` or `unknown`',
+    value: ({ note }) => note,
+  },
+  {
+    name: 'chaperone.approval.id',
+    meaning: 'approval of a held request',
+    value: ({ approval_id }) => approval_id,
+  },
+  {
+    name: 'chaperone.action.id',
+    meaning: 'id of the action in its audit events',
+    value: ({ act_id }) => act_id,
+  },
+  {
+    name: 'chaperone.permission',
+    meaning: 'permission that matched',
+    value: ({ permission }) => permission,
+  },
+  { name: 'chaperone.policies', meaning: 'policies that matched', value: ({ policies }) => policies },
+  {
+    name: 'chaperone.snapshot.version',
+    meaning: 'version of the configuration',
+    value: ({ snapshot_version }) => snapshot_version,
+  },
+  {
+    name: 'chaperone.why.source',
+    meaning: 'source of a decision other than a plain allow, such as `policy`',
+    value: ({ why }) => why?.source,
+  },
+  {
+    name: 'chaperone.why.reason',
+    meaning: 'its reason as a sentence',
+    value: ({ why }) => why?.reason,
+  },
+  {
+    name: 'chaperone.why.pattern',
+    meaning: 'pattern of the permission that decided',
+    value: ({ why }) => why?.pattern,
+  },
+  {
+    name: 'chaperone.why.rules',
+    meaning: 'rules that matched, as `policy: rule`',
+    value: ({ why }) => why?.rules.map(({ policy, rule }) => `${policy}: ${rule}`),
+  },
+  {
+    name: 'chaperone.why.risk_score',
+    meaning: 'risk from 0 to 1 (double)',
+    value: ({ why }) => why?.risk_score,
+    isDouble: true,
+  },
+  {
+    name: 'chaperone.why.risk_factors',
+    meaning: 'factors of the risk',
+    value: ({ why }) => why?.risk_factors,
+  },
+  {
+    name: 'chaperone.why.approver_groups',
+    meaning: 'groups that may answer',
+    value: ({ why }) => why?.approver_groups,
+  },
+]
+
+/** Attributes of the credential with which the request was sent. */
+export const CREDENTIAL: readonly Attribute[] = [
+  {
+    name: 'chaperone.credential.id',
+    meaning: 'credential with which the request was sent; never the secret',
+    value: ({ credential }) => credential?.id,
+  },
+  {
+    name: 'chaperone.credential.source',
+    meaning: 'its source, such as `stored`',
+    value: ({ credential }) => credential?.source,
+  },
+  {
+    name: 'chaperone.credential.scope',
+    meaning: 'scope of a narrowed token',
+    value: ({ credential }) => credential?.scope,
+  },
+  {
+    name: 'chaperone.credential.not_narrowed',
+    meaning: 'reason why the token was not narrowed',
+    value: ({ credential }) => credential?.not_narrowed,
+  },
+  {
+    name: 'chaperone.credential.expires_at',
+    meaning: 'expiry of a short-lived credential',
+    value: ({ credential }) => credential?.expires_at,
+  },
+]
+
+/** Attributes of an aggregate record, which stands for many refusals. */
+export const REFUSALS: readonly Attribute[] = [
+  {
+    name: 'chaperone.refusals.count',
+    meaning: 'requests of an aggregate record',
+    value: ({ refusals }) => refusals?.count,
+  },
+  {
+    name: 'chaperone.refusals.first',
+    meaning: 'time of the first',
+    value: ({ refusals }) => refusals?.first,
+  },
+  {
+    name: 'chaperone.refusals.last',
+    meaning: 'time of the last',
+    value: ({ refusals }) => refusals?.last,
+  },
+  {
+    name: 'chaperone.refusals.distinct_targets',
+    meaning: 'number of distinct targets',
+    value: ({ refusals }) => refusals?.distinct_targets,
+  },
+  {
+    name: 'chaperone.refusals.more_targets',
+    meaning: 'whether there were more targets than the gateway counts',
+    value: ({ refusals }) => refusals?.more_targets,
+  },
+  {
+    name: 'chaperone.refusals.targets',
+    meaning: 'the first targets',
+    value: ({ refusals }) => refusals?.targets,
+  },
+  {
+    name: 'chaperone.refusals.reasons',
+    meaning: 'map of reasons to numbers of requests',
+    value: ({ refusals }) => refusals?.reasons,
+  },
+  {
+    name: 'chaperone.refusals.actions',
+    meaning: 'map of actions to numbers of requests',
+    value: ({ refusals }) => refusals?.actions,
+  },
+]

@@ -1,0 +1,35 @@
+import type { Logger } from 'pino'
+import type { ControlPlaneConfig } from './config.ts'
+import type { Db } from './db/query.ts'
+import { createDailyCleanup } from './features/maintenance/daily-cleanup.ts'
+import { createRetention } from './features/maintenance/retention.ts'
+import { createRecordExport } from './features/record-export/service.ts'
+import { createRecords } from './features/traffic/ingest.ts'
+import { createIngestQuota } from './features/traffic/ingest-quota.ts'
+import { createRecordExportSender } from './notification-services.ts'
+
+export type RecordServicesDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly log: Logger
+  readonly clock: { readonly monotonicMs: () => number }
+  readonly config: Pick<
+    ControlPlaneConfig,
+    'auditRetentionDays' | 'trafficRetentionHours' | 'recordExport' | 'egressProxy'
+  >
+}
+
+/** Creates the services that store records, export them and delete them after their retention. */
+export async function createRecordServices(deps: RecordServicesDeps) {
+  const { config, log } = deps
+  const { auditRetentionDays, trafficRetentionHours, recordExport: settings } = config
+  const exportsRecords = settings !== null
+  const retention = createRetention({ ...deps, auditRetentionDays, trafficRetentionHours, exportsRecords })
+  return {
+    records: createRecords(deps),
+    ingestQuota: createIngestQuota({ nowMs: deps.clock.monotonicMs }),
+    recordExport: await createRecordExport({ ...deps, settings, send: createRecordExportSender(config) }),
+    retention,
+    daily: createDailyCleanup({ retention, log }),
+  }
+}
