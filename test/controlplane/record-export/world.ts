@@ -156,6 +156,6 @@ export function logsOf(body: Buffer, encoding: string | undefined): readonly Log
   return resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
 }
 
-export function uidOf({ attributes }: Log): string {
+function uidOf({ attributes }: Log): string {
   return attributes.find(({ key }) => key === 'log.record.uid')?.value.stringValue ?? ''
 }
