@@ -73,7 +73,11 @@ describe('the instance of an agent', () => {
   ])('selects its records by claim, Sandbox or pod: %s', async (instance, ids) => {
     const [org] = await world.sql('select id from orgs')
     const page = { filter: { instance }, limit: 10 }
-    const { records: found } = await listTraffic(createScopedQuery(db, new Set(['team'])), String(org?.['id']), page)
+    const { records: found } = await listTraffic(
+      createScopedQuery(db, new Set(['team'])),
+      String(org?.['id']),
+      page,
+    )
     expect(found.map(({ id }) => id).sort()).toEqual(ids)
   })
 
