@@ -26,6 +26,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   'docs/kubernetes.md': [IN_A_CLUSTER, ON_ONE_MACHINE, 'test/release/registry-page.ts'],
   'docs/people.md': [IN_A_CLUSTER, ON_ONE_MACHINE],
   'docs/policy-cookbook.md': ['test/system/policy-cookbook.test.ts'],
+  'docs/production.md': ['test/controlplane/record-export/collector.test.ts'],
   'docs/provider-side.md': [ON_ONE_MACHINE],
   'docs/quickstarts.md': ['test/agents/walk.suite.ts', 'test/system/quickstarts.test.ts'],
   'docs/release.md': ['test/release/release.test.ts', 'test/release/artefacts.test.ts'],

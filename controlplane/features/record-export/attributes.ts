@@ -74,7 +74,7 @@ const REQUEST: readonly Attribute[] = [
   { name: 'chaperone.connector', meaning: 'Connector', value: ({ connector }) => connector },
   {
     name: 'chaperone.action.type',
-    meaning: 'action, such as `codehost.pr.merge`; the riskiest one of several',
+    meaning: 'action, such as `codehost.pr.merge` (GitHub); the riskiest one of several',
     value: ({ action_type }) => action_type,
   },
   {
