@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, expect, inject, test } from 'vitest'
-import { readMigrations } from '../../controlplane/db/migration-files.ts'
+import { knownSchemas } from '../../controlplane/db/migration-files.ts'
 import { eventually } from '../support/eventually.ts'
 import { agentPod, CALLS, inAgent, inForce, running, startVendor, type Vendor } from './agents.ts'
 import { type Answers, caller, recordsOf, startCalling } from './calls.ts'
@@ -159,10 +159,14 @@ async function upgrade(path: string): Promise<void> {
   const before = await migrations()
   await reinstall(upgradedVersion(inject('installation')))
   expect(await frozenReplicas()).toEqual([false, false])
-  const after = await migrations()
+  const known = (await knownSchemas()).toSorted((a, b) => a - b)
+  // Indexes are built after the start.
+  const after = await eventually('all migrations', async () => {
+    const applied = await migrations()
+    return applied.length < known.length ? null : applied
+  })
   console.log(`migrations of the upgrade: ${after.filter((number) => !before.includes(number)).join(' ')}`)
-  const { migrations: known } = await readMigrations()
-  expect(after).toEqual(known.map(({ number }) => number))
+  expect(after).toEqual(known)
   expect(after.slice(0, before.length)).toEqual(before)
   await apply(agentPod(NEW, GATEWAY))
   await running(NEW)
