@@ -55,7 +55,7 @@ const Counts = {
 }
 
 export const ActivityQuery = z.strictObject({
-  /** Length of the period in seconds. The maximum is seven days, because the traffic log keeps no more. */
+  /** Length of the period in seconds. The maximum is seven days, the default retention of the traffic log. */
   seconds: z.coerce
     .number()
     .pipe(

@@ -32,7 +32,7 @@ export function Page() {
     <>
       <PageHead
         title="Traffic"
-        about="All requests of agents with their decisions. Records are kept for seven days."
+        about="All requests of agents with their decisions. Old records are deleted, by default after seven days."
       >
         <Button
           variant="default"
@@ -86,8 +86,7 @@ function NoRecords({ isFiltered, hasMore }: { readonly isFiltered: boolean; read
   if (isFiltered) {
     return (
       <EmptyState icon="search" title="No matching requests">
-        No request of the last seven days matches all filters. Remove a filter, or search the audit log for
-        older decisions.
+        No stored request matches all filters. Remove a filter, or search the audit log for older decisions.
       </EmptyState>
     )
   }
