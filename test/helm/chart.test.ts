@@ -153,6 +153,12 @@ describe.skipIf(helmProgram === null)('the chart', () => {
       )
   })
 
+  test('renders without the values that 0.1.0 did not have, as `helm upgrade --reuse-values` passes them', async () => {
+    const without = ['recordExport', 'trafficRetentionHours'].map((name) => `controlPlane.${name}=null`)
+    const all = await resources(...LEAST, '--set', without.join(','))
+    expect(JSON.stringify(podsOf(all))).not.toMatch(/RECORD_EXPORT|TRAFFIC_RETENTION/)
+  })
+
   test('adds certificate authorities to the trust of the control plane', async () => {
     const ofControlPlane = async (...given: string[]) => {
       const pods = podsOf(await resources(...LEAST, ...given))
