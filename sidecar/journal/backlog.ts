@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { BlockMemory } from '../collections/block-memory.ts'
 import { recordJson } from '../pipeline/record/record-json.ts'
 import { addNumber, type LostRange, mergeRanges } from './lost-ranges.ts'
 import { intactResults } from './recovery/intact-segment.ts'
@@ -18,7 +19,7 @@ export type Results = ReadonlyMap<string, Buffer>
  * segment and of at most one closed segment, so that a long outage of the control plane uses disk instead of memory.
  */
 export type Backlog = {
-  /** Adds a result. `number`: the process and sequence number of the record. */
+  /** Adds a result, whose bytes are then released with it. `number`: the process and sequence number of the record. */
   add(id: string, recordJson: Buffer, number: RecordNumber): void
   /**
    * Closes the active segment and starts an empty one. With `isHeld` the closed segment is not deleted before
@@ -62,12 +63,14 @@ type Closed = ClosedSegment & {
 
 export type BacklogOptions = {
   readonly files?: JournalFiles
+  /** The memory of the results. */
+  readonly memory?: BlockMemory
   /** Called when a closed segment has lost results since they were written. */
   readonly onDamage?: (damage: DamagedSegment & { readonly path: string }) => void
 }
 
 export function createBacklog(left: readonly LeftSegment[], options: BacklogOptions = {}): Backlog {
-  const { files = SYSTEM_FILES, onDamage } = options
+  const { files = SYSTEM_FILES, memory = new BlockMemory(), onDamage } = options
   let active = new Map<string, Buffer>()
   let numbers: LostRange[] = []
   const closed = left.map(closedOf)
@@ -91,6 +94,7 @@ export function createBacklog(left: readonly LeftSegment[], options: BacklogOpti
     rotate({ path, bytes, isHeld }) {
       const keep = closed.every((segment) => segment.results === null)
       const results = keep ? active : null
+      if (results === null) for (const json of active.values()) memory.release(json)
       closed.push({ path, bytes, isHeld, count: active.size, results, numbers: mergeRanges(numbers) })
       closedBytes += bytes
       active = new Map()
@@ -119,8 +123,8 @@ export function createBacklog(left: readonly LeftSegment[], options: BacklogOpti
     },
     remove(ids) {
       for (const id of ids) {
-        if (active.delete(id)) continue
-        const owner = closed.find((segment) => segment.results?.delete(id))
+        if (removeFrom(active, id, memory)) continue
+        const owner = closed.find(({ results }) => results !== null && removeFrom(results, id, memory))
         if (owner !== undefined) owner.count--
       }
       trim()
@@ -139,6 +143,14 @@ export function createBacklog(left: readonly LeftSegment[], options: BacklogOpti
       return closedBytes
     },
   }
+}
+
+/** Removes a result and releases its bytes. Returns false if the map has none with this id. */
+function removeFrom(results: Map<string, Buffer>, id: string, memory: BlockMemory): boolean {
+  const json = results.get(id)
+  if (json === undefined) return false
+  memory.release(json)
+  return results.delete(id)
 }
 
 function closedOf({ path, bytes, results: count, numbers }: LeftSegment): Closed {

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
+import { BlockMemory } from '../collections/block-memory.ts'
 import type { AfterRecord, AggregateRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { encodeRecord } from '../pipeline/record/record-json.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
@@ -65,9 +66,10 @@ export class Journal implements JournalPort {
     this.#size = journalSize(deps.maxBytes)
     const recovery = recoverSegments(deps.dir)
     const report = damageReport({ lost: this.#lost, lines: this.#lines, turn: this.#turn, log: deps.log })
-    this.#backlog = createBacklog(recovery.segments, { files, onDamage: report })
+    const memory = new BlockMemory()
+    this.#backlog = createBacklog(recovery.segments, { files, memory, onDamage: report })
     this.#results = new PendingResults({
-      ...{ backlog: this.#backlog, lost: this.#lost, open: this.#open, sequence: this.#sequence },
+      ...{ backlog: this.#backlog, memory, lost: this.#lost, open: this.#open, sequence: this.#sequence },
     })
     this.#segments = new Segments({
       ...{ dir: deps.dir, processId: deps.processId, log: deps.log, files, backlog: this.#backlog },

@@ -1,4 +1,5 @@
 import type { TrafficRecord } from '../../core/record.ts'
+import type { BlockMemory } from '../collections/block-memory.ts'
 import type { OpenIntent } from '../pipeline/ports.ts'
 import type { Backlog } from './backlog.ts'
 import type { LostRanges } from './lost-ranges.ts'
@@ -13,6 +14,7 @@ type PendingResult = Pick<TrafficRecord, 'id' | 'seq' | 'process_id'> & {
 
 type PendingResultsDeps = {
   readonly backlog: Backlog
+  readonly memory: BlockMemory
   readonly lost: LostRanges
   readonly open: OpenIntents
   readonly sequence: Sequence
@@ -37,7 +39,7 @@ export class PendingResults {
   }
 
   add({ id, seq, process_id }: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void {
-    this.#results.push({ id, seq, process_id, json, intent })
+    this.#results.push({ id, seq, process_id, json: this.#deps.memory.copy(json), intent })
   }
 
   /** Returns the JSON of results whose write failed, for another write. */
@@ -49,7 +51,7 @@ export class PendingResults {
   }
 
   settle(isWritten: boolean): void {
-    const { backlog, lost, open, sequence } = this.#deps
+    const { backlog, memory, lost, open, sequence } = this.#deps
     const results = this.#results
     this.#results = []
     for (const result of results) {
@@ -59,6 +61,7 @@ export class PendingResults {
         sequence.written(seq)
         if (intent !== undefined) open.remove(intent)
       } else if (intent === undefined) {
+        memory.release(json)
         lost.add(process_id, seq)
         sequence.written(seq)
       } else this.#retained.push(result)

@@ -8,7 +8,6 @@ import { type HasRecordId, identifyRecord, type Recorded, setRecorded } from './
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record/record.ts'
 import { isEventful } from './record/record-audit.ts'
-import { createRecordBytes } from './record/record-bytes.ts'
 import { encodeRecord } from './record/record-json.ts'
 import { refuseFailure, refuseKilled } from './refusal/refuse.ts'
 import { createRequestStages } from './request-stages.ts'
@@ -36,7 +35,6 @@ export function createPipeline(
   const concurrency = createConcurrency()
   const pacer = createPacer(clock)
   const reader = createBodyReader({ pacer, ...(options.bodyBudget ?? { totalBytes: BODY_BUDGET_BYTES }) })
-  const recordBytes = createRecordBytes()
   const runner = createStageRunner({ pacer, clock })
   const run = createRequestStages({ ports, upstream, runner, pacer, reader, concurrency })
   const inner: InnerExchanges = {
@@ -67,7 +65,7 @@ export function createPipeline(
       isOver()
       concurrency.release(exchange)
       reader.release(exchange)
-      recorded = recordResult(exchange, ports, recordBytes)
+      recorded = recordResult(exchange, ports)
     }
     return recorded
   }
@@ -85,11 +83,7 @@ function endFailed(exchange: Exchange, error: unknown): void {
 }
 
 /** Records the result of an exchange: in its own record, which closes its intent, or in an aggregate record. */
-function recordResult(
-  exchange: Exchange,
-  ports: PipelinePorts,
-  bytesOf: (json: Uint8Array) => Buffer,
-): Recorded {
+function recordResult(exchange: Exchange, ports: PipelinePorts): Recorded {
   const kill = killedBy(exchange)
   if (kill !== null && exchange.outcome.denyReason === null) {
     exchange.outcome.note = 'aborted by a kill switch'
@@ -97,18 +91,14 @@ function recordResult(
   }
   const isCounted = ports.refusals.finished(exchange)
   const identified = identifyRecord(exchange, ports)
-  if (!isCounted) recordAlone(identified, ports, bytesOf)
+  if (!isCounted) recordAlone(identified, ports)
   return setRecorded(identified)
 }
 
-function recordAlone(
-  exchange: Exchange & HasRecordId,
-  ports: PipelinePorts,
-  bytesOf: (json: Uint8Array) => Buffer,
-): void {
+function recordAlone(exchange: Exchange & HasRecordId, ports: PipelinePorts): void {
   if (isEventful(exchange)) exchange.actId ??= ports.newId('actionRequest')
   const record = buildRecord(exchange, ports)
-  const json = bytesOf(encodeRecord(record))
+  const json = encodeRecord(record)
   ports.events.finished(exchange, record, json)
   ports.journal.result(record, json, exchange.intent)
 }

@@ -75,8 +75,8 @@ export type JournalPort = {
   /** Writes the intent. No request is sent upstream before its intent is written. */
   intent(record: TrafficRecord): OpenIntent
   /**
-   * Appends the finished record, given as an object and as JSON, and closes its intent. Never throws: a record that
-   * cannot be written counts as lost.
+   * Appends the finished record, given as an object and as JSON, and closes its intent. Copies the JSON, whose bytes the
+   * caller may reuse. Never throws: a record that cannot be written counts as lost.
    */
   result(record: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void
   nextSeq(): number
@@ -247,7 +247,7 @@ export type EventPort = {
   accepted(exchange: Exchange): () => void
   /**
    * Adds a finished request to the recent records, the metrics and the log. The record is given as an object and as
-   * JSON.
+   * JSON, whose bytes the caller may reuse.
    */
   finished(exchange: Exchange, record: OwnRecord, json: Buffer): void
   /** Counts a finished refusal of an aggregate record in the metrics. */
