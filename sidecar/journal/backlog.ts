@@ -1,26 +1,21 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { BlockMemory } from '../collections/block-memory.ts'
+import { BlockPool } from '../collections/byte-queue.ts'
 import { recordJson } from '../pipeline/record/record-json.ts'
 import { addNumber, type LostRange, mergeRanges } from './lost-ranges.ts'
 import { intactResults } from './recovery/intact-segment.ts'
 import { type DamagedSegment, findDamage, type LeftSegment, resultsOf } from './recovery/recover.ts'
+import { ResultQueue, type Results } from './result-queue.ts'
 import { isErrno } from './segments/errno.ts'
 import { type JournalFiles, SYSTEM_FILES } from './segments/files.ts'
-
-/**
- * Record JSON by record id. The JSON is kept as bytes, because the garbage collector would copy strings twice and
- * promote them to the old generation.
- */
-export type Results = ReadonlyMap<string, Buffer>
 
 /**
  * Results that the control plane has not acknowledged, by segment, oldest first. Memory holds the results of the active
  * segment and of at most one closed segment, so that a long outage of the control plane uses disk instead of memory.
  */
 export type Backlog = {
-  /** Adds a result, whose bytes are then released with it. `number`: the process and sequence number of the record. */
-  add(id: string, recordJson: Buffer, number: RecordNumber): void
+  /** Adds a copy of a result. `number`: the process and sequence number of the record. */
+  add(recordJson: Buffer, number: RecordNumber): void
   /**
    * Closes the active segment and starts an empty one. With `isHeld` the closed segment is not deleted before
    * `release`.
@@ -33,7 +28,7 @@ export type Backlog = {
    * disk.
    */
   release(): void
-  /** Returns up to `max` results of the oldest segment that has any. */
+  /** Returns up to `max` results of the oldest segment that has any. They are valid until results are removed. */
   next(max: number): Promise<Results>
   /** Returns the results of the active segment. */
   list(): Iterable<Buffer>
@@ -56,22 +51,21 @@ type ClosedSegment = { readonly path: string; readonly bytes: number }
 type Closed = ClosedSegment & {
   isHeld: boolean
   count: number
-  results: Map<string, Buffer> | null
+  results: ResultQueue | null
   /** Sequence numbers of the results that were written to the segment. */
   readonly numbers: readonly LostRange[]
 }
 
 export type BacklogOptions = {
   readonly files?: JournalFiles
-  /** The memory of the results. */
-  readonly memory?: BlockMemory
   /** Called when a closed segment has lost results since they were written. */
   readonly onDamage?: (damage: DamagedSegment & { readonly path: string }) => void
 }
 
 export function createBacklog(left: readonly LeftSegment[], options: BacklogOptions = {}): Backlog {
-  const { files = SYSTEM_FILES, memory = new BlockMemory(), onDamage } = options
-  let active = new Map<string, Buffer>()
+  const { files = SYSTEM_FILES, onDamage } = options
+  const pool = new BlockPool()
+  let active = new ResultQueue(pool)
   let numbers: LostRange[] = []
   const closed = left.map(closedOf)
   const sum = (field: 'bytes' | 'count') => closed.reduce((total, segment) => total + segment[field], 0)
@@ -87,22 +81,24 @@ export function createBacklog(left: readonly LeftSegment[], options: BacklogOpti
     }
   }
   return {
-    add(id, json, { process_id, seq }) {
-      active.set(id, json)
+    add(json, { process_id, seq }) {
+      active.push(json)
       addNumber(numbers, process_id, seq)
     },
     rotate({ path, bytes, isHeld }) {
-      const keep = closed.every((segment) => segment.results === null)
-      const results = keep ? active : null
-      if (results === null) for (const json of active.values()) memory.release(json)
-      closed.push({ path, bytes, isHeld, count: active.size, results, numbers: mergeRanges(numbers) })
+      const { size } = active
+      // If no closed segment has results, those of the active one may be in an upload, and stay in memory.
+      const isKept = closed.every(({ results }) => results === null || results.size === 0)
+      if (!isKept) active.clear()
+      const results = isKept ? active : null
+      closed.push({ path, bytes, isHeld, count: size, results, numbers: mergeRanges(numbers) })
       closedBytes += bytes
-      active = new Map()
+      active = new ResultQueue(pool)
       numbers = []
       trim()
     },
     replace({ path, bytes }) {
-      closed.push({ path, bytes, isHeld: false, count: 0, results: new Map(), numbers: [] })
+      closed.push({ path, bytes, isHeld: false, count: 0, results: new ResultQueue(pool), numbers: [] })
       closedBytes += bytes
       trim()
     },
@@ -110,23 +106,22 @@ export function createBacklog(left: readonly LeftSegment[], options: BacklogOpti
       for (const segment of closed) segment.isHeld = false
       trim()
     },
-    list: () => active.values(),
+    list: () => active.first(active.size).values(),
     async next(max) {
       for (const segment of [...closed]) {
         // While another segment was read, the upload of the last result of this segment may have deleted its file.
         if (segment.count === 0) continue
-        const results = await load(segment, onDamage)
-        if (results.size > 0) return take(results, max)
+        segment.results ??= queueOf(pool, await load(segment, onDamage))
+        segment.count = segment.results.size
+        if (segment.count > 0) return segment.results.first(max)
       }
       trim()
-      return take(active, max)
+      return active.first(max)
     },
     remove(ids) {
-      for (const id of ids) {
-        if (removeFrom(active, id, memory)) continue
-        const owner = closed.find(({ results }) => results !== null && removeFrom(results, id, memory))
-        if (owner !== undefined) owner.count--
-      }
+      const left = new Set(ids)
+      for (const segment of closed) segment.count -= segment.results?.remove(left) ?? 0
+      active.remove(left)
       trim()
     },
     allowTrimming() {
@@ -145,25 +140,20 @@ export function createBacklog(left: readonly LeftSegment[], options: BacklogOpti
   }
 }
 
-/** Removes a result and releases its bytes. Returns false if the map has none with this id. */
-function removeFrom(results: Map<string, Buffer>, id: string, memory: BlockMemory): boolean {
-  const json = results.get(id)
-  if (json === undefined) return false
-  memory.release(json)
-  return results.delete(id)
-}
-
 function closedOf({ path, bytes, results: count, numbers }: LeftSegment): Closed {
   return { path, bytes, count, numbers, isHeld: false, results: null }
 }
 
+/** Reads the results of a closed segment from its file. */
 async function load(segment: Closed, onDamage: BacklogOptions['onDamage']): Promise<Map<string, Buffer>> {
-  if (segment.results === null) {
-    const bytes = await readClosed(segment.path)
-    segment.results = intactResults(bytes, segment.numbers) ?? parsedResults(segment, bytes, onDamage)
-  }
-  segment.count = segment.results.size
-  return segment.results
+  const bytes = await readClosed(segment.path)
+  return intactResults(bytes, segment.numbers) ?? parsedResults(segment, bytes, onDamage)
+}
+
+function queueOf(pool: BlockPool, results: Map<string, Buffer>): ResultQueue {
+  const queue = new ResultQueue(pool)
+  for (const json of results.values()) queue.push(json)
+  return queue
 }
 
 function parsedResults(
@@ -187,14 +177,4 @@ async function readClosed(path: string): Promise<Buffer> {
     if (isErrno(error, 'ENOENT')) return Buffer.alloc(0)
     throw error
   }
-}
-
-function take(results: Results, max: number): Results {
-  if (results.size <= max) return new Map(results)
-  const batch = new Map<string, Buffer>()
-  for (const [id, json] of results) {
-    if (batch.size === max) break
-    batch.set(id, json)
-  }
-  return batch
 }

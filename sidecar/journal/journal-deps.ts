@@ -1,5 +1,6 @@
 import type { Log } from '../process/log.ts'
 import type { LostRange } from './lost-ranges.ts'
+import type { Results } from './result-queue.ts'
 import type { JournalFiles } from './segments/files.ts'
 
 /** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
@@ -12,7 +13,8 @@ export const SYNC_TIMEOUT_MS = 10_000
 export type JournalState = 'ok' | 'full' | 'unwritable'
 
 export type JournalBatch = {
-  readonly records: ReadonlyMap<string, Buffer>
+  /** Valid until results are acknowledged or abandoned. */
+  readonly records: Results
   readonly lost: readonly LostRange[]
 }
 

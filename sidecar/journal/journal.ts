@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import { BlockMemory } from '../collections/block-memory.ts'
 import type { AfterRecord, AggregateRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { encodeRecord } from '../pipeline/record/record-json.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
@@ -66,10 +65,9 @@ export class Journal implements JournalPort {
     this.#size = journalSize(deps.maxBytes)
     const recovery = recoverSegments(deps.dir)
     const report = damageReport({ lost: this.#lost, lines: this.#lines, turn: this.#turn, log: deps.log })
-    const memory = new BlockMemory()
-    this.#backlog = createBacklog(recovery.segments, { files, memory, onDamage: report })
+    this.#backlog = createBacklog(recovery.segments, { files, onDamage: report })
     this.#results = new PendingResults({
-      ...{ backlog: this.#backlog, memory, lost: this.#lost, open: this.#open, sequence: this.#sequence },
+      ...{ backlog: this.#backlog, lost: this.#lost, open: this.#open, sequence: this.#sequence },
     })
     this.#segments = new Segments({
       ...{ dir: deps.dir, processId: deps.processId, log: deps.log, files, backlog: this.#backlog },
@@ -223,7 +221,7 @@ export class Journal implements JournalPort {
     const { entries, lines } = recoveredLines(this.#recovery)
     if (!this.#outage.attempt('write', () => this.#segments.append(lines))) return
     if (!this.#outage.attempt(lines.length === 0 ? 'write' : 'sync', () => this.#segments.sync())) return
-    for (const { record, json } of entries) this.#backlog.add(record.id, Buffer.from(json), record)
+    for (const { record, json } of entries) this.#backlog.add(Buffer.from(json), record)
     this.#lost.recovered(lost)
     this.#recovery = null
     this.#backlog.allowTrimming()

@@ -60,6 +60,23 @@ function hexDigit(byte: number): number {
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : Number.NaN
 }
 
+/** The first field of a record (`recordJson`). */
+const ID = /^\{"id":"([\w-]+)"/
+const MAX_ID = 128
+
+/** Returns the id of a record in JSON, if it is the first field and plain; otherwise null. */
+export function plainIdOf(recordJson: Buffer): string | null {
+  return ID.exec(recordJson.toString('latin1', 0, MAX_ID))?.[1] ?? null
+}
+
+/** Returns the id of a record in JSON; an empty string if it has none. */
+export function recordIdOf(recordJson: Buffer): string {
+  const plain = plainIdOf(recordJson)
+  if (plain !== null) return plain
+  const record: unknown = JSON.parse(recordJson.toString())
+  return hasId(record) ? record.id : ''
+}
+
 const PHASES = ['result', 'intent', 'tally', 'dropped', 'sequence', 'lost'] as const
 
 export type ParsedLine = {

@@ -1,12 +1,11 @@
 import type { TrafficRecord } from '../../core/record.ts'
-import type { BlockMemory } from '../collections/block-memory.ts'
 import type { OpenIntent } from '../pipeline/ports.ts'
 import type { Backlog } from './backlog.ts'
 import type { LostRanges } from './lost-ranges.ts'
 import type { OpenIntents } from './open-intents.ts'
 import type { Sequence } from './sequence.ts'
 
-type PendingResult = Pick<TrafficRecord, 'id' | 'seq' | 'process_id'> & {
+type PendingResult = Pick<TrafficRecord, 'seq' | 'process_id'> & {
   readonly json: Buffer
   /** Intent of the result. The intent stays open until its result is written. */
   readonly intent: OpenIntent | undefined
@@ -14,7 +13,6 @@ type PendingResult = Pick<TrafficRecord, 'id' | 'seq' | 'process_id'> & {
 
 type PendingResultsDeps = {
   readonly backlog: Backlog
-  readonly memory: BlockMemory
   readonly lost: LostRanges
   readonly open: OpenIntents
   readonly sequence: Sequence
@@ -38,8 +36,8 @@ export class PendingResults {
     return this.#results.length + this.#retained.length
   }
 
-  add({ id, seq, process_id }: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void {
-    this.#results.push({ id, seq, process_id, json: this.#deps.memory.copy(json), intent })
+  add({ seq, process_id }: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void {
+    this.#results.push({ seq, process_id, json: Buffer.from(json), intent })
   }
 
   /** Returns the JSON of results whose write failed, for another write. */
@@ -51,17 +49,16 @@ export class PendingResults {
   }
 
   settle(isWritten: boolean): void {
-    const { backlog, memory, lost, open, sequence } = this.#deps
+    const { backlog, lost, open, sequence } = this.#deps
     const results = this.#results
     this.#results = []
     for (const result of results) {
-      const { id, json, process_id, seq, intent } = result
+      const { json, process_id, seq, intent } = result
       if (isWritten) {
-        backlog.add(id, json, result)
+        backlog.add(json, result)
         sequence.written(seq)
         if (intent !== undefined) open.remove(intent)
       } else if (intent === undefined) {
-        memory.release(json)
         lost.add(process_id, seq)
         sequence.written(seq)
       } else this.#retained.push(result)

@@ -1,4 +1,4 @@
-import { hasChecksum, resultOf } from '../line.ts'
+import { hasChecksum, plainIdOf, resultOf } from '../line.ts'
 import type { LostRange } from '../lost-ranges.ts'
 
 const LINE_FEED = 10
@@ -25,15 +25,11 @@ function addLine(line: Buffer, results: Map<string, Buffer>): boolean {
   if (!hasChecksum(line)) return false
   const json = resultOf(line)
   if (json === null) return true
-  const id = ID.exec(json.toString('latin1', 0, MAX_ID))?.[1]
-  if (id === undefined) return false
+  const id = plainIdOf(json)
+  if (id === null) return false
   results.set(id, json)
   return true
 }
-
-/** The first field of a record (`recordJson`). */
-const ID = /^\{"id":"([\w-]+)"/
-const MAX_ID = 128
 
 function countOf(ranges: readonly LostRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)

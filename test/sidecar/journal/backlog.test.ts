@@ -16,7 +16,7 @@ test('segments without results may be deleted while a batch is made', async () =
   const [first = '', second = '', third = ''] = paths
   const backlog = createBacklog([])
   for (const path of [first, second, third]) backlog.rotate({ path, bytes: 0, isHeld: true })
-  backlog.add('rec_1', Buffer.from('{}'), { process_id: 'proc_1', seq: 0 })
+  backlog.add(Buffer.from('{"id":"rec_1"}'), { process_id: 'proc_1', seq: 0 })
   const batch = backlog.next(10)
   backlog.allowTrimming()
   backlog.release()
