@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { BlockPool } from '../collections/byte-queue.ts'
 import { recordJson } from '../pipeline/record/record-json.ts'
 import { addNumber, type LostRange, mergeRanges } from './lost-ranges.ts'
-import { intactResults } from './recovery/intact-segment.ts'
+import { readIntact } from './recovery/intact-segment.ts'
 import { type DamagedSegment, findDamage, type LeftSegment, resultsOf } from './recovery/recover.ts'
 import { ResultQueue, type Results } from './result-queue.ts'
 import { isErrno } from './segments/errno.ts'
@@ -111,7 +111,7 @@ export function createBacklog(left: readonly LeftSegment[], options: BacklogOpti
       for (const segment of [...closed]) {
         // While another segment was read, the upload of the last result of this segment may have deleted its file.
         if (segment.count === 0) continue
-        segment.results ??= queueOf(pool, await load(segment, onDamage))
+        segment.results ??= await load(segment, new ResultQueue(pool), onDamage)
         segment.count = segment.results.size
         if (segment.count > 0) return segment.results.first(max)
       }
@@ -144,14 +144,15 @@ function closedOf({ path, bytes, results: count, numbers }: LeftSegment): Closed
   return { path, bytes, count, numbers, isHeld: false, results: null }
 }
 
-/** Reads the results of a closed segment from its file. */
-async function load(segment: Closed, onDamage: BacklogOptions['onDamage']): Promise<Map<string, Buffer>> {
-  const bytes = await readClosed(segment.path)
-  return intactResults(bytes, segment.numbers) ?? parsedResults(segment, bytes, onDamage)
-}
-
-function queueOf(pool: BlockPool, results: Map<string, Buffer>): ResultQueue {
-  const queue = new ResultQueue(pool)
+/** Reads the results of a closed segment from its file. Returns the queue. */
+async function load(
+  segment: Closed,
+  queue: ResultQueue,
+  onDamage: BacklogOptions['onDamage'],
+): Promise<ResultQueue> {
+  if (await readIntact(segment.path, segment.numbers, (json) => queue.push(json))) return queue
+  queue.clear()
+  const results = parsedResults(segment, await readClosed(segment.path), onDamage)
   for (const json of results.values()) queue.push(json)
   return queue
 }
