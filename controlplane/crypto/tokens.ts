@@ -1,5 +1,6 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { base62 } from '../../core/ids.ts'
+import { sha256 } from './sha256.ts'
 
 /** A new key. `key` is shown once to its owner. Only `prefix` and `sha256` are stored. */
 export type IssuedKey = { readonly key: string; readonly prefix: string; readonly sha256: Buffer }
@@ -34,10 +35,6 @@ export function keyPrefix(key: string): string {
  */
 export function randomToken(): string {
   return randomBytes(32).toString('base64url')
-}
-
-export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }
 
 /** Compares the SHA-256 of `text` with a hash in constant time. */

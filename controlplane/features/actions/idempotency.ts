@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../../core/action/spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sha256 } from '../../crypto/sha256.ts'
 import type { Query } from '../../db/query.ts'
 import { type IdempotencyKey, putIdempotencyKey, takeIdempotencyKey } from './idempotency-store.ts'
 
@@ -8,7 +8,7 @@ import { type IdempotencyKey, putIdempotencyKey, takeIdempotencyKey } from './id
 export type IdempotentRequest = IdempotencyKey & { readonly bodySha256: Buffer }
 
 export function idempotentRequest(key: IdempotencyKey, body: unknown): IdempotentRequest {
-  return { ...key, bodySha256: createHash('sha256').update(canonicalJson(body)).digest() }
+  return { ...key, bodySha256: sha256(canonicalJson(body)) }
 }
 
 /**

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { percent, statedDetails } from '../../../core/decision/audit-details.ts'
 import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
@@ -116,7 +115,7 @@ export function bindingOf(
   binding: string,
 ): string {
   const claim = instance?.claim_uid === undefined ? '' : `\n${instance.claim_uid}`
-  return createHash('sha256').update(`${gatewayId}\n${binding}${claim}`).digest('hex')
+  return sha256Hex(`${gatewayId}\n${binding}${claim}`)
 }
 
 /** Maximum number of open access requests of one agent. */

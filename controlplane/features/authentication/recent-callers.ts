@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces, Reach, Right } from '../../../core/wire/access/rights.ts'
+import { sha256 } from '../../crypto/sha256.ts'
 import { tokenTimes } from '../../crypto/token-times.ts'
-import { sha256 } from '../../crypto/tokens.ts'
 import type { ClusterCallers, UserPrincipal } from '../../http/auth/authenticate.ts'
 import { URGENT_MS, withinMs } from '../../urgent.ts'
 

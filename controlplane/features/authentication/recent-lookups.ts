@@ -1,4 +1,4 @@
-import { sha256 } from '../../crypto/tokens.ts'
+import { sha256Hex } from '../../crypto/sha256.ts'
 import { URGENT_MS, withinMs } from '../../urgent.ts'
 import { networkOf } from '../sessions/attempts.ts'
 import { SESSION_LIFE } from '../sessions/rows.ts'
@@ -61,17 +61,21 @@ export function createRecentAnswers<T>(
    * Returns the queue for the look-up. A cached secret has a queue of its own. All other callers share the queue of
    * their network.
    */
-  function turnOf(secrets: readonly string[], address: string): string {
-    const known = secrets.map(keyOf).find((key) => recent.has(key))
+  function turnOf(keys: readonly string[], address: string): string {
+    const known = keys.find((key) => recent.has(key))
     return known === undefined ? `network ${networkOf(address)}` : `known ${known}`
   }
 
   async function read(secrets: readonly string[], address: string): Promise<Answers<T>> {
     // The time is read before the query, because the result is only as recent as the start of the query.
     const atMs = nowMs()
-    const found = await lookup(secrets, turnOf(secrets, address))
-    for (const secret of secrets) recent.delete(keyOf(secret))
-    for (const [secret, value] of found) recent.set(keyOf(secret), { value, atMs })
+    const keys = secrets.map(keyOf)
+    const found = await lookup(secrets, turnOf(keys, address))
+    for (const [at, key] of keys.entries()) {
+      recent.delete(key)
+      const value = found.get(secrets[at] ?? '')
+      if (value !== undefined) recent.set(key, { value, atMs })
+    }
     limit()
     return { found, isChecked: true }
   }
@@ -116,5 +120,5 @@ export function createRecentAnswers<T>(
 }
 
 function keyOf(secret: string): string {
-  return sha256(secret).toString('hex')
+  return sha256Hex(secret)
 }

@@ -1,5 +1,6 @@
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import { keyPrefix, matchesHash, sha256 } from '../../crypto/tokens.ts'
+import { sha256 } from '../../crypto/sha256.ts'
+import { keyPrefix, matchesHash } from '../../crypto/tokens.ts'
 import type { Db } from '../../db/query.ts'
 import { createDeadline } from '../../deadline.ts'
 import type { AgentPrincipal, Identify, UserPrincipal } from '../../http/auth/authenticate.ts'

@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { isSameHash, matchesHash, sha256 } from '../../crypto/tokens.ts'
+import { sha256 } from '../../crypto/sha256.ts'
+import { isSameHash, matchesHash } from '../../crypto/tokens.ts'
 import type { Click } from './callback.ts'
 import { contentHash } from './card-content.ts'
 import { APPROVE, DENY } from './message.ts'

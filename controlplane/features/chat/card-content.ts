@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../crypto/sha256.ts'
 
 /**
  * Returns the SHA-256 of the visible content of a message: blocks, attachments and files. The hash of the sent message
@@ -7,9 +7,7 @@ import { createHash } from 'node:crypto'
  */
 export function contentHash(message: Readonly<Record<string, unknown>>): Buffer {
   const shown = { blocks: message['blocks'], attachments: message['attachments'], files: message['files'] }
-  return createHash('sha256')
-    .update(JSON.stringify(canonical(shown)))
-    .digest()
+  return sha256(JSON.stringify(canonical(shown)))
 }
 
 /** Fields without an effect on the visible card: ids that the provider adds, and flags. */

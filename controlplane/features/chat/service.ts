@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { randomToken, sha256 } from '../../crypto/tokens.ts'
+import { sha256 } from '../../crypto/sha256.ts'
+import { randomToken } from '../../crypto/tokens.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { approvalCard } from '../approvals/card.ts'
 import { type ApprovalRow, getApproval } from '../approvals/rows.ts'

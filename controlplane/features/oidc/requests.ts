@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { randomToken, sha256 } from '../../crypto/tokens.ts'
+import { sha256 } from '../../crypto/sha256.ts'
+import { randomToken } from '../../crypto/tokens.ts'
 import type { Binding } from './provider.ts'
 import { SignInError } from './sign-in-error.ts'
 

@@ -1,6 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Passwords } from '../../crypto/password.ts'
-import { randomToken, sha256 } from '../../crypto/tokens.ts'
+import { sha256 } from '../../crypto/sha256.ts'
+import { randomToken } from '../../crypto/tokens.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { type Actor, actorOf, systemActor } from '../audit/actor.ts'

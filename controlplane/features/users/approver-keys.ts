@@ -1,6 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
-import { issueUserKey, sha256 } from '../../crypto/tokens.ts'
+import { sha256 } from '../../crypto/sha256.ts'
+import { issueUserKey } from '../../crypto/tokens.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { type Actor, actorOf } from '../audit/actor.ts'

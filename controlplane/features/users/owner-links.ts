@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { randomToken, sha256 } from '../../crypto/tokens.ts'
+import { sha256 } from '../../crypto/sha256.ts'
+import { randomToken } from '../../crypto/tokens.ts'
 import { requireOwnerLink } from '../../db/orgs.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'

@@ -37,6 +37,30 @@ export function decideProvisional(
   return decision
 }
 
+/**
+ * Returns the decision about one candidate of a request line; undefined if the line has no such candidate, or if rules
+ * use more than the line. The decision is cached as that about all candidates is.
+ */
+export function decideCandidate(
+  exchange: Governed,
+  provisional: ProvisionalClassification,
+  type: string,
+  nowMs: number,
+): Decision | undefined {
+  const { isSteady, byCandidate } = cachedDecisionsFor(provisional, exchange)
+  if (!isSteady) return undefined
+  const { name } = exchange.agent
+  const known = byCandidate.get(type)?.get(name)
+  if (known !== undefined) return known
+  const candidate = provisional.actions.find((action) => action.type === type)
+  if (candidate === undefined) return undefined
+  const { rules, inputs } = decisionInputs(exchange, [candidate], nowMs)
+  const decision = decideAll(rules, inputs)
+  const decisions = byCandidate.get(type) ?? new Map<string, Decision>()
+  byCandidate.set(type, decisions.set(name, decision))
+  return decision
+}
+
 /** Returns the decision about a request by its current classification, with or without its body. */
 export function decideNow(exchange: Classified, nowMs: number): Decision {
   const { provisional, named } = exchange
@@ -62,6 +86,7 @@ function newCachedDecisions(actions: readonly Action[], snapshot: Snapshot): Cac
     questions: bodyQuestions(snapshot, actions),
     isSteady: !actions.some(({ type }) => snapshot.policies.matching(type).some(looksBeyondLine)),
     decisions: new Map(),
+    byCandidate: new Map(),
   }
 }
 

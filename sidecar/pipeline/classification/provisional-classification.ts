@@ -39,6 +39,8 @@ export type CachedDecisions = {
   readonly isSteady: boolean
   /** Decisions by agent name. */
   readonly decisions: Map<string, Decision | 'split'>
+  /** Decisions about single candidates, by type of the action and name of the agent. */
+  readonly byCandidate: Map<string, Map<string, Decision>>
 }
 
 const remembered = new WeakMap<BoundConnector, Map<string, ProvisionalClassification>>()

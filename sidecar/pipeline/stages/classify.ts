@@ -4,6 +4,7 @@ import { judgeImpersonation } from '../../../core/connectors/credentials/imperso
 import type { HeadReader, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { judgedActions } from '../../../core/decision/decide.ts'
+import type { Decision } from '../../../core/decision/decision.ts'
 import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
@@ -14,7 +15,12 @@ import { judgeUnscanned, membersToScan, scanBody } from '../body/body-scan.ts'
 import type { InflateBudget } from '../body/inflate-budget.ts'
 import { tooLong, withPolicies } from '../body/too-large.ts'
 import { staysUnread } from '../body/unread-body.ts'
-import { cachedDecisionsFor, decideProvisional, decideWithBody } from '../classification/exchange-decision.ts'
+import {
+  cachedDecisionsFor,
+  decideCandidate,
+  decideProvisional,
+  decideWithBody,
+} from '../classification/exchange-decision.ts'
 import {
   classifyByRequestLine,
   isSettledByBody,
@@ -57,6 +63,8 @@ type Given = {
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
   readonly deps: ClassifyDeps
+  /** The classification by the request line, if the decision was made by it. */
+  readonly provisional?: ProvisionalClassification
 }
 
 function name(exchange: Governed, given: Given): Result | Promise<Result> {
@@ -78,7 +86,8 @@ function classifyByBody(
   const { bound, request, deps } = given
   const { ports } = deps
   const mayAct = !exchange.body.isEmpty && bound.connector.bodyMayAct?.(request, bound.config) === true
-  if (mayAct && mayBeSent(exchange, provisional, ports)) return readAndClassify(exchange, given)
+  if (mayAct && mayBeSent(exchange, provisional, ports))
+    return readAndClassify(exchange, { ...given, provisional })
   const isAsked =
     !exchange.body.isEmpty && areAskedFor(cachedDecisionsFor(provisional, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
@@ -113,7 +122,8 @@ function nameByScan(
   const unscanned = isScanned ? null : judgeUnscanned(exchange)
   if (!isScanned && unscanned === null) return exchange
   if (!mayBeSent(exchange, provisional, given.deps.ports)) return exchange
-  return unscanned === null ? readAndClassify(exchange, given) : refuseReading(exchange, unscanned)
+  if (unscanned !== null) return refuseReading(exchange, unscanned)
+  return readAndClassify(exchange, { ...given, provisional })
 }
 
 /** Returns false for a request that is denied with any body, so that its body is not awaited. */
@@ -184,9 +194,26 @@ function classifyBytes(exchange: Governed, given: Given, bytes: Buffer): Result 
 function classifyView(exchange: Governed, given: Given, view: BodyView | Refusal): Result {
   if (isRefusal(view) && isHeldUnread(exchange, given, view)) return exchange
   const named = isRefusal(view) ? withPolicies(exchange, view) : classifyRead(exchange, given, view)
-  // The decision by the request line remains valid when no rule reads the body and the body adds no action.
-  if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.evaluation.decision = undefined
+  exchange.evaluation.decision = validDecision(exchange, given, named)
   return settle(exchange, named)
+}
+
+/**
+ * Returns the decision by the request line if it is valid for the classification by the body: no rule reads the body, and
+ * the body adds no action. Of a decision about candidates it is that about the candidate which the body determined, so that
+ * the record names the permission of the action.
+ */
+function validDecision(
+  exchange: Governed,
+  { provisional, deps }: Given,
+  named: Classification,
+): Decision | undefined {
+  const { decision } = exchange
+  if (decision?.verdict !== 'allow' || hasMore(named)) return undefined
+  if (provisional === undefined || provisional.actions.length === 1) return decision
+  if (isRefusal(named) || named.kind !== 'actions') return decision
+  const [action] = named.actions
+  return action && decideCandidate(exchange, provisional, action.type, deps.ports.clock.nowMs())
 }
 
 /** Classifies by the body. A scan keeps little of a body, so a memo can compare it with the scan before. */

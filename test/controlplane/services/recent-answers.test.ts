@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { sha256 } from '../../../controlplane/crypto/tokens.ts'
+import { sha256 } from '../../../controlplane/crypto/sha256.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createRecentAnswers } from '../../../controlplane/features/authentication/recent-lookups.ts'
 import { createIdentities } from '../../../controlplane/features/authentication/service.ts'

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { keyPrefix, sha256 } from '../../../controlplane/crypto/tokens.ts'
+import { sha256 } from '../../../controlplane/crypto/sha256.ts'
+import { keyPrefix } from '../../../controlplane/crypto/tokens.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createIdentities } from '../../../controlplane/features/authentication/service.ts'
 import { type AuthDeps, authenticate } from '../../../controlplane/http/auth/authenticate.ts'

@@ -53,6 +53,31 @@ const PROMPT = 'lorem ipsum "dolor" \n é 🙂 '.repeat(130_000)
 const prompt = (rest: string, text = JSON.stringify(PROMPT)) =>
   `{"messages":[{"role":"user","content":[{"type":"text","text":${text}}]}],${rest}}`
 
+describe('the record of an allowed request', () => {
+  const rules: Rules = {
+    connectors: CONNECTORS,
+    permissions: [
+      ['llm_a.chat.create', 'allow'],
+      ['llm_a.chat.create_stream', 'allow'],
+    ],
+  }
+  const chat = (stream: boolean) =>
+    post('api.openai.com', '/v1/chat/completions', JSON.stringify({ model: 'm', messages: [], stream }))
+
+  it('names the permission of its action, not that of another candidate of its line', async () => {
+    const world = await start(rules)
+    for (const stream of [false, true, false]) {
+      expect((await world.send(chat(stream))).reply.status).toBe(200)
+    }
+    const [plain, streamed, again] = world.records
+    expect(plain?.reason).toBe('Permission "llm_a.chat.create" allows llm_a.chat.create.')
+    expect(streamed?.reason).toBe(
+      'Permission "llm_a.chat.create_stream" allows llm_a.chat.create_stream.',
+    )
+    expect(again?.reason).toBe(plain?.reason)
+  })
+})
+
 describe('a policy on the name of the model', () => {
   it.each([
     ['llm_a', responses],

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../../../crypto/sha256.ts'
 import type { Query } from '../../../db/query.ts'
 import { getUsableApproval } from '../../approvals/rows.ts'
 import { type Evaluated, type EvaluationDeps, evaluateAction } from '../evaluation.ts'
@@ -16,9 +16,7 @@ export function actionBinding({
 }: Pick<Evaluated, 'decision' | 'gateway' | 'connectors'>): string {
   const rules = [[...decision.policies].sort(), decision.permission, decision.requiredGroups]
   const place = [gateway?.snapshot.gateway.id, connectors.map(({ entry }) => entry.id)]
-  return createHash('sha256')
-    .update(JSON.stringify(['action-1', rules, place]))
-    .digest('hex')
+  return sha256Hex(JSON.stringify(['action-1', rules, place]))
 }
 
 type UserApprovalDeps = EvaluationDeps & {

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ActionSpec, canonicalJson } from '../../../../core/action/spec.ts'
 import { base62 } from '../../../../core/ids.ts'
@@ -13,6 +13,7 @@ import {
 } from '../../../../core/token.ts'
 import { createBatcher } from '../../../batcher.ts'
 import { pooledRandom } from '../../../crypto/random.ts'
+import { sha256Hex } from '../../../crypto/sha256.ts'
 import type { SigningKey } from '../../../crypto/signing-keys.ts'
 import type { Db } from '../../../db/query.ts'
 import { isAnswerLost, isUnavailable } from '../../../db/unavailable.ts'
@@ -117,7 +118,7 @@ export function createTokens({ db, keys }: { readonly db: Db; readonly keys: Tok
 
 /** Returns the SHA-256, in hex, of the canonical JSON (RFC 8785) of the action. */
 function ashOf(spec: ActionSpec): string {
-  return createHash('sha256').update(canonicalJson(spec)).digest('hex')
+  return sha256Hex(canonicalJson(spec))
 }
 
 /**

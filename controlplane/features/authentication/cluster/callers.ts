@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Namespaces } from '../../../../core/wire/access/rights.ts'
+import { sha256 } from '../../../crypto/sha256.ts'
 import { tokenTimes } from '../../../crypto/token-times.ts'
-import { sha256 } from '../../../crypto/tokens.ts'
 import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { Db } from '../../../db/query.ts'
 import type { ClusterCallers, UserPrincipal } from '../../../http/auth/authenticate.ts'

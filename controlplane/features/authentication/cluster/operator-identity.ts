@@ -1,5 +1,5 @@
+import { sha256 } from '../../../crypto/sha256.ts'
 import { tokenTimes } from '../../../crypto/token-times.ts'
-import { sha256 } from '../../../crypto/tokens.ts'
 import type { ReviewedTokens } from './reviewed-tokens.ts'
 
 /** Namespace and name of the operator's ServiceAccount. */
