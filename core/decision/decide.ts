@@ -15,6 +15,7 @@ import type { Decision, DecisionInput, EnforcementLevel, MatchedRule } from './d
 import { applyLevel } from './enforcement.ts'
 import { type PlacedInput, placedInputs } from './facts/environment.ts'
 import { createFacts } from './facts/facts.ts'
+import { withQuery } from './facts/request-facts.ts'
 import { type Judgement, judge, modeOf, policyRefs } from './judgement.ts'
 import { killReason } from './kill-switch/kill-switch.ts'
 import { decidingPermission } from './permissions/deciding-permission.ts'
@@ -55,7 +56,7 @@ export function decide(
   const { request, otherQuery: query, reach } = input
   const decision = withReach(decideReading(rules, input, options), reach)
   if (request === undefined || query === undefined) return decision
-  const other = { ...input, request: { ...request, query } }
+  const other = { ...input, request: withQuery(request, query) }
   return combineQueries(decision, withReach(decideReading(rules, other, options), reach))
 }
 

@@ -8,6 +8,7 @@ import { nameRulesOf } from '../../connectors/registry.ts'
 import { createCelEnvironment } from '../conditions/cel-environment.ts'
 import type { DecisionInput } from '../decision.ts'
 import type { PlacedInput } from './environment.ts'
+import { givenOf, lazyObjects } from './lazy-object.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
 /** Variables of conditions for one decision. Each value is converted when a condition first reads it. */
@@ -19,14 +20,13 @@ export type Facts = Readonly<Record<string, unknown>>
  */
 export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as const
 
-type State = { readonly input: PlacedInput; readonly risk: Risk; readonly made: Record<string, unknown> }
+type Given = { readonly input: PlacedInput; readonly risk: Risk }
 
 export function createFacts(input: PlacedInput, risk: Risk): Facts {
-  const state: State = { input, risk, made: {} }
-  return Object.assign(Object.create(GETTERS), { state })
+  return factsOf({ input, risk }) as Facts
 }
 
-const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
+const factsOf = lazyObjects<Given>({
   action: ({ input: { action } }) => ({
     type: action.type,
     connector: action.connector,
@@ -47,13 +47,13 @@ const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
   request: ({ input }) => lazyValues(input.request ?? {}),
   risk: ({ input, risk }) => ({ score: risk.score, level: input.action.risk, factors: [...risk.factors] }),
   now: ({ input }) => timestamp(input.nowMs),
-}
+})
 
-/** Returns an object whose fields are converted to CEL values when a condition reads them. */
+/** Returns an object whose fields, own and inherited, are converted to CEL values when a condition reads them. */
 function lazyValues(given: object): object {
   const made = new Map<string, unknown>()
   const lazy = {}
-  for (const name of Object.keys(given)) {
+  for (const name in given) {
     const get = (): unknown => {
       if (!made.has(name)) made.set(name, celValue(given[name as keyof typeof given]))
       return made.get(name)
@@ -62,29 +62,6 @@ function lazyValues(given: object): object {
   }
   return lazy
 }
-
-/**
- * Prototype with one getter for each fact. All decisions share it, so that a decision creates only two objects until a
- * condition reads a fact.
- */
-const GETTERS: object = Object.defineProperties(
-  {},
-  Object.fromEntries(
-    Object.entries(MAKERS).map(([name, make]) => [
-      name,
-      {
-        get(this: { readonly state: State }): unknown {
-          const { state } = this
-          const known = state.made[name]
-          if (known !== undefined) return known
-          const made = make(state)
-          state.made[name] = made
-          return made
-        },
-      },
-    ]),
-  ),
-)
 
 /**
  * Returns the `connector` fact of an action that belongs to no Connector: its name and type are the action's first
@@ -102,8 +79,7 @@ function folded<T extends object>(named: T & { readonly environment?: string }):
 
 /** Returns the connector type whose name equality rules apply to these facts. */
 export function connectorOf(facts: Facts): string {
-  const { input } = facts['state'] as State
-  return input.action.connector
+  return givenOf<Given>(facts).input.action.connector
 }
 
 /**

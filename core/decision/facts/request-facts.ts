@@ -7,6 +7,7 @@ import { type CanonicalRequest, isRefusal, type RawHeaders } from '../../request
 import { fold } from '../../request/json/strict-json.ts'
 import { queryFacts } from '../../request/repeated-names.ts'
 import type { RequestFacts } from '../decision.ts'
+import { lazyObjects } from './lazy-object.ts'
 import { pathFacts } from './request-path.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
@@ -16,34 +17,39 @@ export type BodyFact = Uint8Array | 'unread' | null
 /** Bounds beyond which `request.body` is unknown. `nodes` are objects, lists, members and elements. */
 export const BODY_FACT_BOUNDS = { bytes: 256 * 1024, nodes: 10_000 } as const
 
-/** Returns the facts of a proxied request. Headers and body are converted when a condition reads them. */
+/** Returns the facts of a proxied request. Each is made when a condition reads it. */
 export function requestFacts(
   request: CanonicalRequest,
   bound: BoundConnector | null = null,
   body: BodyFact = null,
 ): RequestFacts {
-  const { method, host, rawPath, query } = request
-  let headers: RequestFacts['headers']
-  let value: unknown
-  return {
-    ...{ method, host, ...pathFacts(request), raw_path: rawPath },
-    query: query.length === 0 ? NO_QUERY : queryFacts(query),
-    get headers() {
-      headers ??= headerFacts(request.rawHeaders, bound)
-      return headers
-    },
-    ...(body === null
-      ? {}
-      : {
-          get body() {
-            value ??= withoutCredentials(bodyFact(body, request), bound)
-            return value
-          },
-        }),
-  }
+  const facts = body === null ? withoutBody({ request, bound }) : withBody({ request, bound, body })
+  return facts as RequestFacts
 }
 
-const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
+/** Returns the facts with another query. */
+export function withQuery(facts: RequestFacts, query: RequestFacts['query']): RequestFacts {
+  return Object.create(facts, { query: { value: query, enumerable: true } })
+}
+
+type Given = { readonly request: CanonicalRequest; readonly bound: BoundConnector | null }
+type GivenBody = Given & { readonly body: Uint8Array | 'unread' }
+
+const LINE_AND_HEADERS = {
+  method: ({ request }) => request.method,
+  host: ({ request }) => request.host,
+  path: ({ request }) => pathFacts(request).path,
+  segments: ({ request }) => pathFacts(request).segments,
+  raw_path: ({ request }) => request.rawPath,
+  query: ({ request }) => queryFacts(request.query),
+  headers: ({ request, bound }) => headerFacts(request.rawHeaders, bound),
+} as const satisfies Record<string, (given: Given) => unknown>
+
+const withoutBody = lazyObjects<Given>(LINE_AND_HEADERS)
+const withBody = lazyObjects<GivenBody>({
+  ...LINE_AND_HEADERS,
+  body: ({ request, bound, body }) => withoutCredentials(bodyFact(body, request), bound),
+})
 
 /** Header fields that conditions cannot read: hop-by-hop fields, and fields that the gateway rewrites. */
 const NOT_END_TO_END: ReadonlySet<string> = new Set([
