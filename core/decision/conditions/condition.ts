@@ -15,6 +15,7 @@ import { assertFoldedEnvironments } from './environment-spelling.ts'
 import { assertKnownFacts, unknownName } from './fact-shapes.ts'
 import { assertFactTypes } from './fact-types.ts'
 import { assertHeaderNames } from './header-literals.ts'
+import { requestPresence } from './request-presence.ts'
 import { singleValueEdits } from './single-values.ts'
 
 /** A compiled CEL condition of a policy rule. */
@@ -110,7 +111,7 @@ function compileProgram(edited: string): Program {
   if (checked.type !== 'bool' && checked.type !== 'dyn') {
     throw new ShapeError(`the condition has the type ${checked.type}, but must be a bool`, 0)
   }
-  return parsed
+  return requestPresence(parsed.ast) ?? parsed
 }
 
 function evaluate(program: Program, facts: Facts): boolean | ConditionError {

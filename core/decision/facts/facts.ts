@@ -6,7 +6,7 @@ import { effectsOf } from '../../connectors/effects/effects.ts'
 import { canonicalParameters, canonicalResource } from '../../connectors/names.ts'
 import { nameRulesOf } from '../../connectors/registry.ts'
 import { createCelEnvironment } from '../conditions/cel-environment.ts'
-import type { DecisionInput } from '../decision.ts'
+import type { DecisionInput, RequestFacts } from '../decision.ts'
 import type { PlacedInput } from './environment.ts'
 import { givenOf, lazyObjects } from './lazy-object.ts'
 import { UNKNOWN } from './unknown-value.ts'
@@ -75,6 +75,11 @@ function ownConnector({ action }: DecisionInput): { name: string; type: string }
 function folded<T extends object>(named: T & { readonly environment?: string }): T {
   const { environment } = named
   return environment === undefined ? { ...named } : { ...named, environment: fold(environment) }
+}
+
+/** Returns the request of these facts; undefined for an action that is no request through a gateway. */
+export function requestOf(facts: Facts): RequestFacts | undefined {
+  return givenOf<Given>(facts).input.request
 }
 
 /** Returns the connector type whose name equality rules apply to these facts. */

@@ -44,6 +44,34 @@ describe('conditions', () => {
     expect(evaluate(text, parameters)).toBe(wanted)
   })
 
+  // The other forms of a condition are evaluated by CEL, those without parentheses without it.
+  test.each(['method', 'host'] as const)(
+    'has(request.%s) is true for every request through a gateway',
+    (name) => {
+      const request = { method: 'GET', host: 'a.example', path: '/', raw_path: '/', query: {} }
+      const resultOf = (text: string, given: object) => {
+        const [placed] = placedInputs(inputOf({ type: 'codehost.pr.merge' }, given))
+        if (placed === undefined) throw new Error('no input')
+        const facts = createFacts(placed, scoreRisk(placed.action))
+        return compileCondition(text, { rule: 'r', index: 0 }).evaluate(facts)
+      }
+      for (const [given, isProxied] of [
+        [{ request }, true],
+        [{}, false],
+      ] as const) {
+        for (const [text, wanted] of [
+          [`has(request.${name})`, isProxied],
+          [`!has(request.${name})`, !isProxied],
+          [`!!has(request.${name})`, isProxied],
+          [`has(request.${name}) && true`, isProxied],
+          [`has(request.${name}) == false`, !isProxied],
+          ['has(request.body)', false],
+        ] as const)
+          expect([text, resultOf(text, given)]).toEqual([text, wanted])
+      }
+    },
+  )
+
   test('whole numbers compare with int and double literals alike', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer(), (value, limit) => {
