@@ -71,9 +71,7 @@ describe('the record of an allowed request', () => {
     }
     const [plain, streamed, again] = world.records
     expect(plain?.reason).toBe('Permission "llm_a.chat.create" allows llm_a.chat.create.')
-    expect(streamed?.reason).toBe(
-      'Permission "llm_a.chat.create_stream" allows llm_a.chat.create_stream.',
-    )
+    expect(streamed?.reason).toBe('Permission "llm_a.chat.create_stream" allows llm_a.chat.create_stream.')
     expect(again?.reason).toBe(plain?.reason)
   })
 })
