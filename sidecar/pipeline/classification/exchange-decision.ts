@@ -1,10 +1,11 @@
 import type { Action } from '../../../core/action/action.ts'
-import type { Named } from '../../../core/connectors/connector.ts'
+import type { Classification, Named } from '../../../core/connectors/connector.ts'
 import { decideAll, decideNamed, judgedActions } from '../../../core/decision/decide.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { BodyFact } from '../../../core/decision/facts/request-facts.ts'
 import type { CompiledPolicy } from '../../../core/decision/policies/compiled-policy.ts'
 import { proxiedInputs } from '../../../core/decision/proxied.ts'
+import { isRefusal } from '../../../core/request/canonical.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import { bodyQuestions } from '../body/body-facts.ts'
 import type { Classified, Governed, Loaded } from '../phases.ts'
@@ -38,10 +39,33 @@ export function decideProvisional(
 }
 
 /**
+ * Returns the decision by the request line if it is valid for the classification by the body: no rule reads the body, and
+ * the body adds no action. Of a decision about candidates it is that about the candidate which the body determined, so that
+ * the record names the permission of the action.
+ */
+export function validDecision(
+  exchange: Governed,
+  provisional: ProvisionalClassification | undefined,
+  named: Classification,
+  nowMs: number,
+): Decision | undefined {
+  const { decision } = exchange
+  if (decision?.verdict !== 'allow' || hasMore(named)) return undefined
+  if (provisional === undefined || provisional.actions.length === 1) return decision
+  if (isRefusal(named) || named.kind !== 'actions') return decision
+  const [action] = named.actions
+  return action && decideCandidate(exchange, provisional, action.type, nowMs)
+}
+
+export function hasMore(named: Classification): boolean {
+  return named.kind === 'actions' && named.actions.length > 1
+}
+
+/**
  * Returns the decision about one candidate of a request line; undefined if the line has no such candidate, or if rules
  * use more than the line. The decision is cached as that about all candidates is.
  */
-export function decideCandidate(
+function decideCandidate(
   exchange: Governed,
   provisional: ProvisionalClassification,
   type: string,

@@ -4,7 +4,6 @@ import { judgeImpersonation } from '../../../core/connectors/credentials/imperso
 import type { HeadReader, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { judgedActions } from '../../../core/decision/decide.ts'
-import type { Decision } from '../../../core/decision/decision.ts'
 import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
@@ -17,9 +16,10 @@ import { tooLong, withPolicies } from '../body/too-large.ts'
 import { staysUnread } from '../body/unread-body.ts'
 import {
   cachedDecisionsFor,
-  decideCandidate,
   decideProvisional,
   decideWithBody,
+  hasMore,
+  validDecision,
 } from '../classification/exchange-decision.ts'
 import {
   classifyByRequestLine,
@@ -194,26 +194,13 @@ function classifyBytes(exchange: Governed, given: Given, bytes: Buffer): Result 
 function classifyView(exchange: Governed, given: Given, view: BodyView | Refusal): Result {
   if (isRefusal(view) && isHeldUnread(exchange, given, view)) return exchange
   const named = isRefusal(view) ? withPolicies(exchange, view) : classifyRead(exchange, given, view)
-  exchange.evaluation.decision = validDecision(exchange, given, named)
+  exchange.evaluation.decision = validDecision(
+    exchange,
+    given.provisional,
+    named,
+    given.deps.ports.clock.nowMs(),
+  )
   return settle(exchange, named)
-}
-
-/**
- * Returns the decision by the request line if it is valid for the classification by the body: no rule reads the body, and
- * the body adds no action. Of a decision about candidates it is that about the candidate which the body determined, so that
- * the record names the permission of the action.
- */
-function validDecision(
-  exchange: Governed,
-  { provisional, deps }: Given,
-  named: Classification,
-): Decision | undefined {
-  const { decision } = exchange
-  if (decision?.verdict !== 'allow' || hasMore(named)) return undefined
-  if (provisional === undefined || provisional.actions.length === 1) return decision
-  if (isRefusal(named) || named.kind !== 'actions') return decision
-  const [action] = named.actions
-  return action && decideCandidate(exchange, provisional, action.type, deps.ports.clock.nowMs())
 }
 
 /** Classifies by the body. A scan keeps little of a body, so a memo can compare it with the scan before. */
@@ -241,10 +228,6 @@ function isHeldUnread(
   setActions(exchange, named)
   setDecision(exchange, decision)
   return true
-}
-
-function hasMore(named: Classification): boolean {
-  return named.kind === 'actions' && named.actions.length > 1
 }
 
 function viewBody(
