@@ -10,7 +10,7 @@ const LENGTH = 0x7fff_ffff
 
 type Block = {
   readonly bytes: Buffer
-  /** Offsets of the oldest item and of the end of the newest one. */
+  /** Offsets of the oldest item that was not removed, and of the end of the newest one. They are equal if there is none. */
   from: number
   to: number
 }
@@ -76,13 +76,18 @@ export class ByteQueue {
       if (before - this.#size === max) break
       this.#removeFrom(block, max - (before - this.#size), isWanted)
     }
-    while (this.#blocks[0] !== undefined && this.#blocks[0].from === this.#blocks[0].to) this.#dropOldest()
+    this.#dropEmpty()
     return before - this.#size
   }
 
   /** Removes the oldest item, if there is one. */
   shift(): void {
-    this.remove(1, () => true)
+    const oldest = this.#blocks[0]
+    if (oldest === undefined) return
+    oldest.from = endOf(oldest.from, oldest.bytes.readUInt32LE(oldest.from))
+    oldest.from = firstLeft(oldest)
+    this.#size -= 1
+    this.#dropEmpty()
   }
 
   clear(): void {
@@ -116,6 +121,10 @@ export class ByteQueue {
     const bytes = this.#pool.take(length)
     this.#blocks.push({ bytes, from: 0, to: length })
     return { bytes, to: 0 }
+  }
+
+  #dropEmpty(): void {
+    while (this.#blocks[0] !== undefined && this.#blocks[0].from === this.#blocks[0].to) this.#dropOldest()
   }
 
   #dropOldest(): void {

@@ -57,6 +57,16 @@ export type Malformed = {
   readonly reason?: 'unknown_host'
 }
 
+/** What the pipeline gives to each exchange that it runs. */
+export type ExchangeServices = {
+  /** Sets the id of the record of an exchange that is refused. */
+  assignRecord(exchange: Exchange): void
+  /** Delays refusals until their record is written. */
+  readonly afterRecord: AfterRecord
+  /** Runs exchanges inside another one, for the messages of a WebSocket. */
+  readonly inner: InnerExchanges
+}
+
 /** Parts of an exchange that its listener provides. */
 export type ExchangeParts = Pick<
   Exchange,
@@ -143,12 +153,8 @@ export class Exchange {
   /** Id and sequence number of the record, which are set with the intent, so that intent and result are one record. */
   recordId: string | undefined = undefined
   intentSeq: number | undefined = undefined
-  /** Sets the id of the record when the exchange is refused. The pipeline sets this field. */
-  assignRecord: ((exchange: Exchange) => void) | undefined = undefined
-  /** Delays refusals until their record is written. The pipeline sets this field. */
-  afterRecord: AfterRecord | undefined = undefined
-  /** Runs exchanges inside this one, for the messages of a WebSocket. The pipeline sets this field. */
-  inner: InnerExchanges | undefined = undefined
+  /** Set when the pipeline begins to run the exchange. */
+  readonly services: ExchangeServices | undefined = undefined
   /** Aggregate record that counts this refusal; undefined when the refusal has its own record. */
   refusalRow: RefusalRow<RefusalRecord> | undefined = undefined
   /** Intent in the journal, written before the request is sent upstream; undefined again once the result is recorded. */

@@ -1,10 +1,9 @@
 import { findConnector } from '../../core/connectors/registry.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
-import type { Exchange } from './exchange.ts'
 import type { ExchangeSignal } from './exchange-abort.ts'
 import { injectsNone, sentTokenOf } from './outgoing.ts'
-import type { Evaluated, Journaled, Parsed } from './phases.ts'
+import type { Evaluated, Journaled, Parsed, Received } from './phases.ts'
 import type { CredentialPort, PipelinePorts, RefusedSecret } from './ports.ts'
 import { refuse } from './refusal/refuse.ts'
 import type { ResponseStage } from './response/response-stage.ts'
@@ -138,7 +137,7 @@ function isRepeatable(exchange: Journaled): boolean {
 const RETRY_S = 2
 
 /** Refuses a request whose credential has expired, or was never issued. The agent can send it again. */
-export function refuseExpired(exchange: Exchange, detail: string, extra: object = {}): 'responded' {
+export function refuseExpired(exchange: Received, detail: string, extra: object = {}): 'responded' {
   return refuse(exchange, {
     code: 'not_ready',
     reason: 'credential',

@@ -6,7 +6,7 @@ import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import type { ProvisionalClassification } from './classification/provisional-classification.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, ExchangeServices } from './exchange.ts'
 import { Evaluation, NOT_EVALUATED } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { JournalPort, OpenIntent, PipelinePorts } from './ports.ts'
@@ -18,6 +18,7 @@ import type { SystemOrder } from './system-order.ts'
  * Only the functions below bring an exchange to a phase: they set its values and return the same object.
  */
 
+export type HasServices = { readonly services: ExchangeServices }
 export type HasSnapshot = { readonly snapshot: Snapshot }
 export type HasAgent = { readonly agent: AgentEntry }
 /** `read`: the request as parsed. `request`: the request that is evaluated, without credentials in its query. */
@@ -35,8 +36,10 @@ export type HasResponseHead = {
   readonly outcome: Outcome & { readonly status: number }
 }
 
+/** The pipeline runs the exchange. */
+export type Received = Exchange & HasServices
 /** A request under one snapshot. */
-export type Loaded = Exchange & HasSnapshot
+export type Loaded = Received & HasSnapshot
 /** The agent is known and active. */
 export type Identified = Loaded & HasAgent
 /** The head was parsed, and a connector owns the host of the request. */
@@ -54,7 +57,7 @@ export type Decided = Classified & HasDecision
 export type Evaluated = Decided | Unowned
 
 /** A request of the gateway itself: a cancellation or a credential test. It may have no agent. */
-export type SystemExchange = Exchange & { readonly system: SystemOrder }
+export type SystemExchange = Received & { readonly system: SystemOrder }
 export type SystemRead = SystemExchange & HasSnapshot & HasRequest
 export type SystemDecided = SystemRead & HasDecision
 
@@ -73,7 +76,7 @@ export type Answered = Sent & HasResponseHead
  * The record has its result, or an aggregate record counts the request. Its type is no `Exchange`, so that no stage accepts
  * it and no second result is recorded.
  */
-export type Recorded = Omit<Exchange, 'intent'> & HasRecordId
+export type Recorded = Omit<Received, 'intent'> & HasRecordId
 
 export function isSystem(exchange: Exchange): exchange is SystemExchange {
   return exchange.system !== undefined
@@ -91,6 +94,7 @@ export function isAnswered<Phase extends Exchange>(exchange: Phase): exchange is
 type Writable = { -readonly [Field in keyof PhaseFields]: Exchange[Field] }
 type PhaseFields = Pick<
   Exchange,
+  | 'services'
   | 'snapshot'
   | 'agent'
   | 'read'
@@ -103,6 +107,12 @@ type PhaseFields = Pick<
   | 'sentAt'
   | 'answeredAt'
 >
+
+export function setServices(exchange: Exchange, services: ExchangeServices): Received {
+  const fields: Writable = exchange
+  fields.services = services
+  return exchange as Received
+}
 
 /** Sets the snapshot under which the request is evaluated, and discards a head that was made under the one before. */
 export function setSnapshot<Phase extends Exchange>(
@@ -246,7 +256,7 @@ export function errorTypeOf(status: number): string | null {
 }
 
 /** Closes the intent of an exchange whose result is recorded. */
-export function setRecorded(exchange: Exchange & HasRecordId): Recorded {
+export function setRecorded(exchange: Received & HasRecordId): Recorded {
   dropIntent(exchange)
   return exchange
 }

@@ -1,10 +1,17 @@
 import type { Upstream } from '../upstream/http.ts'
 import { type BodyReaderOptions, createBodyReader } from './body/body-reader.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, ExchangeServices } from './exchange.ts'
 import { killedBy } from './exchange-abort.ts'
 import type { InnerExchanges } from './inner-exchanges.ts'
 import { createPacer } from './pacer.ts'
-import { type HasRecordId, identifyRecord, type Recorded, setRecorded } from './phases.ts'
+import {
+  type HasRecordId,
+  identifyRecord,
+  type Received,
+  type Recorded,
+  setRecorded,
+  setServices,
+} from './phases.ts'
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record/record.ts'
 import { isEventful } from './record/record-audit.ts'
@@ -44,15 +51,18 @@ export function createPipeline(
     room: reader.messages,
     runSliced: pacer.run,
   }
+  const services: ExchangeServices = {
+    assignRecord: ports.refusals.assign,
+    afterRecord: ports.journal.afterWrite,
+    inner,
+  }
   return handle
 
-  async function handle(exchange: Exchange): Promise<Recorded> {
+  async function handle(arrived: Exchange): Promise<Recorded> {
     let recorded: Recorded
+    const exchange = setServices(arrived, services)
     const unregister = ports.live.add(exchange)
     const isOver = ports.events.accepted(exchange)
-    exchange.assignRecord = ports.refusals.assign
-    exchange.afterRecord = ports.journal.afterWrite
-    exchange.inner = inner
     try {
       const result = run(exchange)
       if (result instanceof Promise) await result
@@ -71,7 +81,7 @@ export function createPipeline(
   }
 }
 
-function endFailed(exchange: Exchange, error: unknown): void {
+function endFailed(exchange: Received, error: unknown): void {
   const { abort, outcome, reply } = exchange
   const kill = killedBy(exchange)
   if (reply.isStarted) outcome.note ??= 'cut'
@@ -83,7 +93,7 @@ function endFailed(exchange: Exchange, error: unknown): void {
 }
 
 /** Records the result of an exchange: in its own record, which closes its intent, or in an aggregate record. */
-function recordResult(exchange: Exchange, ports: PipelinePorts): Recorded {
+function recordResult(exchange: Received, ports: PipelinePorts): Recorded {
   const kill = killedBy(exchange)
   if (kill !== null && exchange.outcome.denyReason === null) {
     exchange.outcome.note = 'aborted by a kill switch'

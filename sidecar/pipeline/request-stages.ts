@@ -10,6 +10,7 @@ import {
   type Evaluated,
   type Identified,
   isSystem,
+  type Received,
   type SystemCleared,
   type SystemDecided,
 } from './phases.ts'
@@ -52,7 +53,7 @@ export function createRequestStages({
   pacer,
   reader,
   concurrency,
-}: RequestStagesDeps): (exchange: Exchange) => Eventual<Exchange> {
+}: RequestStagesDeps): (exchange: Received) => Eventual<Exchange> {
   const inflateBudget = createInflateBudget(ports.clock.monotonicMs)
   const killGuard = createKillGuard(ports, reader)
   const evaluation = createEvaluations({

@@ -31,14 +31,14 @@ export function createAnswer(deps: Deps): Stage<Routed, Routed> {
 }
 
 async function answerAgent(exchange: Unowned, { ports, pacer, reader }: Deps): Promise<'responded'> {
-  const { snapshot, agent, outcome, reply } = exchange
+  const { snapshot, agent, outcome, reply, services } = exchange
   const { status, body } = await answerOf(exchange, reader, {
     snapshot,
     agent,
     ports,
     runSliced: (work) => pacer.run(exchange, work),
   })
-  exchange.assignRecord?.(exchange)
+  services.assignRecord(exchange)
   outcome.status = status
   const headers = [
     'Content-Type',
@@ -48,7 +48,7 @@ async function answerAgent(exchange: Unowned, { ports, pacer, reader }: Deps): P
     HEADERS.requestId,
     exchange.id,
   ]
-  reply.send(status, headers, body === undefined ? '' : JSON.stringify(body), exchange.afterRecord)
+  reply.send(status, headers, body === undefined ? '' : JSON.stringify(body), services.afterRecord)
   return 'responded'
 }
 

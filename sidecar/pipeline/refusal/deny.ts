@@ -1,12 +1,12 @@
 import type { Decision } from '../../../core/decision/decision.ts'
 import { primaryType } from '../classification/primary-action.ts'
-import type { Exchange } from '../exchange.ts'
 import type { DenyReason } from '../outcome.ts'
+import type { Received } from '../phases.ts'
 import { refuse } from './refuse.ts'
 
 /** Sends a denial (403) with the decision and the ids of its rules. */
 export function deny(
-  exchange: Exchange,
+  exchange: Received,
   decision: Decision,
   reason: DenyReason = reasonOf(decision),
 ): 'responded' {

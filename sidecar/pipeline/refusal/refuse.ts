@@ -3,8 +3,8 @@ import { ChaperoneError, ERRORS, type ErrorCode, errorBody } from '../../../core
 import type { Refusal } from '../../../core/request/canonical.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { HEADERS } from '../../../core/wire/limits.ts'
-import type { Exchange } from '../exchange.ts'
 import type { DenyReason } from '../outcome.ts'
+import type { Received } from '../phases.ts'
 import { shownRefusal } from './brief-refusal.ts'
 import { shapeRefusal } from './refusal-shape.ts'
 
@@ -32,18 +32,18 @@ export type Refused = {
  * Sends a refusal and sets the outcome for the record. All refusals of the pipeline are sent by this function. Sends
  * nothing when a response has started.
  */
-export function refuse(exchange: Exchange, refused: Refused): 'responded' {
-  const { outcome, reply } = exchange
+export function refuse(exchange: Received, refused: Refused): 'responded' {
+  const { outcome, reply, services } = exchange
   if (reply.isStarted) return 'responded'
   outcome.denyReason = refused.reason
   outcome.errorCode = refused.code
   outcome.reason = refused.detail
-  exchange.assignRecord?.(exchange)
+  services.assignRecord(exchange)
   const shown = shownRefusal(exchange, refused)
   const answer = shapeRefusal(exchange, shown, bodyOf(exchange, shown))
   outcome.status = recordedStatus(exchange, refused, answer.status)
   const headers = headersOf(exchange, shown, answer.contentType)
-  reply.send(answer.status, headers, answer.body, exchange.afterRecord)
+  reply.send(answer.status, headers, answer.body, services.afterRecord)
   return 'responded'
 }
 
@@ -51,27 +51,27 @@ export function refuse(exchange: Exchange, refused: Refused): 'responded' {
  * Returns the status for the record. In an open event stream, which has status 200, a failure that is not a denial is
  * recorded with its own status, because an execution with status 200 counts as done.
  */
-function recordedStatus({ reply }: Exchange, { code, reason }: Refused, sent: number): number {
+function recordedStatus({ reply }: Received, { code, reason }: Refused, sent: number): number {
   return reply.events !== undefined && reason === null ? ERRORS[code].status : sent
 }
 
 /** Refuses a request that the gateway cannot read or serve: 400, 405, 413, 415, 421, 426 or 431. */
 export function refuseReading(
-  exchange: Exchange,
+  exchange: Received,
   { code, detail, brief }: Omit<Refusal, 'kind'>,
 ): 'responded' {
   const short = brief === undefined ? {} : { brief }
   return refuse(exchange, { code, reason: 'ambiguous', detail, ...short, extra: { detail } })
 }
 
-export function refuseKilled(exchange: Exchange, entry: KillEntry): 'responded' {
+export function refuseKilled(exchange: Received, entry: KillEntry): 'responded' {
   const text = killReason(entry)
   const extra = { decision: 'deny', reason: text, scope: entry.scope }
   return refuse(exchange, { code: 'kill_switch', reason: 'kill_switch', detail: text, error: text, extra })
 }
 
 /** Answers an exception: a ChaperoneError with its own code, any other error with 500. The request is not forwarded. */
-export function refuseFailure(exchange: Exchange, error: unknown): 'responded' {
+export function refuseFailure(exchange: Received, error: unknown): 'responded' {
   const failure = error instanceof ChaperoneError ? error : new ChaperoneError('internal', { cause: error })
   const { code, options } = failure
   const type = options.extra?.['error_type']
@@ -119,7 +119,7 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set([
 const DEFAULT_RETRY_S = 1
 
 /** Returns the error body. No Error is created, because its stack trace would be most of the cost and is never read. */
-function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
+function bodyOf(exchange: Received, refused: Refused): Record<string, unknown> {
   const { code, error } = refused
   const detail = messageOf(exchange, refused)
   const retryAfterS = retryAfter(refused)
@@ -149,14 +149,14 @@ const FINAL: ReadonlySet<ErrorCode> = new Set(['denied', 'approval_denied'])
  * Returns the message of the error body: the reason, the advice, and the id by which the owner of the agent finds the
  * request. A language model may read the message.
  */
-function messageOf({ id, recordId }: Exchange, { code, detail, reference }: Refused): string {
+function messageOf({ id, recordId }: Received, { code, detail, reference }: Refused): string {
   if (FINAL.has(code)) return `${detail} ${ADVICE} (${reference ?? recordId ?? id})`
   return reference === undefined ? detail : `${detail} (${reference})`
 }
 
 const ADVICE = 'Do not retry; ask the owner of this agent.'
 
-function headersOf(exchange: Exchange, refused: Refused, contentType: string): string[] {
+function headersOf(exchange: Received, refused: Refused, contentType: string): string[] {
   const { decision, transport } = exchange
   const verdict = refused.reason === null && decision !== undefined ? decision.verdict : 'deny'
   const headers = ['Content-Type', contentType, HEADERS.requestId, exchange.id, HEADERS.error, refused.code]
@@ -180,7 +180,7 @@ function headersOf(exchange: Exchange, refused: Refused, contentType: string): s
 }
 
 /** Returns the id of the record, or of the aggregate record that counts the refusal. */
-function recordId({ recordId }: Exchange): Readonly<Record<string, string>> {
+function recordId({ recordId }: Received): Readonly<Record<string, string>> {
   return recordId === undefined ? {} : { record_id: recordId }
 }
 
@@ -188,7 +188,7 @@ function recordId({ recordId }: Exchange): Readonly<Record<string, string>> {
  * Returns the field `explain`: the ids of the rules, and the page of the dashboard with manifest, rule and remedy. The text
  * of the rules is not included, because only users need it and a model would read it on every refusal.
  */
-function explanation({ recordId }: Exchange, { ruleIds }: Refused): Readonly<Record<string, string>> {
+function explanation({ recordId }: Received, { ruleIds }: Refused): Readonly<Record<string, string>> {
   if (ruleIds === undefined) return {}
   const page = recordId === undefined ? [] : [`dashboard /#/traffic?record=${recordId}`]
   return { explain: [...ruleIds, ...page].join(', ') }

@@ -4,7 +4,7 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyReader } from '../body/body-reader.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Identified, Read, Routed } from '../phases.ts'
+import type { Identified, Read, Received, Routed } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseKilled } from '../refusal/refuse.ts'
 import type { Eventual, Stage, StageResult } from '../stage.ts'
@@ -61,7 +61,7 @@ export function createGuards(ports: PipelinePorts, concurrency: Concurrency): St
 }
 
 /** Refuses a request because the control plane was lost for longer than the `failurePolicy` of the Gateway allows. */
-export function refuseLost(exchange: Exchange): 'responded' {
+export function refuseLost(exchange: Received): 'responded' {
   const detail =
     'The gateway has had no connection to the control plane for longer than failurePolicy allows for this action. Try again when the control plane is reachable.'
   return refuse(exchange, { code: 'lease_expired', reason: 'not_ready', detail })

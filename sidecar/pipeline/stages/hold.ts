@@ -11,12 +11,11 @@ import type { BodyReader } from '../body/body-reader.ts'
 import { tooLongToHold } from '../body/too-large.ts'
 import { judgeUnread, staysUnread } from '../body/unread-body.ts'
 import { primaryType } from '../classification/primary-action.ts'
-import type { Exchange } from '../exchange.ts'
 import { abortReason } from '../exchange-abort.ts'
 import { refuseExpired } from '../minted-secret.ts'
 import { prepareToken, sendProblem } from '../narrowed-token.ts'
 import type { Pacer } from '../pacer.ts'
-import type { Decided, Evaluated } from '../phases.ts'
+import type { Decided, Evaluated, Received } from '../phases.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
 import { replyWithEvents } from '../response/held-events.ts'
@@ -127,7 +126,7 @@ async function holdOnce(
  * Refuses a request because its approved state changed. The approval is spent, so it does not apply again when the old
  * state returns.
  */
-function refuseVoid(exchange: Exchange, approvalId: string, changed: string): 'responded' {
+function refuseVoid(exchange: Received, approvalId: string, changed: string): 'responded' {
   const detail = `${changed} The approval is void, and nothing was sent. Send the request again to request approval of the present state.`
   const extra = {
     approval_id: approvalId,
@@ -168,7 +167,7 @@ async function readWhole(
   return isOpaque ? exchange : nameAnew(exchange, evaluate)
 }
 
-async function goesOn({ raw, body }: Exchange): Promise<boolean> {
+async function goesOn({ raw, body }: Received): Promise<boolean> {
   return isGrpc(raw.rawHeaders) && !(await body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))
 }
 
@@ -196,7 +195,7 @@ async function ask(exchange: Decided, ports: PipelinePorts, card: HoldBody): Pro
   }
 }
 
-function refuseRestless(exchange: Exchange): 'responded' {
+function refuseRestless(exchange: Received): 'responded' {
   const detail =
     'The rules for this request changed repeatedly while the request was held. Send the request again.'
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
@@ -206,7 +205,7 @@ function refuseRestless(exchange: Exchange): 'responded' {
  * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so that the record
  * says HOLD and not DENY.
  */
-function refuseDeferred(exchange: Exchange, approvalId: string): 'responded' {
+function refuseDeferred(exchange: Received, approvalId: string): 'responded' {
   const detail = `Approval ${approvalId} is pending. Execute the action again once it is approved.`
   const action_type = primaryType(exchange)
   const extra = { approval_id: approvalId, decision: 'require_approval', action_type, reason: detail }
@@ -215,7 +214,7 @@ function refuseDeferred(exchange: Exchange, approvalId: string): 'responded' {
 
 type Unapproved = Exclude<HoldOutcome, { kind: 'approved' }>
 
-function refuseUnapproved(exchange: Exchange, outcome: Unapproved): 'responded' {
+function refuseUnapproved(exchange: Received, outcome: Unapproved): 'responded' {
   if (outcome.kind === 'aborted') throw abortReason(exchange.abort.signal)
   if (outcome.kind === 'deferred') return refuseDeferred(exchange, outcome.approvalId)
   if (outcome.kind === 'unavailable') return refuseUnavailable(exchange, outcome)
@@ -245,7 +244,7 @@ function refuseUnapproved(exchange: Exchange, outcome: Unapproved): 'responded' 
 }
 
 function refuseUnavailable(
-  exchange: Exchange,
+  exchange: Received,
   { approvalId, note }: { readonly approvalId: string; readonly note: string },
 ): 'responded' {
   const detail = `${note} The approval is not spent and releases one request: send the request again to use it.`

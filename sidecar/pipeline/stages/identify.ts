@@ -1,14 +1,13 @@
 import { identify } from '../../identity.ts'
 import type { Credentials } from '../credentials.ts'
-import type { Exchange } from '../exchange.ts'
-import { type Identified, type Read, setAgent, setSnapshot } from '../phases.ts'
+import { type Identified, type Read, type Received, setAgent, setSnapshot } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
 import type { Stage, StageResult } from '../stage.ts'
 import { bindConnector } from './normalise.ts'
 
 /** Creates the stage that loads the snapshot for the request and identifies its agent. */
-export function createIdentify(ports: PipelinePorts): Stage<Exchange, Identified> {
+export function createIdentify(ports: PipelinePorts): Stage<Received, Identified> {
   return {
     name: 'identify',
     isQuick: true,
@@ -26,7 +25,7 @@ export function createIdentify(ports: PipelinePorts): Stage<Exchange, Identified
 }
 
 /** Refuses a malformed or oversized request head, for any agent. Returns null for other requests. */
-function refuseMalformed(exchange: Exchange): 'responded' | null {
+function refuseMalformed(exchange: Received): 'responded' | null {
   const { malformed, agent } = exchange
   if (malformed === undefined) return null
   if (malformed.code === 'not_ready') return refuse(exchange, { ...malformed, reason: 'not_ready' })
@@ -64,13 +63,13 @@ function checkStatus<Phase extends Identified>(exchange: Phase): StageResult<Pha
   return refuse(exchange, { code: 'denied', reason: 'agent', detail, error: `agent ${agent.status}`, extra })
 }
 
-function refuseNotReady(exchange: Exchange): 'responded' {
+function refuseNotReady(exchange: Received): 'responded' {
   const detail =
     'The gateway has not received its configuration from the control plane yet. Try again in a moment.'
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
 }
 
-function refuseUnknown(exchange: Exchange): 'responded' {
+function refuseUnknown(exchange: Received): 'responded' {
   if (exchange.credentials.kind === 'port') {
     const detail = `Agent "${exchange.credentials.agent}" is not registered. Register the agent again.`
     return refuse(exchange, { code: 'denied', reason: 'agent', detail, error: 'agent unknown' })

@@ -4,8 +4,7 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyReader } from '../body/body-reader.ts'
 import { decideProvisional } from '../classification/exchange-decision.ts'
 import type { ProvisionalClassification } from '../classification/provisional-classification.ts'
-import type { Exchange } from '../exchange.ts'
-import type { Decided, Evaluated } from '../phases.ts'
+import type { Decided, Evaluated, Received } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 import type { Stage, StageResult } from '../stage.ts'
@@ -43,7 +42,7 @@ async function judge(
   return wrong === null ? exchange : refuseReading(exchange, wrong)
 }
 
-function refuseLong(exchange: Exchange): 'responded' {
+function refuseLong(exchange: Received): 'responded' {
   const detail = `The body of this request may replace its method, so the gateway must read the body, which may have at most ${MAX_READ} bytes. Send a file with the Content-Type of the file.`
   return refuseReading(exchange, { code: 'body_too_large', detail })
 }

@@ -1,10 +1,10 @@
 import { decideUnowned, plainDecision } from '../../../core/decision/egress.ts'
 import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
-import type { Exchange } from '../exchange.ts'
 import {
   type Governed,
   type Read,
   type ReadUnowned,
+  type Received,
   type Routed,
   setDecision,
   startEvaluation,
@@ -56,7 +56,7 @@ function checkTunnel(exchange: Governed): StageResult<Governed> {
   return exchange.kind === 'tunnel' && tlsMode !== 'passthrough' ? refuseStale(exchange) : exchange
 }
 
-function refuseStale(exchange: Exchange): 'responded' {
+function refuseStale(exchange: Received): 'responded' {
   const detail = 'The rules for this host changed while the connection was open. Connect again.'
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
 }

@@ -3,10 +3,10 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { plainDecision } from '../../../core/decision/egress.ts'
 import type { BodyReader } from '../body/body-reader.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
-import type { Exchange } from '../exchange.ts'
 import {
   type HasDecision,
   type HasSnapshot,
+  type Received,
   type SystemDecided,
   type SystemExchange,
   type SystemRead,
@@ -87,7 +87,7 @@ function hasNoCredential(connector: BoundConnector): boolean {
 }
 
 /** Reports whether the order may send the request. A credential test may only send a read. */
-function isAllowedBy({ kind }: SystemOrder, { actions = [] }: Exchange): boolean {
+function isAllowedBy({ kind }: SystemOrder, { actions = [] }: Received): boolean {
   return kind === 'cancel' || (actions.length > 0 && actions.every(({ effect }) => effect === 'read'))
 }
 
@@ -106,6 +106,6 @@ function reasonOf(order: SystemOrder): string {
     : 'A user tests the credential of the connector.'
 }
 
-function refuseSystem(exchange: Exchange, detail: string): 'responded' {
+function refuseSystem(exchange: Received, detail: string): 'responded' {
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
 }

@@ -85,10 +85,10 @@ type Messages = { readonly protocol: MessageProtocol; readonly inner: InnerExcha
 type JoiningMessages = Messages & { readonly head: string }
 
 /** Returns the protocol by which the messages of this WebSocket are read; null when its bytes are forwarded unread. */
-function messagesOf({ connector: bound, request, inner }: Answered): Messages | null {
-  if (bound === undefined || inner === undefined) return null
+function messagesOf({ connector: bound, request, services }: Answered): Messages | null {
+  if (bound === undefined) return null
   const { messages: protocol } = bound.connector
-  return protocol !== undefined && readsMessages(bound, request) ? { protocol, inner } : null
+  return protocol !== undefined && readsMessages(bound, request) ? { protocol, inner: services.inner } : null
 }
 
 function noteEnd({ outcome }: Answered, how: SpliceEnd): void {

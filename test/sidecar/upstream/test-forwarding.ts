@@ -9,6 +9,7 @@ import {
   setIntent,
   setOutbound,
   setRequest,
+  setServices,
   setSnapshot,
 } from '../../../sidecar/pipeline/phases.ts'
 import type { ResponseStage } from '../../../sidecar/pipeline/response/response-stage.ts'
@@ -58,7 +59,12 @@ const READ = canonicalise({
 function journaled(exchange: Exchange): Journaled {
   const agent = SNAPSHOT.agentsByName.get('builder')
   if (agent === undefined || isRefusal(READ)) throw new Error('the fixture is invalid')
-  const identified = setAgent(setSnapshot(exchange, SNAPSHOT), agent)
+  const received = setServices(exchange, {
+    assignRecord: () => undefined,
+    afterRecord: (send) => send(),
+    inner: null as never,
+  })
+  const identified = setAgent(setSnapshot(received, SNAPSHOT), agent)
   const read = setRequest(identified, { ...READ, isUpgrade: exchange.kind === 'upgrade' })
   setConnector(read, undefined, { request: read.read, losesOther: false })
   const { rawHeaders, target } = exchange.raw
