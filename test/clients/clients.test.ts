@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { hasCommand } from '../support/has-command.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { INSTALL_TIMEOUT_MS } from '../support/package-cache.ts'
 import { IS_FULL } from '../support/proof.ts'
 import { pythonEnvironment } from '../support/python-environment.ts'
 import type { Seen } from '../support/recorder.ts'
@@ -122,7 +123,7 @@ beforeAll(async () => {
   makeRepository()
   vendors = await startVendors({ gitRoot: join(folder, 'git') })
   laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
-})
+}, INSTALL_TIMEOUT_MS)
 
 afterAll(async () => {
   await laptop?.stop()

@@ -9,6 +9,7 @@ import { cliProgram } from '../support/cli-program.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { NODE_VERSIONS, nodeProgram, npmPackages } from '../support/node-environment.ts'
+import { INSTALL_TIMEOUT_MS } from '../support/package-cache.ts'
 import { IS_FULL, size } from '../support/proof.ts'
 import { type Recorder, replyJson, startRecorder } from '../support/recorder.ts'
 import type { CommandResult } from '../support/run-command.ts'
@@ -82,7 +83,7 @@ afterAll(async () => {
   await upstream?.close()
   await vendors?.recorder.close()
   rmSync(folder, { recursive: true, force: true })
-})
+}, INSTALL_TIMEOUT_MS)
 
 const run = (command: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> =>
   laptop.cli(['run', '--', ...command], { env })

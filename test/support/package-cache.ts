@@ -9,3 +9,9 @@ export const PACKAGE_CACHE = join(
   process.getuid?.() === 0 ? '/var/cache' : (process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')),
   'chaperone-tests',
 )
+
+/**
+ * Time limit in milliseconds of a hook that installs packages or compiles Go. On a new machine it downloads, and compiles the
+ * standard library of Go, which took more than three minutes beside other work.
+ */
+export const INSTALL_TIMEOUT_MS = 600_000

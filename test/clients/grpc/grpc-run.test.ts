@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
+import { INSTALL_TIMEOUT_MS } from '../../support/package-cache.ts'
 import { pythonEnvironment } from '../../support/python-environment.ts'
 import { createTestCa } from '../../support/test-ca.ts'
 import { type NotesServer, pathOf, startNotes } from './notes.ts'
@@ -34,7 +35,7 @@ beforeAll(async () => {
     database: 'worker',
     manifests: { 'notes.yaml': manifests(notes.port, ca.cert) },
   })
-})
+}, INSTALL_TIMEOUT_MS)
 
 afterAll(async () => {
   await laptop?.stop()
