@@ -148,7 +148,10 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const registries = { peerRegistry, processRegistry }
   const sharedAgents: SharedAgentsBroadcaster = createSharedAgentsBroadcaster({ ...registries, clock })
   const manifests = createSectionBroadcaster({ ...base, clock: steady, onReloaded: kill.resend })
-  const verdicts = createVerdictBroadcaster({ db, peerRegistry })
+  const verdicts = createVerdictBroadcaster({
+    ...{ db, peerRegistry, clock },
+    onFailed: (error) => log.error({ err: error }, 'verdicts could not be read'),
+  })
   const mailbox = createReplicaMailbox({
     db,
     peerRegistry,
@@ -169,7 +172,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const watch = await watchChanges({
     ...{ db, log, refreshConfiguration: manifests.refresh, refreshKill: kill.refresh },
     ...{ refreshVerdicts: verdicts.refresh, refreshProcesses: processRegistry.refresh },
-    onProcesses: processRegistry.changed,
+    ...{ onProcesses: processRegistry.changed, onVerdict: verdicts.changed },
     ...{ refreshMailbox: mailbox.refresh, refreshPods: sessions.refresh, onMailbox: mailbox.receive },
   })
   const beats = setInterval(manifests.beat, beatMs)
@@ -199,6 +202,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
       sessions[Symbol.dispose]()
       await watch[Symbol.asyncDispose]()
       sharedAgents[Symbol.dispose]()
+      verdicts[Symbol.dispose]()
       await processRegistry[Symbol.asyncDispose]()
       orders.close()
       endAll(peerRegistry)

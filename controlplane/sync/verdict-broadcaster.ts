@@ -1,14 +1,18 @@
+import type { Clock } from '../../core/state/clock.ts'
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import type { Db } from '../db/query.ts'
 import { type AnsweredHold, listAnsweredHolds } from '../features/approvals/answered-hold-store.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
 import { createSerial } from './serial.ts'
+import { createThrottle } from './throttle.ts'
 
 /** Sends verdicts of approvers to the gateways that hold the requests. */
-export type VerdictBroadcaster = {
+export type VerdictBroadcaster = Disposable & {
   /** Sends the verdicts of the last 30 s to every process of their gateway, each verdict once. */
   refresh(): Promise<void>
+  /** Calls `refresh` soon: at once for a single verdict, at most every `MAX_PAUSE_MS` in a storm of verdicts. */
+  changed(): void
   /**
    * Sends the verdicts of the last ten minutes to a process that has connected. The process ignores verdicts for
    * requests that it does not hold.
@@ -18,28 +22,39 @@ export type VerdictBroadcaster = {
 
 const RELAY_WINDOW_S = 30
 const GREET_WINDOW_S = 600
+const MAX_PAUSE_MS = 20
 
-export function createVerdictBroadcaster({
-  db,
-  peerRegistry,
-}: {
-  db: Db
-  peerRegistry: PeerRegistry
-}): VerdictBroadcaster {
+export type VerdictBroadcasterDeps = {
+  readonly db: Db
+  readonly peerRegistry: PeerRegistry
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly onFailed: (error: unknown) => void
+}
+
+export function createVerdictBroadcaster(deps: VerdictBroadcasterDeps): VerdictBroadcaster {
+  const { db, peerRegistry, clock, onFailed } = deps
   let sent = new Set<string>()
+  const refresh = createSerial(async () => {
+    const answered = await listAnsweredHolds(db, { withinS: RELAY_WINDOW_S })
+    for (const hold of answered.filter((one) => !sent.has(keyOf(one)))) {
+      for (const peer of peerRegistry.of(hold.gatewayId))
+        if (isFor(hold, peer)) peer.send(verdictMessage(hold))
+    }
+    sent = new Set(answered.map(keyOf))
+  })
+  const throttle = createThrottle({
+    work: () => refresh().catch(onFailed),
+    clock,
+    maxPauseMs: MAX_PAUSE_MS,
+  })
   return {
-    refresh: createSerial(async () => {
-      const answered = await listAnsweredHolds(db, { withinS: RELAY_WINDOW_S })
-      for (const hold of answered.filter((one) => !sent.has(keyOf(one)))) {
-        for (const peer of peerRegistry.of(hold.gatewayId))
-          if (isFor(hold, peer)) peer.send(verdictMessage(hold))
-      }
-      sent = new Set(answered.map(keyOf))
-    }),
+    refresh,
+    changed: throttle.request,
     async greet(peer) {
       const answered = await listAnsweredHolds(db, { withinS: GREET_WINDOW_S, gatewayId: peer.gatewayId })
       for (const hold of answered) if (isFor(hold, peer)) peer.send(verdictMessage(hold))
     },
+    [Symbol.dispose]: throttle[Symbol.dispose],
   }
 }
 

@@ -27,16 +27,15 @@ import {
   pendingDetails,
   requiredOf,
 } from './hold-input.ts'
-import { shareKillLock } from './kill-cancellation-store.ts'
 import { killOfHold } from './killed-holds.ts'
-import { expireOverdue } from './overdue-store.ts'
+import { lockForHold } from './opening-lock-store.ts'
 import type { ApprovalRow } from './rows.ts'
-import { findPendingHold, findUnspentHold, insertApproval, lockAgentApprovals } from './store.ts'
+import { findCoveringHold, insertApproval } from './store.ts'
 import {
   addWaitingRequest,
   countAccessRequests,
   countPendingHolds,
-  expireAbandoned,
+  expireForHold,
 } from './waiting-request-store.ts'
 
 /**
@@ -45,28 +44,23 @@ import {
  */
 export async function openHold(q: Query, given: HoldInput): Promise<HoldReply> {
   const { owner, body, orgId } = given
-  await shareKillLock(q)
+  await refuseForeignAgent(q, given)
+  await lockForHold(q, orgId, body.agent)
   const input = { ...given, instance: await instanceOf(q, owner.podUid) }
-  await refuseForeignAgent(q, input)
   await refuseKilled(q, input)
-  await lockAgentApprovals(q, orgId, body.agent)
   const binding = bindingOf({ ...owner, instance: input.instance }, body.binding)
   const executed = await holdOfExecution(q, input, binding)
   if (executed !== undefined) return executed
   const key = { gatewayId: owner.gatewayId, binding, agent: body.agent }
-  const pending = await findPendingHold(q, key)
-  if (pending !== undefined) {
-    return { outcome: 'joined', approval: approvalCard(await addWaitingRequest(q, pending.id, body.asker)) }
+  const earlier = await findCoveringHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
+  if (earlier?.status === 'pending') {
+    return { outcome: 'joined', approval: approvalCard(await addWaitingRequest(q, earlier.id, body.asker)) }
   }
-  const unspent = await findUnspentHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
-  if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
+  if (earlier !== undefined) return { outcome: 'approved', approval: approvalCard(earlier) }
   await refuseForeignAction(q, body)
   await refuseManyAccessRequests(q, input)
   const granted = await releaseByGrant(q, input, binding)
   if (granted !== undefined) return { outcome: 'approved', approval: approvalCard(granted) }
-  // A unique index permits only one pending hold per agent and binding (hash of the request). An overdue hold is still
-  // stored as pending and would block the insert, so overdue holds are expired first.
-  await appendExpired(q, await expireOverdue(q), input.onEnded)
   return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
 }
 
@@ -139,10 +133,11 @@ async function create(q: Query, input: IdentifiedHold, binding: string): Promise
       retryAfterS: 30,
     })
   }
-  // `countPendingHolds` excludes abandoned holds. Without this second limit, an agent could open any number of holds by
-  // disconnecting.
-  const left = { orgId, agent: body.agent, limit: limits.maxPendingPerAgent }
-  await appendExpired(q, await expireAbandoned(q, left), input.onEnded)
+  // A unique index permits only one pending hold per agent and binding (hash of the request), and an overdue hold is
+  // still stored as pending. `countPendingHolds` excludes abandoned holds. Without a limit of their own, an agent could
+  // open any number of holds by disconnecting.
+  const key = { orgId, agent: body.agent, binding, limit: limits.maxPendingPerAgent }
+  await appendExpired(q, await expireForHold(q, key), input.onEnded)
   const row = await insertApproval(q, {
     orgId,
     kind: 'hold',

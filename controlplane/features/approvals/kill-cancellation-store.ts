@@ -1,25 +1,7 @@
 import type { Query } from '../../db/query.ts'
+import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
+import { excludeOpening } from './opening-lock-store.ts'
 import type { ApprovalRow } from './rows.ts'
-import { notifyAnswer } from './store.ts'
-
-const LOCK = "hashtextextended('approvals and stops', 0)"
-
-/**
- * Takes a shared advisory lock until the transaction ends. Transactions that open or join an approval take the lock
- * before they read the kill switches. A concurrent activation of a kill switch is then either read by this transaction,
- * or cancels the approval that this transaction stored.
- */
-export async function shareKillLock(q: Query): Promise<void> {
-  await q.query(`select pg_advisory_xact_lock_shared(${LOCK})`, [])
-}
-
-/**
- * Takes the exclusive advisory lock, which waits for the end of all transactions that open or join approvals.
- * Transactions that take the shared lock later read the new kill switch.
- */
-async function excludeOpening(q: Query): Promise<void> {
-  await q.query(`select pg_advisory_xact_lock(${LOCK})`, [])
-}
 
 /** An approval that an approver can still answer, or that an agent can still use. */
 export type UsableApproval = Pick<
@@ -74,5 +56,5 @@ export async function cancelApprovals(
   )
   const [first] = rows
   // One message suffices, because each receiver reads all ended holds from the database.
-  if (first !== undefined) await notifyAnswer(q, first)
+  if (first !== undefined) await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, first.id])
 }

@@ -1,17 +1,16 @@
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
-import { APPROVAL_COLUMNS, type ApprovalRow } from './rows.ts'
-import { notifyAnswer } from './store.ts'
+import type { ApprovalRow } from './rows.ts'
+import { ENDED_COLUMNS } from './store.ts'
 
 /** Expires overdue approvals, at most 200 per call. Skips rows that another replica has locked. */
 export async function expireOverdue(q: Query): Promise<readonly ApprovalRow[]> {
   const { rows } = await q.query<ApprovalRow>(
     `update approvals set status = 'expired', responded_at = clock_timestamp() where id in (
        select id from approvals where status = 'pending' and expires_at <= clock_timestamp()
-       order by expires_at limit 200 for update skip locked) returning ${APPROVAL_COLUMNS}`,
+       order by expires_at limit 200 for update skip locked) returning ${ENDED_COLUMNS}`,
     [],
   )
-  for (const row of rows) await notifyAnswer(q, row)
   return rows
 }
 

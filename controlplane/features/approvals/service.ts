@@ -22,8 +22,8 @@ import { listGrantObjects } from './grants/grant-objects.ts'
 import { findGrants, type GrantQuestion, type GrantRow, getGrant, listGrants } from './grants/store.ts'
 import type { HoldOwner } from './hold-input.ts'
 import { bindingOf, instanceOf, openHold } from './holds.ts'
-import { shareKillLock } from './kill-cancellation-store.ts'
 import { type ApprovalFilter, listApprovals } from './list-store.ts'
+import { shareOpeningLock } from './opening-lock-store.ts'
 import type { ApprovalRow } from './rows.ts'
 import { getApproval } from './rows.ts'
 import { type ApprovalInput, insertApproval, spendHold } from './store.ts'
@@ -133,16 +133,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return reply
     },
     async spend(holder, id, binding) {
-      const { gatewayId } = holder
-      await statusOfHold(db, holder, id)
-      const key = {
-        id,
-        gatewayId,
-        binding: await bindingOfHolder(db, holder, binding),
-        windowS: LIMITS.approvedRetryWindowS,
-      }
-      const spent = await spendHold(db, key)
-      return { spent, status: await statusOfHold(db, holder, id) }
+      const { gatewayId, agent } = holder
+      const bound = await bindingOfHolder(db, holder, binding)
+      const windowS = LIMITS.approvedRetryWindowS
+      const spent = await spendHold(db, { id, gatewayId, agent, binding: bound, windowS })
+      return { spent, status: spent ? 'approved' : await statusOfHold(db, holder, id) }
     },
     async leave(holder, id, { binding, asker }) {
       const { gatewayId } = holder
@@ -217,5 +212,5 @@ export async function cancelApproval(q: Query, id: string, agent: string): Promi
  * kill switch at the same time is then either read by this transaction, or cancels the approval that it opens.
  */
 export function lockForOpening(q: Query): Promise<void> {
-  return shareKillLock(q)
+  return shareOpeningLock(q)
 }

@@ -11,11 +11,6 @@ export type ApprovalInput = Pick<
   'orgId' | 'kind' | 'gatewayId' | 'agent' | 'actId' | 'binding' | 'card' | 'requiredGroups'
 > & { readonly timeoutS: number; readonly asker?: string | undefined }
 
-/** Serialises the transactions that open approvals for one agent. The lock is held until the transaction ends. */
-export async function lockAgentApprovals(q: Query, orgId: string, agent: string): Promise<void> {
-  await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`approvals ${orgId} ${agent}`])
-}
-
 /**
  * Inserts the approval. The time to its expiry begins with this statement and not with the transaction, which may have
  * waited for locks.
@@ -81,37 +76,31 @@ export async function insertApprovedHold(
 }
 
 /**
+ * Columns that a statement returns for approvals that it ends. Reading them notifies the replicas at commit, and each
+ * replica then notifies its gateways.
+ */
+export const ENDED_COLUMNS = `${APPROVAL_COLUMNS}, pg_notify('${SYNC_CHANNEL}', id) as "isNotified"`
+
+/**
  * Key of a hold. The gateway process computes the binding (hash of the request), so the key also contains the agent: a
  * sidecar must not use a hold of another agent of its Gateway.
  */
 export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
 
-/** Returns the pending hold of exactly this request. Ignores overdue holds. */
-export async function findPendingHold(
-  q: Query,
-  { gatewayId, binding, agent }: HoldKey,
-): Promise<ApprovalRow | undefined> {
-  const { rows } = await q.query<ApprovalRow>(
-    `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and status = 'pending' and gateway_id = $1 and binding = $2
-       and agent = $3 and expires_at > clock_timestamp()`,
-    [gatewayId, binding, agent],
-  )
-  return rows[0]
-}
-
 /**
- * Returns an unused approval of exactly this request, given at most `windowS` seconds ago. The approvers must still
- * have the right to answer.
+ * Returns the hold that covers exactly this request: the pending one, otherwise an unused approval that was given at
+ * most `windowS` seconds ago and whose approvers still have the right to answer. Ignores overdue holds.
  */
-export async function findUnspentHold(
+export async function findCoveringHold(
   q: Query,
   key: HoldKey & { readonly windowS: number },
 ): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
-    `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and status = 'approved' and gateway_id = $1 and binding = $2
-       and agent = $3 and spent_at is null and responded_at > clock_timestamp() - make_interval(secs => $4)
-       and ${ALL_ANSWERS_COUNT}
-     order by created_at desc limit 1`,
+    `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and gateway_id = $1 and binding = $2 and agent = $3
+       and (status = 'pending' and expires_at > clock_timestamp()
+         or status = 'approved' and spent_at is null
+           and responded_at > clock_timestamp() - make_interval(secs => $4) and ${ALL_ANSWERS_COUNT})
+     order by status = 'pending' desc, created_at desc limit 1`,
     [key.gatewayId, key.binding, key.agent, key.windowS],
   )
   return rows[0]
@@ -135,15 +124,18 @@ export async function spendHold(
   key: {
     readonly id: string
     readonly gatewayId: string
+    /** The agent of a sidecar; null for a gateway process that serves several agents. */
+    readonly agent: string | null
     readonly binding: string
     readonly windowS: number
   },
 ): Promise<boolean> {
   const { rowCount } = await q.query(
     `update approvals set spent_at = clock_timestamp()
-     where id = $1 and gateway_id = $2 and binding = $3 and kind = 'hold' and status = 'approved' and spent_at is null
+     where id = $1 and gateway_id = $2 and binding = $3 and ($5::text is null or agent = $5)
+       and kind = 'hold' and status = 'approved' and spent_at is null
        and responded_at > clock_timestamp() - make_interval(secs => $4) and ${ALL_ANSWERS_COUNT}`,
-    [key.id, key.gatewayId, key.binding, key.windowS],
+    [key.id, key.gatewayId, key.binding, key.windowS, key.agent],
   )
   return rowCount === 1
 }
@@ -155,9 +147,4 @@ export async function hasGroupMembers(q: Query, orgId: string, groups: readonly 
     [orgId, groups],
   )
   return onlyRow(rows).found
-}
-
-/** Notifies the replicas at commit. Each replica then notifies its gateways. */
-export async function notifyAnswer(q: Query, row: Pick<ApprovalRow, 'id'>): Promise<void> {
-  await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, row.id])
 }

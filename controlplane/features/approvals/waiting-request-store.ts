@@ -1,7 +1,7 @@
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { APPROVAL_COLUMNS, type ApprovalRow, IS_ABANDONED } from './rows.ts'
-import { type HoldKey, notifyAnswer } from './store.ts'
+import { ENDED_COLUMNS, type HoldKey } from './store.ts'
 
 /**
  * Maximum number of waiting requests stored per approval. The limit is necessary because crashed gateway processes
@@ -40,20 +40,25 @@ export async function removeWaitingRequest(
   )
 }
 
-/** Expires the oldest abandoned holds of an agent, so that fewer than `limit` abandoned holds remain. */
-export async function expireAbandoned(
+/**
+ * Expires the holds of an agent that keep it from opening another one: an overdue hold of the same request, and its
+ * oldest abandoned holds, so that fewer than `limit` abandoned holds remain.
+ */
+export async function expireForHold(
   q: Query,
-  { orgId, agent, limit }: { readonly orgId: string; readonly agent: string; readonly limit: number },
+  key: Omit<HoldKey, 'gatewayId'> & { readonly orgId: string; readonly limit: number },
 ): Promise<readonly ApprovalRow[]> {
   const { rows } = await q.query<ApprovalRow>(
     `update approvals set status = 'expired', responded_at = clock_timestamp(),
        expires_at = least(expires_at, clock_timestamp())
-     where id in (select id from approvals where org_id = $1 and agent = $2 and kind = 'hold' and status = 'pending'
-       and ${IS_ABANDONED} order by created_at desc, id desc offset $3 for update skip locked)
-     returning ${APPROVAL_COLUMNS}`,
-    [orgId, agent, limit - 1],
+     where id = any(
+       array(select id from approvals where binding = $4 and agent = $2 and kind = 'hold' and status = 'pending'
+         and expires_at <= clock_timestamp() for update skip locked)
+       || array(select id from approvals where org_id = $1 and agent = $2 and kind = 'hold' and status = 'pending'
+         and ${IS_ABANDONED} order by created_at desc, id desc offset $3 for update skip locked))
+     returning ${ENDED_COLUMNS}`,
+    [key.orgId, key.agent, key.limit - 1, key.binding],
   )
-  for (const row of rows) await notifyAnswer(q, row)
   return rows
 }
 

@@ -43,10 +43,10 @@ export async function queueChatMessages(q: Query, orgId: string): Promise<void> 
     `insert into outbox (event_id, org_id, kind, order_key, receiver, event, subject_id)
      select 'ntf_' || replace(gen_random_uuid()::text, '-', ''), due.org_id, due.kind, due.id, $2, due.event, due.id
      from (
-       select a.id, a.org_id, 'chat_post' as kind, 'approval.opened' as event from approvals a
+       select a.id, a.org_id, a.created_at, 'chat_post' as kind, 'approval.opened' as event from approvals a
        where a.org_id = $1 and a.status = 'pending' and a.expires_at > clock_timestamp()
        union all
-       select a.id, a.org_id, 'chat_update',
+       select a.id, a.org_id, a.created_at, 'chat_update',
          case when a.status = 'pending' then 'approval.answered' when m.closed_at is null then 'approval.ended'
            else 'approval.cancelled' end
        from chat_messages m join approvals a on a.id = m.approval_id
@@ -57,6 +57,7 @@ export async function queueChatMessages(q: Query, orgId: string): Promise<void> 
          and o.kind in ('chat_post', 'chat_update') and o.event = due.event
          and (o.event <> 'approval.answered' or o.state <> 'delivered'))
        and (select count(*) from settings where org_id = $1 and key in ('chat_bot_token', 'chat_channel_id')) = 2
+     order by due.created_at, due.id
      on conflict do nothing`,
     [orgId, CHAT_RECEIVER],
   )

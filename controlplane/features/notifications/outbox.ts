@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { newId } from '../../crypto/ids.ts'
 import type { Db } from '../../db/query.ts'
 import { createSerial } from '../../sync/serial.ts'
+import { createThrottle } from '../../sync/throttle.ts'
 import { waitAfter } from './back-off.ts'
 import type { Deliver, Delivery } from './delivery.ts'
 import {
@@ -87,9 +88,13 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
     running.set(work, message.receiver)
   }
 
-  function wake(): void {
-    look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
-  }
+  // In a storm of approvals the outbox is read a few times per second, because each read looks at all of them.
+  const throttle = createThrottle({
+    work: () => look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read')),
+    clock: { monotonicMs: () => performance.now() },
+    maxPauseMs: POLL_MS,
+  })
+  const wake = throttle.request
 
   function purge(): void {
     purgeMessages(db, KEEP).catch((error: unknown) => log.error({ err: error }, 'outbox could not be purged'))
@@ -104,6 +109,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
     async [Symbol.asyncDispose]() {
       isStopping = true
       for (const timer of timers) clearInterval(timer)
+      throttle[Symbol.dispose]()
       await ears[Symbol.asyncDispose]()
       const cut = setTimeout(() => stop.abort(), STOP_GRACE_MS)
       await look()

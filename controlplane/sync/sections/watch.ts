@@ -14,6 +14,8 @@ export type WatchDeps = {
   readonly refreshKill: () => Promise<void>
   readonly refreshVerdicts: () => Promise<void>
   readonly refreshProcesses: () => Promise<void>
+  /** Called when a replica stored a verdict. */
+  readonly onVerdict: () => void
   /** Called when another replica reported a change of its processes. */
   readonly onProcesses: () => void
   readonly refreshMailbox: () => Promise<void>
@@ -42,15 +44,16 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   }
   // Handlers by payload. Every payload without a handler is the id of an approval.
   const byPayload = new Map([
-    [KILL_PAYLOAD, deps.refreshKill],
-    [PODS_PAYLOAD, deps.refreshPods],
+    ['', look],
+    [KILL_PAYLOAD, () => run(deps.refreshKill)],
+    [PODS_PAYLOAD, () => run(deps.refreshPods)],
+    [PROCESSES_PAYLOAD, deps.onProcesses],
   ])
   const changes = await db.listen(CHANGES_CHANNEL, () => run(deps.refreshConfiguration))
   const sync = await db.listen(SYNC_CHANNEL, (payload) => {
-    if (payload === '') look()
-    else if (payload === PROCESSES_PAYLOAD) deps.onProcesses()
-    else if (payload.startsWith(MAILBOX_PAYLOAD)) deps.onMailbox(payload.slice(MAILBOX_PAYLOAD.length))
-    else run(byPayload.get(payload) ?? deps.refreshVerdicts)
+    const handle = byPayload.get(payload) ?? deps.onVerdict
+    if (payload.startsWith(MAILBOX_PAYLOAD)) deps.onMailbox(payload.slice(MAILBOX_PAYLOAD.length))
+    else handle()
   })
   const poll = setInterval(look, POLL_MS)
   return {

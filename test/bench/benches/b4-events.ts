@@ -7,21 +7,28 @@ import { eachSubject } from '../support/each.ts'
 import { quantile } from '../support/load.ts'
 import { absolute, compare } from '../support/report.ts'
 
-/** 200 streams x 200 events, one every 50 ms: none lost, none merged, none late. */
+/**
+ * 200 streams x 200 events, one every 50 ms: none lost, none merged, none late. The first round includes the 200 tunnels and
+ * the compilers at work on a process that has just started; a second round shows what an event costs later.
+ */
 export const events: Bench = async (context) => {
   const streams = context.isQuick ? 50 : 200
   const perStream = context.isQuick ? 50 : 200
   const cpu = new Map<string, number>()
+  const later = new Map<string, number>()
   const rows: ReturnType<typeof absolute>[] = []
   const direct = await directDelays(context, { streams, perStream })
   await eachSubject(
     context,
     async (subject) => {
+      const readAll = () =>
+        Promise.all(Array.from({ length: streams }, () => readStream(subject.target, perStream)))
       const before = cpuUs(subject.pid)
-      const seen = await Promise.all(
-        Array.from({ length: streams }, () => readStream(subject.target, perStream)),
-      )
-      cpu.set(subject.name, (cpuUs(subject.pid) - before) / (streams * perStream))
+      const seen = await readAll()
+      const between = cpuUs(subject.pid)
+      cpu.set(subject.name, (between - before) / (streams * perStream))
+      await readAll()
+      later.set(subject.name, (cpuUs(subject.pid) - between) / (streams * perStream))
       if (subject.name !== 'chaperone') return
       const delays = seen.flatMap((stream) => stream.delaysMs).sort((a, b) => a - b)
       rows.push(absolute('B4', 'events lost', streams * perStream - delays.length, null))
@@ -39,7 +46,11 @@ export const events: Bench = async (context) => {
     },
     ['chaperone', '@fastify/http-proxy', 'http-mitm-proxy', 'mockttp', 'haproxy'],
   )
-  return [...compare('B4', 'CPU us/event', cpu, { haproxy: 2 }), ...rows]
+  return [
+    ...compare('B4', 'CPU us/event', cpu, { haproxy: 2 }),
+    ...compare('B4', 'the same, after the first round', later),
+    ...rows,
+  ]
 }
 
 /** The bench reads 200 streams in one process: how late that alone makes an event. */

@@ -1,6 +1,6 @@
 import type { Query } from '../../../db/query.ts'
 import { APPROVAL_COLUMNS, type ApprovalRow, type StoredAnswer } from '../rows.ts'
-import { notifyAnswer } from '../store.ts'
+import { ENDED_COLUMNS } from '../store.ts'
 import { ANSWER_COUNTS } from './counting-store.ts'
 
 export type EndedApproval = ApprovalRow & { readonly responseS: number }
@@ -17,12 +17,10 @@ export type ApprovalEnd = {
 export async function endApproval(q: Query, end: ApprovalEnd): Promise<EndedApproval | undefined> {
   const { rows } = await q.query<EndedApproval>(
     `update approvals set status = $2, responded_at = clock_timestamp(), responded_by = $3, via = $4, note = $5
-     where id = $1 and status = 'pending' and expires_at > clock_timestamp() returning ${COLUMNS}`,
+     where id = $1 and status = 'pending' and expires_at > clock_timestamp() returning ${ENDED_COLUMNS}, ${RESPONSE_S}`,
     [end.id, end.status, end.by, end.via, end.note],
   )
-  const [row] = rows
-  if (row !== undefined) await notifyAnswer(q, row)
-  return row
+  return rows[0]
 }
 
 /**
@@ -36,7 +34,7 @@ export async function addAnswer(
 ): Promise<EndedApproval | undefined> {
   const { rows } = await q.query<EndedApproval>(
     `update approvals set answers = answers || jsonb_build_array($2::jsonb || jsonb_build_object('at', ${NOW}))
-     where id = $1 and status = 'pending' and expires_at > clock_timestamp() returning ${COLUMNS}`,
+     where id = $1 and status = 'pending' and expires_at > clock_timestamp() returning ${APPROVAL_COLUMNS}, ${RESPONSE_S}`,
     [id, JSON.stringify(answer)],
   )
   return rows[0]
@@ -77,5 +75,5 @@ export async function isUnused(q: Query, id: string, windowS: number): Promise<b
 }
 
 const NOW = `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-const COLUMNS = `${APPROVAL_COLUMNS},
-  extract(epoch from coalesce(responded_at, clock_timestamp()) - created_at)::float8 as "responseS"`
+const RESPONSE_S =
+  'extract(epoch from coalesce(responded_at, clock_timestamp()) - created_at)::float8 as "responseS"'

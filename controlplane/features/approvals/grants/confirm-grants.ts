@@ -19,7 +19,7 @@ export async function confirmGrants(
   confirmAnswer: ConfirmAnswer | undefined,
 ): Promise<readonly string[] | null> {
   if (confirmAnswer === undefined) return null
-  const key = await grantKey(q, { owner, body, instance: await instanceOf(q, owner.podUid) })
+  const key = grantKey({ owner, body, instance: await instanceOf(q, owner.podUid) })
   const grants = key === undefined ? [] : await findCoveringGrants(q, key)
   const ids = await Promise.all(
     grants.map(async (grant) => ((await isConfirmed(grant, confirmAnswer)) ? [grant.id] : [])),

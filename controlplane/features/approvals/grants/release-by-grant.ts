@@ -2,7 +2,6 @@ import { percent, statedDetails } from '../../../../core/decision/audit-details.
 import { grantObstacle, orderedHeldBy, queryOf } from '../../../../core/decision/permissions/grant.ts'
 import { sha256Hex } from '../../../crypto/sha256.ts'
 import type { Query } from '../../../db/query.ts'
-import { findAgentIds } from '../../agents/rows.ts'
 import { agentActor } from '../../audit/actor.ts'
 import { recordEvents } from '../../audit/events.ts'
 import { cardFacts, type IdentifiedHold } from '../hold-input.ts'
@@ -13,18 +12,16 @@ import { detailsOf } from './make-grant.ts'
 import { type GrantKey, type GrantRow, takeGrant } from './store.ts'
 
 /** Returns the key of the grants that cover a hold. Undefined for a hold that no grant can release. */
-export async function grantKey(
-  q: Query,
-  { body, owner, instance }: Pick<IdentifiedHold, 'body' | 'owner' | 'instance'>,
-): Promise<GrantKey | undefined> {
+export function grantKey({
+  body,
+  owner,
+  instance,
+}: Pick<IdentifiedHold, 'body' | 'owner' | 'instance'>): GrantKey | undefined {
   if (body.access_request === true || body.held_by === undefined || grantObstacle(body) !== null)
     return undefined
-  const agentId = (await findAgentIds(q, [body.agent])).get(body.agent)
-  if (agentId === undefined) return undefined
   return {
     gatewayId: owner.gatewayId,
     agent: body.agent,
-    agentId,
     claimUid: instance?.claim_uid ?? null,
     actionType: body.action_type,
     connectorName: body.connector_name ?? null,
@@ -44,11 +41,11 @@ export async function releaseByGrant(
   input: IdentifiedHold,
   binding: string,
 ): Promise<ApprovalRow | undefined> {
-  const { body, owner, orgId } = input
-  const key = await grantKey(q, input)
-  if (key === undefined) return undefined
+  const { body, owner, orgId, confirmedGrants } = input
+  const key = grantKey(input)
+  if (key === undefined || confirmedGrants?.length === 0) return undefined
   if ((await holdingPolicies(q, key.heldBy, input.platformNamespaces)).obstacle !== null) return undefined
-  const grant = await takeGrant(q, key, input.confirmedGrants)
+  const grant = await takeGrant(q, key, confirmedGrants)
   if (grant === undefined) return undefined
   const row = await insertApprovedHold(q, {
     ...{ orgId, binding, gatewayId: owner.gatewayId, agent: body.agent, actId: body.act_id },

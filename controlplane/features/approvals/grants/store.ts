@@ -101,35 +101,27 @@ export async function insertGrant(q: Query, row: GrantInput): Promise<GrantRow> 
 /** Facts of a held request that its grant must have. `heldBy`: in the form of `orderedHeldBy`. */
 export type GrantKey = Pick<
   GrantInput,
-  | 'gatewayId'
-  | 'agent'
-  | 'agentId'
-  | 'claimUid'
-  | 'actionType'
-  | 'connectorName'
-  | 'target'
-  | 'parameters'
-  | 'query'
+  'gatewayId' | 'agent' | 'claimUid' | 'actionType' | 'connectorName' | 'target' | 'parameters' | 'query'
 > & { readonly heldBy: HeldBy }
 
 /** The grant of an access request has no hash of all header fields, because no request waited. */
 const COMPARED_RULES =
-  "case when held_by ? 'common_sha256' then $8::jsonb else $8::jsonb - 'common_sha256' end"
+  "case when held_by ? 'common_sha256' then $7::jsonb else $7::jsonb - 'common_sha256' end"
 const USABLE = `revoked_at is null and uses < max_uses and expires_at > clock_timestamp() and ${ALL_ANSWERS_COUNT}`
 
-/** SQL condition on `permission_grants` for a `GrantKey`. */
-const COVERS = `gateway_id = $1 and agent = $2 and agent_id = $3
-  and claim_uid is not distinct from $4 and action_type = $5 and connector_name is not distinct from $6
-  and (any_target or target is not distinct from $7) and held_by = ${COMPARED_RULES}
-  and case when exact then parameters = $9::jsonb and query is not distinct from $10
+/** SQL condition on `permission_grants` for a `GrantKey`. A later agent of the same name has another id. */
+const COVERS = `gateway_id = $1 and agent = $2
+  and agent_id = (select a.id from agents a where a.name = $2 and a.status <> 'revoked')
+  and claim_uid is not distinct from $3 and action_type = $4 and connector_name is not distinct from $5
+  and (any_target or target is not distinct from $6) and held_by = ${COMPARED_RULES}
+  and case when exact then parameters = $8::jsonb and query is not distinct from $9
     else not exists (select from jsonb_each(parameters) as wanted(name, value)
-      where $9::jsonb -> wanted.name is distinct from wanted.value) end`
+      where $8::jsonb -> wanted.name is distinct from wanted.value) end`
 
 function keyValues(key: GrantKey): readonly (string | null)[] {
   return [
     key.gatewayId,
     key.agent,
-    key.agentId,
     key.claimUid,
     key.actionType,
     key.connectorName,
@@ -161,7 +153,7 @@ export async function takeGrant(
 ): Promise<GrantRow | undefined> {
   const { rows } = await q.query<GrantRow>(
     `update permission_grants set uses = uses + 1 where id = (
-       select id from permission_grants where ${COVERS} and ($11::text[] is null or id = any($11)) and ${USABLE}
+       select id from permission_grants where ${COVERS} and ($10::text[] is null or id = any($10)) and ${USABLE}
        order by expires_at, id limit 1)
      and ${USABLE} returning ${COLUMNS}`,
     [...keyValues(key), confirmed],

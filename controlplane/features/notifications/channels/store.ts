@@ -63,17 +63,18 @@ export async function queueNotices(q: Query, orgId: string): Promise<void> {
      select 'ntf_' || replace(gen_random_uuid()::text, '-', ''), $1, 'hold_notice', due.name || ' ' || due.id,
        due.name, due.event, due.id
      from (
-       select c.name, a.id, 'approval.opened' as event
+       select c.name, a.id, a.created_at, 'approval.opened' as event
        from notification_channels c join approvals a on a.org_id = c.org_id
        where c.org_id = $1 and c.config is not null and c.name in ('email', 'webhook', 'chat_webhook')
          and a.status = 'pending' and a.expires_at > clock_timestamp() and a.created_at >= c.configured_at
        union all
-       select o.receiver, a.id, 'approval.ended'
+       select o.receiver, a.id, a.created_at, 'approval.ended'
        from outbox o join approvals a on a.id = o.subject_id
        where o.org_id = $1 and o.kind = 'hold_notice' and o.receiver = 'webhook' and o.event = 'approval.opened'
          and o.created_at > clock_timestamp() - interval '1 day' and a.status <> 'pending') due
      where not exists (select 1 from outbox o where o.kind = 'hold_notice'
        and o.order_key = due.name || ' ' || due.id and o.event = due.event)
+     order by due.created_at, due.id
      on conflict do nothing`,
     [orgId],
   )
