@@ -106,6 +106,13 @@ export function benchManifests(bed: Bed, patterns: readonly string[], audit = 'a
       `    allowPrivateAddresses: true\n    caBundle: |\n      ${ca}`,
   ].map((text) => `apiVersion: chaperone.dev/v1alpha1\n${text}`)
   documents.push(
+    `apiVersion: chaperone.dev/v1alpha1\nkind: Connector\nmetadata: {name: files}\nspec:\n  type: generic\n` +
+      `  domains: [files.bench.test]\n  credential: {secretRef: {name: llm, key: token}}\n  upstream:\n` +
+      `    url: https://127.0.0.1:${bed.upstreamPort}\n    allowPrivateAddresses: true\n    caBundle: |\n      ${ca}`,
+    `apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: {name: files}\nspec:\n  gatewayRefs: [{ name: local }]\n` +
+      `  rules:\n  - {connectorType: generic, actionPattern: 'generic.*', decision: allow}`,
+  )
+  documents.push(
     'apiVersion: v1\nkind: Secret\nmetadata: {name: llm}\nstringData: {token: sk-bench-injected}',
   )
   for (let at = 0; at < patterns.length; at += 250) {

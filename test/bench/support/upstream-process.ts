@@ -27,7 +27,7 @@ export async function startImpostor(folder: string): Promise<UpstreamProcess> {
 }
 
 /** The address is among the names, because some proxies can only check what they dial. */
-export const UPSTREAM_NAMES = ['api.openai.com', '*.bench.example', '127.0.0.1'] as const
+export const UPSTREAM_NAMES = ['api.openai.com', '*.bench.example', 'files.bench.test', '127.0.0.1'] as const
 
 function stats({ child }: Served): Promise<Saw> {
   return new Promise((resolve) => {
