@@ -21,6 +21,7 @@ import { limits } from './benches/b15-limits.ts'
 import { journal } from './benches/b16-journal.ts'
 import { manifests } from './benches/b17-manifests.ts'
 import { narrowedTokens } from './benches/b18-narrowed-tokens.ts'
+import { records } from './benches/b19-records.ts'
 import { fleet } from './benches/fleet.ts'
 import type { FleetSize } from './fleet/fleet-bed.ts'
 import { issueTestCertificates } from './support/certificates.ts'
@@ -59,11 +60,12 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B16: journal,
   B17: manifests,
   B18: narrowedTokens,
+  B19: records,
   fleet,
 }
 
-/** Those that measure nothing beside the other proxies. */
-const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13', 'B14', 'B15', 'B16', 'B17', 'B18', 'fleet']
+/** Those that measure the gateway beside other proxies. */
+const BESIDE_PEERS: ReadonlySet<string> = new Set(['B1', 'B2', 'B3', 'B4', 'B5', 'B7'])
 
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
 npm run bench -- fleet [--streams 100] [--replicas 1]
@@ -94,7 +96,7 @@ try {
   const bed: Bed = { upstream, upstreamPort: upstream.port, folder, ...files }
   const named = values.subjects?.split(',') ?? Object.keys(SUBJECTS)
   const wanted = positionals.length > 0 ? positionals : Object.keys(BENCHES)
-  const isUnproven = values.quick === true || wanted.every((name) => ALONE.includes(name))
+  const isUnproven = values.quick === true || wanted.every((name) => !BESIDE_PEERS.has(name))
   const subjects = isUnproven ? named : await thoseWithTheSameJob(named, bed)
   const rows: Row[] = []
   const fleetSize = { streams: Number(values.streams), replicas: Number(values.replicas) }

@@ -283,6 +283,8 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     async enrol(name) {
       const token = randomToken()
       const row = await db.tx(async (q) => {
+        // An operator may store the same Gateway at this moment.
+        await q.query('lock table gateways in share row exclusive mode', [])
         const known = await findGatewayByName(q, name)
         const stored = await upsertGateway(q, {
           id: known?.id ?? newId('gateway'),
