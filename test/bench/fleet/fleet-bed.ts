@@ -1,12 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { freePort } from '../../../controlplane/cli/postgres/free-port.ts'
+import { sha256 } from '../../../controlplane/crypto/sha256.ts'
+import { syncKeyOf } from '../../../controlplane/crypto/tokens.ts'
 import { type Served, serve } from '../../support/processes.ts'
 import { type DurableBed, startPlane } from '../support/durable-bed.ts'
 
 const DRIVER = new URL('./stream-driver.ts', import.meta.url).pathname
 /** Streams of one driver process: more than that, and the driver is the slower side. */
 const STREAMS_PER_DRIVER = 2_500
+/** The control plane closes connections beyond 2,000 of one Gateway. */
+export const STREAMS_PER_GATEWAY = 1_000
 
 export type FleetSize = { readonly streams: number; readonly replicas: number }
 export type Counts = {
@@ -31,16 +33,39 @@ export async function startDrivers(
   ports: readonly number[],
   { streams }: FleetSize,
 ): Promise<Drivers> {
-  const token = readFileSync(join(bed.folder, 'enrol.token'), 'utf8').trim()
+  const tokens = await makeGateways(bed, Math.ceil(streams / STREAMS_PER_GATEWAY))
   const sizes: number[] = []
   for (let left = streams; left > 0; left -= STREAMS_PER_DRIVER)
     sizes.push(Math.min(left, STREAMS_PER_DRIVER))
   const served: Served[] = []
   for (const [n, size] of sizes.entries()) {
-    const env = { PORTS: ports.join(','), TOKEN: token, STREAMS: String(size) }
+    const env = { PORTS: ports.join(','), TOKENS: tokens.join(','), STREAMS: String(size) }
     served.push(await serve(DRIVER, { ...env, FROM: String(n * STREAMS_PER_DRIVER) }))
   }
   return driversOf(served)
+}
+
+/** Stores so many Gateways, `bench-0` and so on, and returns their tokens. */
+async function makeGateways({ sql }: DurableBed, count: number): Promise<readonly string[]> {
+  const made = Array.from({ length: count }, (_, n) => ({
+    name: `default/bench-${n}`,
+    token: `gateway-token-${n}`,
+  }))
+  const rows = made.map(({ name, token }) => ({
+    name,
+    token: sha256(token).toString('hex'),
+    key: syncKeyOf(token).toString('hex'),
+  }))
+  await sql.query(
+    `insert into gateways (id, org_id, name, host, port, spec, token_sha256, sync_key, source)
+     select 'gw_' || replace(g.name, '/', '_'), l.org_id, g.name, l.host, l.port, l.spec, decode(g.token, 'hex'),
+       decode(g.key, 'hex'), 'api'
+     from gateways l, jsonb_to_recordset($1::jsonb) as g(name text, token text, key text)
+     where l.name = 'default/local'`,
+    [JSON.stringify(rows)],
+  )
+  await sql.query('update config_version set version = version + 1')
+  return made.map(({ token }) => token)
 }
 
 /** All driver processes as one. Times are in ns of the monotonic clock, which all processes of a machine share. */

@@ -5,15 +5,17 @@ import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
 import { PROTOCOL_HEADER } from '../../../core/wire/gateway/greeting.ts'
 import { PROCESS_HEADER, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { createControlBackOff } from '../../../sidecar/control/back-off.ts'
+import { STREAMS_PER_GATEWAY } from './fleet-bed.ts'
 
 /**
  * Holds the streams of many gateway processes, as a process of its own. Fetches sections, acknowledges and reports its
- * status like a gateway. Environment: PORTS, TOKEN, FROM, STREAMS. Messages to the parent: `ready` once, then
+ * status like a gateway. Environment: PORTS, TOKENS, FROM, STREAMS. Messages to the parent: `ready` once, then
  * `greeted` (every stream has its greeting, kill state and beat) and `inForce` (every stream has its sections) with the
  * time in ns of the monotonic clock, each time the last stream reaches it.
  */
 const PORTS = (process.env['PORTS'] ?? '').split(',').map(Number)
-const TOKEN = process.env['TOKEN'] ?? ''
+/** Each token is that of the Gateway of 1,000 streams. */
+const TOKENS = (process.env['TOKENS'] ?? '').split(',')
 const FROM = Number(process.env['FROM'])
 const STREAMS = Number(process.env['STREAMS'])
 const STATUS_MS = 5_000
@@ -46,7 +48,7 @@ process.send?.({ type: 'ready', port: 0 })
 
 function headersOf({ index }: Gateway): Record<string, string> {
   return {
-    authorization: `Bearer ${TOKEN}`,
+    authorization: `Bearer ${TOKENS[Math.floor(index / STREAMS_PER_GATEWAY)]}`,
     [PROCESS_HEADER]: `proc_bench_${index}`,
     [PROTOCOL_HEADER]: String(PROTOCOL),
   }
