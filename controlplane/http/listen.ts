@@ -21,7 +21,7 @@ export async function listen(
     done()
   })
   try {
-    await app.listen({ host, port })
+    await app.listen({ host, port, backlog: BACKLOG })
   } catch (error) {
     throw new Error(listenFailure(error, host, port), { cause: error })
   }
@@ -38,6 +38,12 @@ export async function listen(
 /** Socket options that Node's HTTP server sets by default. */
 const HTTP_SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true }
 const LOOPBACK = '127.0.0.1'
+/**
+ * Maximum number of connections that wait to be accepted. The default of Node, 511, is less than the gateways of a fleet
+ * open at once after a restart. A connection beyond it is opened seconds later, when its client repeats the SYN packet. The
+ * kernel lowers the number to `net.core.somaxconn`.
+ */
+const BACKLOG = 16_384
 const INCLUDES_LOOPBACK: ReadonlySet<string> = new Set([LOOPBACK, '0.0.0.0', '::'])
 
 /**
@@ -53,7 +59,7 @@ function isReachable(host: string, addresses: readonly (string | AddressInfo)[])
 
 async function open(server: Server, port: number): Promise<void> {
   try {
-    server.listen({ host: LOOPBACK, port })
+    server.listen({ host: LOOPBACK, port, backlog: BACKLOG })
     await once(server, 'listening')
   } catch (error) {
     throw new Error(listenFailure(error, LOOPBACK, port), { cause: error })
