@@ -40,10 +40,10 @@ const HTTP_SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true }
 const LOOPBACK = '127.0.0.1'
 /**
  * Maximum number of connections that wait to be accepted. The default of Node, 511, is less than the gateways of a fleet
- * open at once after a restart. A connection beyond it is opened seconds later, when its client repeats the SYN packet. The
- * kernel lowers the number to `net.core.somaxconn`.
+ * open at once after a restart; a connection beyond it is opened seconds later, when its client repeats the SYN packet. In a
+ * longer queue, probes would wait too long behind the gateways.
  */
-const BACKLOG = 16_384
+const BACKLOG = 1_024
 const INCLUDES_LOOPBACK: ReadonlySet<string> = new Set([LOOPBACK, '0.0.0.0', '::'])
 
 /**

@@ -58,6 +58,7 @@ function open(gateway: Gateway): void {
   const place = (gateway.index + gateway.attempt) % PORTS.length
   const socket = connect(PORTS[place] ?? 0, '127.0.0.1')
   let retryAfterMs = 0
+  let isRefused = false
   socket.setTimeout(20_000, () => socket.destroy())
   socket.on('error', () => undefined)
   socket.once('connect', () => {
@@ -68,11 +69,15 @@ function open(gateway: Gateway): void {
     if (gateway.seen.has('hello')) void post(gateway, place, SYNC_PATHS.status, statusOf(gateway))
   }, STATUS_MS)
   readLines(socket, (line) => {
-    const refused = /^HTTP\/1\.1 (?!200)\d+/.test(line)
-    if (refused) counts.refused += 1
+    if (/^HTTP\/1\.1 (?!200)\d+/.test(line)) {
+      counts.refused += 1
+      isRefused = true
+    }
     const seconds = /^retry-after: (\d+)/i.exec(line)?.[1]
     if (seconds !== undefined) retryAfterMs = Number(seconds) * 1_000 * (0.5 + Math.random())
-    if (line.startsWith('{')) receive(gateway, place, JSON.parse(line) as Message)
+    // The end of the head, which has the time to wait.
+    if (isRefused && line === '') socket.destroy()
+    else if (line.startsWith('{')) receive(gateway, place, JSON.parse(line) as Message)
   })
   socket.once('close', () => {
     clearInterval(status)

@@ -4,7 +4,7 @@ import fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { listen } from '../../../controlplane/http/listen.ts'
 
-const CONNECTIONS = 1_500
+const CONNECTIONS = 1_000
 /** Connects, and counts the connections that are established. */
 const CLIENTS = `
   const { connect } = require('node:net')
