@@ -83,14 +83,19 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
       )
       .finally(() => {
         running.delete(work)
-        wake()
+        void next()
       })
     running.set(work, message.receiver)
   }
 
-  // In a storm of approvals the outbox is read a few times per second, because each read looks at all of them.
+  /** Reads the outbox without a pause: a delivery that has ended makes room for another one. */
+  function next(): Promise<void> {
+    return look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
+  }
+
+  // A storm of approvals must not cause a read for each of them, because each read looks at all.
   const throttle = createThrottle({
-    work: () => look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read')),
+    work: next,
     clock: { monotonicMs: () => performance.now() },
     maxPauseMs: POLL_MS,
   })

@@ -111,7 +111,8 @@ const USABLE = `revoked_at is null and uses < max_uses and expires_at > clock_ti
 
 /** SQL condition on `permission_grants` for a `GrantKey`. A later agent of the same name has another id. */
 const COVERS = `gateway_id = $1 and agent = $2
-  and agent_id = (select a.id from agents a where a.name = $2 and a.status <> 'revoked')
+  and agent_id = (select a.id from agents a where a.org_id = permission_grants.org_id and a.name = $2
+    and a.status <> 'revoked')
   and claim_uid is not distinct from $3 and action_type = $4 and connector_name is not distinct from $5
   and (any_target or target is not distinct from $6) and held_by = ${COMPARED_RULES}
   and case when exact then parameters = $8::jsonb and query is not distinct from $9
