@@ -11,7 +11,7 @@ import { createThrottle } from './throttle.ts'
 export type VerdictBroadcaster = Disposable & {
   /** Sends the verdicts of the last 30 s to every process of their gateway, each verdict once. */
   refresh(): Promise<void>
-  /** Calls `refresh` soon: at once for a single verdict, at most every `MAX_PAUSE_MS` in a storm of verdicts. */
+  /** Calls `refresh` at once for a single verdict, and with pauses of at most `MAX_PAUSE_MS` in a storm of verdicts. */
   changed(): void
   /**
    * Sends the verdicts of the last ten minutes to a process that has connected. The process ignores verdicts for
