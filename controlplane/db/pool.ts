@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { watchStatement } from './statement-watch.ts'
+import { ignore, watchStatement } from './statement-watch.ts'
 import { unlessUnavailable, writeRefusal } from './unavailable.ts'
 
 /** Connection pool that detects and closes hung connections. */
@@ -91,12 +91,9 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
       const discard: Discard = (error) => {
         broken = error
       }
-      // Without an error listener, a connection that breaks between two statements would end the process.
-      client.on('error', discard)
       try {
         return await work(statementsOn(client, own, discard))
       } finally {
-        client.off('error', discard)
         client.release(broken)
       }
     },
@@ -146,6 +143,9 @@ function createPool({ config, isPooled, max, connectMs, statementMs, log }: Conn
   class Client extends pg.Client {
     constructor() {
       super({ ...config, ...limits, connectionTimeoutMillis: Math.min(connectMs, DIAL_MS) })
+      // Without a listener, a connection that breaks between two statements, or while the pool hands it over, would end the
+      // process. The pool closes such a connection when it is released.
+      this.on('error', ignore)
     }
   }
   const pool = new pg.Pool({
