@@ -1,17 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { TrafficRecord } from '../../../core/record.ts'
-import { createRefusals } from '../../../sidecar/pipeline/refusal/refusals.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
-import { killAll, type Rules, startWorld, type World } from './test-world.ts'
+import { killAll, type Rules, startWorld, type World, type WorldOptions } from './test-world.ts'
 
 const open: World[] = []
 afterEach(async () => {
   for (const world of open.splice(0)) await world[Symbol.asyncDispose]()
 })
 
-async function start(rules: Rules = {}): Promise<World> {
-  const world = await startWorld(rules)
+async function start(rules?: Rules, options?: WorldOptions): Promise<World> {
+  const world = await startWorld(rules, options)
   open.push(world)
   return world
 }
@@ -179,13 +178,9 @@ describe('refusals beyond the first sixty of a minute', () => {
   })
 
   it('are written when the window ends, without another request', async () => {
-    const world = await start(DENIED)
-    const refusals = createRefusals({ ...world.ports, windowMs: 2_000 })
-    world.ports.refusals.assign = refusals.assign
-    world.ports.refusals.finished = refusals.finished
+    const world = await start(DENIED, { refusalLimits: { whole: 5, windowMs: 500 } })
     await flood(world, 70)
     await eventually('the row', () => (countOf(world.records) === 70 ? true : null))
-    refusals.close()
     expect(world.records.filter(({ refusals: row }) => row != null)).not.toHaveLength(0)
   })
 })

@@ -28,7 +28,11 @@ import type {
   NarrowedTokenPort,
   PipelinePorts,
 } from '../../../sidecar/pipeline/ports.ts'
-import { createRefusals, type Refusals } from '../../../sidecar/pipeline/refusal/refusals.ts'
+import {
+  createRefusals,
+  type Refusals,
+  type RefusalsDeps,
+} from '../../../sidecar/pipeline/refusal/refusals.ts'
 import { createDialer } from '../../../sidecar/upstream/dial.ts'
 import { createUpstream } from '../../../sidecar/upstream/http.ts'
 import { type Recorder, type RecorderOptions, startRecorder } from '../../support/recorder.ts'
@@ -88,9 +92,14 @@ export type World = AsyncDisposable & {
   ports: PipelinePorts
 }
 
+export type WorldOptions = RecorderOptions & {
+  readonly pipeline?: PipelineOptions
+  readonly refusalLimits?: Pick<RefusalsDeps, 'whole' | 'windowMs'>
+}
+
 export async function startWorld(
   rules: Rules = {},
-  { pipeline, ...options }: RecorderOptions & { readonly pipeline?: PipelineOptions } = {},
+  { pipeline, refusalLimits, ...options }: WorldOptions = {},
 ): Promise<World> {
   const recorder = await startRecorder(options)
   const lookUps: string[] = []
@@ -213,7 +222,7 @@ export async function startWorld(
       finished: (exchange) => refusals.finished(exchange),
     },
   }
-  const refusals = createRefusals(ports)
+  const refusals = createRefusals({ ...ports, ...refusalLimits })
   const handle = createPipeline(ports, upstream, pipeline)
   const run = async (exchange: Exchange) => void (await handle(exchange))
   const apply = (next: Rules) => {
