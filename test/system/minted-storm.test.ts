@@ -14,8 +14,8 @@ const DURATION_S = GIVEN_S || size(10, 180)
 const LIFETIME_S = GIVEN_LIFETIME_S || size(6, 2)
 /** Requests in flight. */
 const CALLERS = 4
-/** Pause of a caller between two requests. In the long drill it leaves most of a core to others. */
-const CALLER_PAUSE_MS = DURATION_S > 600 ? 100 : 0
+/** Pause of a caller between two requests, which leaves most of a core to others. */
+const CALLER_PAUSE_MS = DURATION_S > 600 ? 100 : 20
 
 /** Time for which the source is away, and the lifetime of the token that serves meanwhile. */
 const AWAY_S = size(8, 300)

@@ -297,6 +297,7 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
     await page.getByRole('checkbox', { name: 'Select batch-c' }).uncheck()
     await page.getByRole('button', { name: 'Suspend the selected rows' }).click()
     const dialog = page.getByRole('dialog')
+    await dialog.getByRole('listitem').nth(1).waitFor()
     expect(await dialog.getByRole('listitem').allInnerTexts()).toEqual(['batch-a', 'batch-b'])
     await dialog.getByRole('button', { name: 'Suspend' }).click()
     await page.getByText('2 of 2 suspended.').waitFor()
