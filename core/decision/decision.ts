@@ -4,8 +4,8 @@ import type { RequiredGroups } from './policies/required-groups.ts'
 import type { Verdict } from './vocabulary.ts'
 
 /**
- * Enforcement level of a gateway. `monitor` forwards everything. `enforce_high_risk` applies verdicts to high-risk
- * actions only, `full_enforce` to all actions.
+ * Enforcement level of a gateway. `monitor` forwards everything. `enforce_high_risk` enforces decisions on high-risk
+ * actions only, `full_enforce` on all actions.
  */
 export type EnforcementLevel = 'monitor' | 'enforce_high_risk' | 'full_enforce'
 

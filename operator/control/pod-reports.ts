@@ -157,8 +157,8 @@ async function reportPod(reporting: Reporting, key: string): Promise<void> {
 }
 
 /**
- * Reports pods that the control plane does not count as existing. Returns the keys of pods that it counts as existing
- * and that the informer cache does not contain, and of pods in a refused batch.
+ * Compares the informer cache with the pods that the control plane lists, and sends the pods that are missing there. Returns
+ * the keys of pods that only the control plane lists, and of pods whose batch the control plane refused.
  */
 async function compare(reporting: Reporting): Promise<readonly string[]> {
   const { controlPlane, pods, reported, signal } = reporting

@@ -118,7 +118,7 @@ test('users are invited, listed and their invitations revoked', async () => {
   expect(listed.stdout).not.toContain(token)
 
   expect(await laptop.cli(['user', 'revoke-invitation', 'ada@example.com'])).toMatchObject({
-    ...{ code: 0, stdout: 'Invitations of ada@example.com revoked: 1.\n' },
+    ...{ code: 0, stdout: 'Invitations for ada@example.com revoked: 1.\n' },
   })
   expect(JSON.parse((await laptop.cli(['user', 'invitations', '--json'])).stdout)).toEqual({
     invitations: [],

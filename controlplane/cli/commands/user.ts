@@ -95,12 +95,12 @@ async function revoke(invocation: Invocation, api: ApiClient, given: string): Pr
   const found = (await pendingInvitations(api)).filter((row) => row.email === given || row.id === given)
   if (found.length === 0)
     throw new ChaperoneError('not_found', {
-      detail: `There is no unused invitation of ${printable(given)}. See: chaperone user invitations`,
+      detail: `There is no unused invitation for ${printable(given)}. See: chaperone user invitations`,
     })
   for (const { id } of found) await api.call('POST', PATH, { action: 'revoke_invitation', invitation_id: id })
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify({ ok: true, revoked: found.map(({ id }) => id) }))
-  else print(`Invitations of ${printable(given)} revoked: ${found.length}.`)
+  else print(`Invitations for ${printable(given)} revoked: ${found.length}.`)
   return EXIT.ok
 }
 

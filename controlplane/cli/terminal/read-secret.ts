@@ -7,7 +7,7 @@ export async function readSecret(label: string): Promise<string> {
   const secret = (await read(label)).trim()
   if (secret !== '') return secret
   throw new ChaperoneError('validation', {
-    detail: 'Standard input has no secret. Nothing was changed.',
+    detail: 'Standard input is empty. Nothing was changed. Pipe the secret into the command.',
   })
 }
 

@@ -12,7 +12,7 @@ export const EFFECT_LABELS: Readonly<Record<EffectClass, string>> = {
   delegate: 'Another agent gets a task, an answer or an instruction.',
   egress: 'Data goes to, or is fetched from, an address that the request chooses.',
   credential_out: 'The response contains a secret.',
-  visibility: 'The audience of a resource or its security scanners change.',
+  visibility: 'The visibility of a resource or the security scanning of it changes.',
   access_grant: 'A user, key or program gains rights, or a rule that limits them is relaxed.',
   delete: 'Stored data is deleted.',
 }

@@ -157,7 +157,7 @@ async function keepInForce(
   return true
 }
 
-/** Returns the Gateways to which the text in force is bound and which no longer admit the policy. */
+/** Returns the Gateways to which the current version of the policy is bound and which no longer admit the policy. */
 async function lostOf(
   context: ApplyContext,
   { name, gatewayIds, source }: PolicyRow,

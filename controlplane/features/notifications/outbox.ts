@@ -88,7 +88,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
     running.set(work, message.receiver)
   }
 
-  /** Reads the outbox without a pause: a delivery that has ended makes room for another one. */
+  /** Reads the outbox without waiting for the poll interval, because a delivery that has ended makes room for another. */
   function next(): Promise<void> {
     return look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
   }

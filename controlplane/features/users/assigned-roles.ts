@@ -40,7 +40,7 @@ export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): P
   for (const namespaces of places)
     if ((await missingRights(by, ['approvals/answer'], namespaces)).length > 0)
       throw forbidden(
-        `You may add ${user.email} to approver groups only if you have the right approvals/answer wherever this user has it (docs/rights.md).`,
+        `You may add ${user.email} to approver groups only if you have the right approvals/answer in every namespace in which this user has it (docs/rights.md).`,
       )
 }
 

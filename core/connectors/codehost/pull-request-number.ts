@@ -34,7 +34,7 @@ function onPullRequest(action: Action, known: Known): readonly Action[] {
 }
 
 export const PULL_REQUEST_REASON = {
-  possible: 'The number may be that of a pull request.',
-  certain: 'The number is that of a pull request.',
-  unanswered: 'The number may be that of a pull request; the look-up at the provider failed.',
+  possible: 'The issue number may be the number of a pull request.',
+  certain: 'The issue number is the number of a pull request.',
+  unanswered: 'The issue number may be the number of a pull request; the look-up at the provider failed.',
 } as const

@@ -145,7 +145,7 @@ function sendsData(params: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(argumentsOf(params)).length > 0 || (typeof uri === 'string' && ADDRESS.test(uri.trim()))
 }
 
-/** Read methods by which a server may receive data of the request or fetch an address in it. */
+/** Read methods that can send data out: they carry free text to the MCP server, or a URI that it may fetch. */
 const SENDS: ReadonlySet<string> = new Set([
   'resources/read',
   'resources/subscribe',

@@ -47,7 +47,7 @@ export class JsonBytes {
     else this.string(value)
   }
 
-  /** Adds a number. NaN and infinities have no JSON form; they become 0, which keeps the text readable. */
+  /** Adds a number. NaN and infinities have no JSON form; they become 0, so that the text stays valid JSON. */
   number(value: number): void {
     if (value >= 0 && (value | 0) === value) {
       this.#reserve(MAX_DIGITS)

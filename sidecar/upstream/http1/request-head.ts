@@ -46,7 +46,7 @@ export class HeadText {
 /** Values of a request head besides its outbound headers. `host`: value of the Host header. */
 export type HeadKey = { readonly host: string; readonly path: string; readonly method: string }
 
-/** A request line with the memo of its head; without a memo the head is written anew. */
+/** A request line with the cache of its serialized head. With `headText` null, the head is serialized for this request. */
 export type WholeRequest = RequestLine & { readonly host: string; readonly headText: HeadText | null }
 
 /** Returns the head of a request whose body is sent as a whole. `length`: its bytes; null without a body. */

@@ -224,7 +224,7 @@ test('chaperone credential reads the secret from standard input, lists names onl
   expect(listed.out).toMatch(/^shell +stored +vault +default\/shell$/m)
   expect(listed.out).not.toContain('canary')
   expect(await run(['set', 'shell'])).toMatchObject({
-    ...{ code: 2, err: expect.stringContaining('Standard input has no secret. Nothing was changed.') },
+    ...{ code: 2, err: expect.stringContaining('Standard input is empty. Nothing was changed.') },
   })
   expect(await run(['set', 'shell', 'canary'], 'canary')).toMatchObject({ code: 2 })
   expect(await run(['rm', 'shell'])).toMatchObject({

@@ -70,8 +70,8 @@ function Key({ apiKey, agent }: { readonly apiKey: string; readonly agent: strin
       className="note"
     >
       <Text size="sm" mb="xs">
-        The key cannot be shown again, only replaced. The local gateway requires no key: it identifies the
-        agent by its own port.
+        The key cannot be shown again, only replaced. The local gateway requires no key: each agent has a port
+        of its own there.
       </Text>
       <CopyText label="key" text={apiKey} />
     </Alert>

@@ -17,7 +17,8 @@ export function authModeOf(path: string, search: string): AuthMode {
   const link = new URLSearchParams(search)
   const [setup, invite] = [link.get('token'), link.get('invite')]
   if (invite !== null) {
-    const hint = 'Choose a password for your account. The invitation is for one e-mail address.'
+    const hint =
+      'Choose a password for your account. The invitation is valid only for the e-mail address that was invited.'
     const email = link.get('email') ?? ''
     return { title: 'You are invited', hint, isNew: true, tokens: { invite_token: invite }, email }
   }

@@ -35,7 +35,7 @@ export function timesOf(
  */
 const REREAD_MS = 300_000
 
-/** Returns the times of a secret that is valid while its source does not change. */
+/** Returns no expiry and a jittered read interval, for a secret that is valid until its source changes. `random`: 0 to 1. */
 export function timesWithoutExpiry(random: number): { readonly expiresInMs: null; readonly dueInMs: number } {
   return { expiresInMs: null, dueInMs: REREAD_MS * (0.75 + random / 4) }
 }

@@ -58,5 +58,5 @@ function OpenPage() {
 const STATES: Readonly<Record<NotificationPermission, string>> = {
   default: 'A page in the background shows a notification, once this browser permits it.',
   granted: 'A page in the background shows a notification.',
-  denied: 'This browser refuses notifications of this page. Permit them in its settings.',
+  denied: 'This browser blocks notifications from this page. Allow them in the settings of the browser.',
 }
